@@ -1,0 +1,1 @@
+"""Data files shipped with Helixscope: the model catalogue and the icons."""
