@@ -1,0 +1,169 @@
+"""The state of the application: one evented object that everything reads and the GUI thread writes.
+
+Intent flows in as changes of the first group of fields (what the user wants); the controller
+answers by writing the second group (what is open and what was found). Panels and the viewport
+listen to the fields they show. Nothing here knows a toolkit, so that the whole behaviour can be
+tested without a window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from psygnal import SignalGroupDescriptor
+
+if TYPE_CHECKING:
+    from geometry.catalogue import CatalogueEntry
+    from geometry.curve import Curve
+    from geometry.model import PositionalModel, TokenizedPrompt
+    from geometry.neighbours import PositionDetails
+    from geometry.norms import NormProfile
+    from geometry.pca import PositionPCA
+
+ColorBy = Literal["position", "norm", "residual", "component"]
+Outside = Literal["hidden", "faint"]
+Projection = Literal["perspective", "parallel"]
+ModelState = Literal["bundled", "installed", "cached", "online"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """One line of the model list: a catalogue entry and whether it can be opened from here."""
+
+    entry: CatalogueEntry
+    state: ModelState
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know: one plain sentence, what to do next, and the details.
+
+    Attributes
+    ----------
+    text
+        What happened and why.
+    advice
+        What to do next; may be empty.
+    details
+        The technical record (a traceback), shown behind a click; may be empty.
+    candidates
+        For a source of unknown architecture: names of tensors that could be position tables.
+    source
+        The source that the candidates belong to.
+    """
+
+    text: str
+    advice: str = ""
+    details: str = ""
+    candidates: tuple[str, ...] = ()
+    source: str = ""
+
+
+def _identity() -> np.ndarray:
+    turn = np.eye(3)
+    turn.setflags(write=False)
+    return turn
+
+
+@dataclass(eq=False)
+class Session:
+    """What the user wants, what is open and what was found.
+
+    Positions count from 0 and ranges are inclusive; components count from 1.
+
+    Attributes
+    ----------
+    positions
+        First and last position shown; the PCA is fitted to these.
+    dragging
+        True while a range handle is held: results may then come from the fast path.
+    components
+        The principal components on the three axes, 1-based.
+    color_by, color_component, colormap
+        What colours the curve; the component used when coloured by a component (1-based);
+        the name of a colour map.
+    outside
+        What happens to positions outside the range.
+    keep_turned
+        After a drag, leave the curve turned with its arrows instead of easing it back to the
+        true orientation of the components.
+    selection
+        Selected positions in the order of selection; the last one is the current one.
+    hover
+        The position under the mouse, in whichever view, or None.
+    prompt
+        Text whose tokens label the positions.
+    norms_centred
+        Norms of rows centred over ``d_model`` instead of raw ones.
+    model
+        The open model, or None.
+    opening
+        The source being opened, "" when none is.
+    curve
+        The rows of the open model in the shown components.
+    turn
+        (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
+        picture from flipping while the components change under a drag; exports ignore it.
+    norms
+        Norms of all positions of the open model.
+    details
+        What the inspector tells about the current position.
+    tokens, tokens_missing
+        The tokenised prompt; or the sentence that says why there is none.
+    models, recent
+        The model list, and recently opened sources, newest first.
+    status, jobs
+        What is going on, in words; the number of running jobs.
+    notice
+        The last thing that went wrong, or None.
+    """
+
+    events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
+
+    # What the user wants.
+    positions: tuple[int, int] = (0, 0)
+    dragging: bool = False
+    components: tuple[int, int, int] = (1, 2, 3)
+    color_by: ColorBy = "position"
+    color_component: int = 4
+    colormap: str = "jet"
+    outside: Outside = "hidden"
+    projection: Projection = "perspective"
+    keep_turned: bool = False
+    selection: tuple[int, ...] = ()
+    hover: int | None = None
+    prompt: str = ""
+    norms_centred: bool = False
+
+    # What is open, and what was found. Written by the controller alone.
+    model: PositionalModel | None = None
+    opening: str = ""
+    curve: Curve | None = None
+    turn: np.ndarray = field(default_factory=_identity)
+    norms: NormProfile | None = None
+    details: PositionDetails | None = None
+    tokens: TokenizedPrompt | None = None
+    tokens_missing: str = ""
+    models: tuple[ModelRow, ...] = ()
+    recent: tuple[str, ...] = ()
+    status: str = "Ready"
+    jobs: int = 0
+    notice: Notice | None = None
+
+    @property
+    def pca(self) -> PositionPCA | None:
+        """The fitted components behind the shown curve."""
+        return self.curve.pca if self.curve is not None else None
+
+    @property
+    def current(self) -> int | None:
+        """The current position: the one selected last."""
+        return self.selection[-1] if self.selection else None
+
+    def token_at(self, position: int) -> str | None:
+        """Return the prompt's token at a position, or None."""
+        if self.tokens is None or not 0 <= position < len(self.tokens.texts):
+            return None
+        return self.tokens.texts[position]

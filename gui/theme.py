@@ -1,0 +1,169 @@
+"""Every colour, size and number format of the application, in one place.
+
+Qt, VTK and the plots all take theirs from a :class:`Theme`; nothing else names a colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ThemeName = Literal["light", "dark"]
+ThemeChoice = Literal["system", "light", "dark"]
+
+SMALL, TEXT, TITLE = 11, 13, 16
+"""The three font sizes, in logical pixels: labels and ticks; text; titles."""
+GRID = 8
+"""Spacing between things, in logical pixels; half of it inside controls."""
+
+COLORMAPS = (
+    "jet",
+    "turbo",
+    "viridis",
+    "plasma",
+    "cividis",
+    "batlow",
+    "romaO",
+)
+"""Colour maps on offer: the article's, then perceptual and colour-blind-safe ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours as ``#rrggbb``; the same two accent tones mean selection and hover everywhere."""
+
+    name: ThemeName
+    viewport: str
+    panel: str
+    field: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+    hover: str
+    faint: str
+    warning: str
+
+
+LIGHT = Theme(
+    name="light",
+    viewport="#ffffff",
+    panel="#f6f7f9",
+    field="#ffffff",
+    text="#1d2129",
+    muted="#5b6370",
+    line="#d8dce2",
+    accent="#d1005d",
+    hover="#e8679f",
+    faint="#b9bfc9",
+    warning="#8a5a00",
+)
+DARK = Theme(
+    name="dark",
+    viewport="#14161a",
+    panel="#1c1f25",
+    field="#14161a",
+    text="#e6e8eb",
+    muted="#9aa3b0",
+    line="#333840",
+    accent="#ff4f9a",
+    hover="#ff9cc6",
+    faint="#4a515d",
+    warning="#f0b429",
+)
+THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Write a number with a fixed count of decimals, a real minus sign and thin spaces."""
+    text = f"{value:,.{digits}f}".replace(",", "\N{THIN SPACE}")
+    if text.startswith("-"):
+        text = text[1:] if not text.strip("-0. \N{THIN SPACE}") else "\N{MINUS SIGN}" + text[1:]
+    return text
+
+
+def format_percent(share: float, digits: int = 1) -> str:
+    """Write a share between 0 and 1 as a percentage: ``91.1 %`` (with a no-break space)."""
+    return f"{format_number(100 * share, digits)}\N{NO-BREAK SPACE}%"
+
+
+def format_count(value: int) -> str:
+    """Write an integer with thin spaces between thousands and a real minus sign."""
+    return format_number(value, 0)
+
+
+def stylesheet(theme: Theme) -> str:
+    """Return the Qt style sheet of a theme."""
+    return f"""
+* {{ font-size: {TEXT}px; }}
+QMainWindow, QDialog, QDockWidget, QMenuBar, QMenu, QStatusBar, QToolBar,
+QScrollArea, QScrollArea > QWidget > QWidget, QTabBar {{
+    background: {theme.panel}; color: {theme.text};
+}}
+QWidget {{ color: {theme.text}; }}
+QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
+QMainWindow::separator:hover {{ background: {theme.accent}; }}
+QMenuBar {{ border-bottom: 1px solid {theme.line}; }}
+QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
+QMenuBar::item:selected, QMenu::item:selected {{ background: {theme.line}; }}
+QMenu {{ border: 1px solid {theme.line}; padding: 4px 0; }}
+QMenu::item {{ padding: 4px 24px 4px 24px; }}
+QMenu::item:disabled {{ color: {theme.muted}; }}
+QMenu::separator {{ height: 1px; background: {theme.line}; margin: 4px 0; }}
+QToolTip {{
+    background: {theme.panel}; color: {theme.text};
+    border: 1px solid {theme.line}; padding: 4px;
+}}
+QStatusBar {{ border-top: 1px solid {theme.line}; color: {theme.muted}; }}
+QStatusBar::item {{ border: none; }}
+QStatusBar QLabel {{ color: {theme.muted}; font-size: {SMALL}px; }}
+QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 4px; padding: 4px; }}
+QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; }}
+QToolButton:hover {{ background: {theme.line}; }}
+QToolButton:checked {{ color: {theme.accent}; border-color: {theme.accent}; }}
+QToolButton:disabled {{ color: {theme.muted}; }}
+QPushButton {{
+    background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
+    padding: 4px 8px; min-height: 16px;
+}}
+QPushButton:hover {{ border-color: {theme.muted}; }}
+QPushButton:pressed {{ background: {theme.line}; }}
+QPushButton:checked {{ border-color: {theme.accent}; color: {theme.accent}; }}
+QPushButton:disabled {{ color: {theme.muted}; }}
+QPushButton:focus, QToolButton:focus {{ border-color: {theme.accent}; }}
+QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
+    background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
+    padding: 4px; min-height: 16px;
+    selection-background-color: {theme.accent}; selection-color: {theme.viewport};
+}}
+QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QComboBox:focus {{
+    border-color: {theme.accent};
+}}
+QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
+    background: {theme.field}; color: {theme.text}; border: 1px solid {theme.line};
+    selection-background-color: {theme.line}; selection-color: {theme.text}; outline: none;
+}}
+QHeaderView::section {{
+    background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
+    border: none; border-bottom: 1px solid {theme.line}; padding: 4px;
+}}
+QLabel[role="muted"] {{ color: {theme.muted}; }}
+QLabel[role="small"] {{ color: {theme.muted}; font-size: {SMALL}px; }}
+QLabel[role="heading"] {{ color: {theme.muted}; font-size: {SMALL}px; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {TITLE}px; font-weight: 600; }}
+QLabel[role="badge"] {{
+    color: {theme.warning}; font-size: {SMALL}px;
+}}
+QProgressBar {{
+    border: 1px solid {theme.line}; border-radius: 4px; background: {theme.field};
+    text-align: center; font-size: {SMALL}px; max-height: 14px;
+}}
+QProgressBar::chunk {{ background: {theme.muted}; border-radius: 3px; }}
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+QScrollBar::handle {{ background: {theme.line}; border-radius: 4px; min-height: 24px; min-width: 24px;
+    margin: 1px; }}
+QScrollBar::handle:hover {{ background: {theme.muted}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: none; }}
+"""
