@@ -161,7 +161,8 @@ QProgressBar {{
 QProgressBar::chunk {{ background: {theme.muted}; border-radius: 3px; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
-QScrollBar::handle {{ background: {theme.line}; border-radius: 4px; min-height: 24px; min-width: 24px;
+QScrollBar::handle {{
+    background: {theme.line}; border-radius: 4px; min-height: 24px; min-width: 24px;
     margin: 1px; }}
 QScrollBar::handle:hover {{ background: {theme.muted}; }}
 QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
