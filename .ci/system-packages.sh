@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# See to what the wheels of Python, Qt and VTK expect of the system and do not bring along.
+#
+#   .ci/system-packages.sh            for the window, on a machine that has a display
+#   .ci/system-packages.sh xvfb       for the window without a display, and for the tests
+#
+# PYTHON names the interpreter that makes the environment. What is missing is installed with apt-get
+# as root or by a sudo that asks for no password; elsewhere the exact line to run is printed and the
+# exit status is 1. With nothing missing this takes milliseconds and says nothing.
+set -euo pipefail
+
+[ "$(uname -s)" = Linux ] || exit 0 # the wheels for macOS and Windows need nothing more
+
+# Library and Debian package: what PySide6's xcb and GLX plugins link to (ldd), and what VTK's
+# modules open as they draw. By the name of the library, so that a system whose packages are named
+# otherwise passes too. libgl1 brings Mesa's drivers, the one that draws in software included.
+libraries='
+libEGL.so.1 libegl1
+libGL.so.1 libgl1
+libX11-xcb.so.1 libx11-xcb1
+libXcursor.so.1 libxcursor1
+libXrender.so.1 libxrender1
+libdbus-1.so.3 libdbus-1-3
+libfontconfig.so.1 libfontconfig1
+libglib-2.0.so.0 libglib2.0-0
+libxcb-cursor.so.0 libxcb-cursor0
+libxcb-glx.so.0 libxcb-glx0
+libxcb-icccm.so.4 libxcb-icccm4
+libxcb-image.so.0 libxcb-image0
+libxcb-keysyms.so.1 libxcb-keysyms1
+libxcb-randr.so.0 libxcb-randr0
+libxcb-render-util.so.0 libxcb-render-util0
+libxcb-render.so.0 libxcb-render0
+libxcb-shape.so.0 libxcb-shape0
+libxcb-shm.so.0 libxcb-shm0
+libxcb-sync.so.1 libxcb-sync1
+libxcb-xfixes.so.0 libxcb-xfixes0
+libxcb-xkb.so.1 libxcb-xkb1
+libxkbcommon-x11.so.0 libxkbcommon-x11-0
+libxkbcommon.so.0 libxkbcommon0
+'
+
+packages=() # Debian's names of what is missing
+missing=()  # the same for a reader: libraries and commands
+
+known=$(PATH=$PATH:/usr/sbin:/sbin ldconfig -p)
+while read -r library package; do
+  if [ -n "$library" ] && [[ $known != *"$library "* ]]; then
+    missing+=("$library")
+    packages+=("$package")
+  fi
+done <<<"$libraries"
+
+if [ "${1:-}" = xvfb ]; then
+  if ! command -v Xvfb >/dev/null || ! command -v xvfb-run >/dev/null; then
+    missing+=(xvfb-run)
+    packages+=(xvfb)
+  fi
+  if ! command -v xauth >/dev/null; then # xvfb only recommends it, xvfb-run will not start without
+    missing+=(xauth)
+    packages+=(xauth)
+  fi
+fi
+
+if ! "${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null; then
+  missing+=("Python's venv module")
+  packages+=(python3-venv)
+fi
+
+[ ${#packages[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  printf 'Helixscope needs, and did not find: %s\n' "$(printf '%s, ' "${missing[@]}" | sed 's/, $//')"
+  printf 'Install them with the package manager of this system, then run the same command again.\n'
+  exit 1
+fi >&2
+
+install="apt-get install -y --no-install-recommends ${packages[*]}"
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  if ! sudo -n true 2>/dev/null; then
+    printf 'Helixscope needs system packages that are not installed, and installing them takes an\n'
+    printf 'administrator. Run this line, then the same command again:\n\n    sudo %s\n\n' "$install"
+    exit 1
+  fi >&2
+  as_root=(sudo -n)
+fi
+
+printf 'Installing system packages: %s\n' "${packages[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+export DEBIAN_FRONTEND=noninteractive
+# An update that fails for one foreign source need not matter; the installation tells.
+"${as_root[@]}" apt-get update -qq >"$log" 2>&1 </dev/null || true
+# shellcheck disable=SC2086  # the line is split into words on purpose
+if ! "${as_root[@]}" $install >>"$log" 2>&1 </dev/null; then
+  {
+    cat "$log"
+    printf '\nSystem packages could not be installed; the reason stands above. The line was:\n\n    %s\n\n' "$install"
+  } >&2
+  exit 1
+fi

@@ -1,0 +1,57 @@
+# `make help` lists what there is. Variables: PYTHON (the interpreter that makes .venv), ARGS.
+
+PYTHON ?= python3
+ARGS ?=
+BIN := .venv/bin
+PICTURE := helixscope-window.png
+
+# Without a display, everything that opens a window runs under a virtual one.
+HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISPLAY),,yes))
+XVFB := $(if $(HEADLESS),QT_QPA_PLATFORM=xcb xvfb-run -a -e /dev/stderr -s "-screen 0 1600x1000x24")
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench wheel clean app-environment test-environment static
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+run: app-environment ## open the window; make run ARGS="a/model/folder --positions 1-99"
+ifeq ($(HEADLESS),yes)
+	@echo "No display here: opening the window on a virtual one."
+	@$(XVFB) $(BIN)/python main.py open --picture $(PICTURE) $(ARGS)
+	@echo "A picture of the window is in $(CURDIR)/$(PICTURE)"
+else
+	@$(BIN)/python main.py $(ARGS)
+endif
+
+test: test-environment static ## the static checks, then the whole test suite
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: test-environment static ## the static checks: lint, format, types, import contract
+
+static: test-environment
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo --no-cache
+
+format: test-environment ## sort imports and lay out the code
+	@$(BIN)/ruff check --fix --quiet .
+	@$(BIN)/ruff format .
+
+bench: test-environment ## the benchmarks, each against its baseline, as tables
+	@for script in tests/benchmarks/bench_*.py; do $(XVFB) $(BIN)/python $$script || exit 1; done
+
+wheel: app-environment ## build dist/helixscope-….whl
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+clean: ## remove the environment and all that was built
+	rm -rf .venv build dist *.egg-info $(PICTURE) .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+app-environment:
+	@PYTHON="$(PYTHON)" bash .ci/set-up.sh app
+
+test-environment:
+	@PYTHON="$(PYTHON)" bash .ci/set-up.sh test
