@@ -1,0 +1,69 @@
+"""PCA of a range that answers while the range is dragged."""
+
+import numpy.typing as npt
+
+from geometry.components import PositionPCA, check_range, check_table, count_components
+from geometry.exact_pca import fit_pca
+from geometry.narrow_table import NarrowTable
+from geometry.reduced_table import ReducedTable
+
+SHORT = 128
+NARROW = 128
+
+
+class RangePCA:
+    """PCA of any inclusive range of one table, fast enough for every tick of a slider.
+
+    What all ranges share is prepared once, on first use; no answer depends on the ranges that
+    were asked for before. Wide tables are reduced to their leading directions, and one product
+    with the true rows then bounds the error of every coordinate (`ReducedTable`); tables of at
+    most 128 dimensions keep running sums (`NarrowTable`). Ranges shorter than 128, and those
+    that resist (equal singular values: no basis is *the* right one), are decomposed exactly.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table. It is kept, not copied, when it is float64 already.
+
+    Raises
+    ------
+    ValueError
+        When W_pos is no table.
+    """
+
+    def __init__(self, W_pos: npt.ArrayLike) -> None:
+        self._table = check_table(W_pos)
+        self._prepared: NarrowTable | ReducedTable | None = None
+
+    def fit(self, positions: tuple[int, int], n_components: int = 3) -> PositionPCA:
+        """PCA of an inclusive range.
+
+        Parameters
+        ----------
+        positions
+            First and last position, both inclusive.
+        n_components
+            How many components; fewer are faster.
+
+        Returns
+        -------
+        PositionPCA
+            Coordinates of the range's rows are within 1e-4 of their largest coordinate of the
+            exact ones (bounded, not estimated); ``exact=False``, or True where the exact
+            decomposition answered.
+
+        Raises
+        ------
+        RangeError
+            When the range is empty or leaves the table, or no component is asked for.
+        """
+        first, last = check_range(positions, len(self._table))
+        n_rows, d_model = last - first + 1, self._table.shape[1]
+        k = count_components(n_components, n_rows, d_model)
+        if n_rows < SHORT:
+            return fit_pca(self._table, (first, last), k)
+        if self._prepared is None:
+            kind = NarrowTable if d_model <= NARROW else ReducedTable
+            self._prepared = kind(self._table)
+        found = self._prepared.fit(first, last, k)
+        return fit_pca(self._table, (first, last), k) if found is None else found
