@@ -1,0 +1,258 @@
+"""Which family a checkpoint is of, and where its table of positions is.
+
+Decided by ``config.json`` and the tensors' names alone; no tensor is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from geometry.config import first_int
+from geometry.errors import NoPositionalEmbeddings, SourceError
+from geometry.families import FAMILIES, PARTS, Stack
+from geometry.stores import FLOATS, TensorInfo
+from geometry.without_table import why_no_table
+
+Index = Mapping[str, TensorInfo]
+
+#: transformers' default, where a RoBERTa-like configuration does not say.
+DEFAULT_PADDING = 1
+
+
+class UnknownArchitecture(SourceError):
+    """No family of the table fits; ``candidates`` are the tensors that could be the positions."""
+
+    def __init__(self, message: str, candidates: tuple[TensorInfo, ...], advice: str = "") -> None:
+        super().__init__(message, advice)
+        self.candidates = candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """Where a checkpoint keeps its positions.
+
+    Attributes
+    ----------
+    family
+        transformers' ``model_type``; None for a bare table.
+    stack
+        The row of the family table; None for a bare table.
+    root
+        What goes before the row's names.
+    table
+        The tensor that holds P; "" where it is computed and not stored.
+    config
+        The configuration of this part of the model; empty without a ``config.json``.
+    note
+        What had to be guessed, as a sentence, or "".
+    """
+
+    family: str | None
+    stack: Stack | None
+    root: str
+    table: str
+    config: Mapping[str, Any]
+    note: str = ""
+
+    @property
+    def row_of_position_0(self) -> int:
+        """The row of the table that belongs to position 0."""
+        if self.stack is None:
+            return 0
+        if self.stack.row_of_position_0 is not None:
+            return self.stack.row_of_position_0
+        padding = first_int(self.config, ("pad_token_id",))
+        return (DEFAULT_PADDING if padding is None else padding) + 1
+
+    def setting(self, *keys: str) -> int | None:
+        """Read a whole number of the configuration; ``{side}`` in a key is this tower's side."""
+        side = self.stack.side if self.stack else "decoder"
+        return first_int(self.config, [key.format(side=side) for key in keys])
+
+
+def find_architecture(index: Index, config: Mapping[str, Any], table: str | None) -> Architecture:
+    """Find the position table of a checkpoint.
+
+    Parameters
+    ----------
+    index
+        The checkpoint's tensors.
+    config
+        ``config.json``, or empty.
+    table
+        A tensor to take as positions; or "encoder" or "decoder" where a model has both; or None.
+
+    Raises
+    ------
+    NoPositionalEmbeddings
+        The family stores none.
+    UnknownArchitecture
+        No family of the table fits.
+    SourceError
+        ``table`` names nothing usable.
+    """
+    found, reason = _towers(index, config)
+    if table is not None:
+        return _asked_for(index, config, found, table)
+    if found:
+        return found[0]
+    if reason:
+        raise NoPositionalEmbeddings(
+            f"{config.get('model_type', 'This model')} stores no positional embeddings: {reason}.",
+            "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
+        )
+    options = candidates(index)
+    if len(options) == 1:
+        return Architecture(None, None, "", options[0].name, config)
+    raise _unknown(config, options)
+
+
+def _asked_for(
+    index: Index, config: Mapping[str, Any], found: list[Architecture], table: str
+) -> Architecture:
+    for tower in found:
+        if table == tower.table or (tower.stack is not None and table == tower.stack.side):
+            return tower
+    options = candidates(index)
+    if table in {option.name for option in options}:
+        return Architecture(None, None, "", table, config)
+    if table in index:
+        info = index[table]
+        raise SourceError(
+            f"{table} cannot be a table of positions: expected a floating-point tensor of shape "
+            f"(n_positions, d_model), got {info.dtype} {info.shape}.",
+            _offer(options),
+        )
+    raise SourceError(f"The checkpoint has no tensor {table!r}.", _offer(options))
+
+
+def _offer(options: tuple[TensorInfo, ...]) -> str:
+    if not options:
+        return "It has no two-dimensional floating-point tensor at all."
+    names = ", ".join(option.name for option in options[:4])
+    return f"Choose one of its tables: {names}{', …' if len(options) > 4 else ''}."
+
+
+def _unknown(config: Mapping[str, Any], options: tuple[TensorInfo, ...]) -> UnknownArchitecture:
+    kind = config.get("model_type")
+    what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
+    if not options:
+        return UnknownArchitecture(
+            f"{what}, and no tensor has the shape of a table of positions.",
+            (),
+            "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
+        )
+    return UnknownArchitecture(
+        f"{what}; {len(options)} tensors could be its table of positions.",
+        options,
+        _offer(options),
+    )
+
+
+def table_shape(info: TensorInfo) -> tuple[int, ...]:
+    """Return the shape without a leading batch axis of one, as vision models store it."""
+    return info.shape[1:] if len(info.shape) == 3 and info.shape[0] == 1 else info.shape
+
+
+def candidates(index: Index) -> tuple[TensorInfo, ...]:
+    """Every floating-point matrix; those called positions first, then in the file's order."""
+
+    def rank(info: TensorInfo) -> int:
+        name = info.name.lower()
+        return 0 if "pos" in name or "wpe" in name else 1 if "embed" in name else 2
+
+    def fits(info: TensorInfo) -> bool:
+        shape = table_shape(info)
+        return info.dtype in FLOATS and len(shape) == 2 and shape[0] > 0 and shape[1] > 0
+
+    return tuple(sorted(filter(fits, index.values()), key=rank))
+
+
+def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
+    """Return the towers with a table, best first, and why there are none if that is known."""
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or not kind:
+        if reason := why_no_table(index, config):
+            return [], reason
+        return _guess(index, config), ""
+    if kind in PARTS:
+        return _parts(index, config, PARTS[kind])
+    if kind in FAMILIES:
+        if config.get("position_embedding_type") in ("rotary", "rope", "alibi"):
+            return [], why_no_table(index, config)
+        towers = [_match(index, config, kind, stack) for stack in FAMILIES[kind]]
+        return [tower for tower in towers if tower is not None], ""
+    return [], why_no_table(index, config)
+
+
+def _parts(
+    index: Index, config: Mapping[str, Any], keys: tuple[str, ...]
+) -> tuple[list[Architecture], str]:
+    found: list[Architecture] = []
+    for key in keys:
+        part = config.get(key)
+        part = part if isinstance(part, dict) else {}
+        word = "text_model." if key == "text_config" else f"{key}."
+        names = {name: info for name, info in index.items() if f".{word}" in f".{name}"}
+        kind = str(config.get("model_type"))
+        settings = {"model_type": f"{kind}_text_model" if key == "text_config" else None, **part}
+        towers, _ = _towers(names, settings)
+        found += towers
+    return found, ""
+
+
+def _match(
+    index: Index, config: Mapping[str, Any], family: str, stack: Stack
+) -> Architecture | None:
+    """Place a row of the family table in the index, or None if its table is not there."""
+    computed_here = family == "trocr" and config.get("use_learned_position_embeddings") is False
+    if stack.positions and not computed_here:
+        for name in _ending(index, stack.positions):
+            return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
+    if stack.computed is None:
+        return None
+    for suffix in (stack.query.format(layer=0), *stack.tokens):
+        for name in _ending(index, suffix):
+            return Architecture(family, stack, name.removesuffix(suffix), "", config)
+    return None
+
+
+def _ending(index: Iterable[str], suffix: str) -> list[str]:
+    """Names that end in the suffix at a dot, shortest first; a vision tower's are left out."""
+    names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
+    return sorted((name for name in names if "vision" not in name), key=len)
+
+
+def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
+    """Without a ``model_type``: the family whose names fit best."""
+    scores = {kind: _score(index, config, kind) for kind in FAMILIES}
+    best = max(scores, key=lambda kind: scores[kind])
+    if scores[best] <= 0:
+        return []
+    towers = [_match(index, config, best, stack) for stack in FAMILIES[best]]
+    note = f"No model_type in a config.json: taken for {best} by its tensors' names."
+    return [
+        Architecture(t.family, t.stack, t.root, t.table, config, note)
+        for t in towers
+        if t is not None
+    ]
+
+
+def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
+    stack = FAMILIES[kind][0]
+    place = _match(index, config, kind, stack)
+    if place is None or not place.table:
+        return 0
+    names = (*stack.tokens[:1], stack.query, stack.key, stack.out, stack.mlp_norm)
+    score = 1.0 + sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
+    word = kind.replace("-", "").replace("_", "")
+    score += 2 * any(word == part.replace("_", "") for part in place.root.split("."))
+    # Tables with rows before position 0 are two rows longer than a round number.
+    shape = index[place.table].shape
+    score += 0.5 * ((shape[0] % 8 == 2) == (place.row_of_position_0 == 2)) if shape else 0
+    fused = index.get(place.root + stack.query.format(layer=0, group=0))
+    if stack.fused and fused and len(fused.shape) == 2 and shape[1:] == fused.shape[:1]:
+        score += 0.5 * (stack.conv1d and fused.shape[0] != fused.shape[1])
+    return score

@@ -1,0 +1,281 @@
+"""Where each family of models keeps its positions and first weights: one table.
+
+A row is a :class:`Stack`: one tower of layers with its table of positions. Names are matched by
+suffix, since prefixes vary (``transformer.``, ``model.``, ``bert.``, none); what is before the
+suffix of the position table, the root, then goes before all other names of the row. Each row was
+checked against the family's module in transformers 5.23, and the tests do so again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Literal
+
+#: How W_Q, W_K and W_V lie in one stored matrix, along its output axis.
+Fused = Literal["side by side", "by head or multi-query"]
+
+#: How a table that is not learned is computed; see :mod:`geometry.sinusoids`.
+Sinusoid = Literal["marian", "tensor2tensor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One row of the table.
+
+    Attributes
+    ----------
+    positions
+        Suffix of P; "" where a family never stores it.
+    tokens
+        Suffixes of E; the first one present counts.
+    query, key, value, out, fan_out
+        W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{group}`` ALBERT's
+        shared group. With ``fused``, ``query`` names the matrix that holds all three.
+    attention_norm, mlp_norm
+        The LayerNorm that the attention and the MLP read from ("" for none); ``{before}`` is the
+        layer before; ``embedding_norm`` is what the first layer reads where LayerNorm comes after
+        each block ("post").
+    conv1d
+        Matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
+    row_of_position_0
+        Row of P that belongs to position 0; None for padding_idx + 1.
+    computed
+        A fixed sinusoid: labelled so, and computed by this formula where it is not stored.
+    map_in
+        The matrix from embedding size to hidden size, where they differ; ``map_positions`` tells
+        whether positions pass through it too.
+    begin
+        Put the beginning-of-text token first even though the family's tokenizer does not.
+    """
+
+    positions: str
+    tokens: tuple[str, ...]
+    query: str
+    key: str
+    value: str
+    out: str
+    fan_out: str
+    attention_norm: str
+    mlp_norm: str
+    embedding_norm: str = ""
+    side: Literal["decoder", "encoder"] = "decoder"
+    causal: bool = True
+    conv1d: bool = False
+    fused: Fused | None = None
+    row_of_position_0: int | None = 0
+    computed: Sinusoid | None = None
+    attention_scale: Literal["1/sqrt(d_head)", "1"] = "1/sqrt(d_head)"
+    map_in: str = ""
+    map_positions: bool = False
+    begin: bool = False
+
+
+_GPT2 = Stack(
+    positions="wpe.weight",
+    tokens=("wte.weight",),
+    query="h.{layer}.attn.c_attn.weight",
+    key="",
+    value="",
+    out="h.{layer}.attn.c_proj.weight",
+    fan_out="h.{layer}.mlp.c_fc.weight",
+    attention_norm="h.{layer}.ln_1.weight",
+    mlp_norm="h.{layer}.ln_2.weight",
+    conv1d=True,
+    fused="side by side",
+    begin=True,
+)
+_GPT_NEO = replace(
+    _GPT2,
+    query="h.{layer}.attn.attention.q_proj.weight",
+    key="h.{layer}.attn.attention.k_proj.weight",
+    value="h.{layer}.attn.attention.v_proj.weight",
+    out="h.{layer}.attn.attention.out_proj.weight",
+    conv1d=False,
+    fused=None,
+    attention_scale="1",
+)
+_GPT1 = replace(
+    _GPT2,
+    positions="positions_embed.weight",
+    tokens=("tokens_embed.weight",),
+    # LayerNorm comes after each block, and none before the first one.
+    attention_norm="h.{before}.ln_2.weight",
+    mlp_norm="h.{layer}.ln_1.weight",
+    begin=False,
+)
+_BERT = Stack(
+    positions="embeddings.position_embeddings.weight",
+    tokens=("embeddings.word_embeddings.weight",),
+    query="encoder.layer.{layer}.attention.self.query.weight",
+    key="encoder.layer.{layer}.attention.self.key.weight",
+    value="encoder.layer.{layer}.attention.self.value.weight",
+    out="encoder.layer.{layer}.attention.output.dense.weight",
+    fan_out="encoder.layer.{layer}.intermediate.dense.weight",
+    attention_norm="encoder.layer.{before}.output.LayerNorm.weight",
+    mlp_norm="encoder.layer.{layer}.attention.output.LayerNorm.weight",
+    embedding_norm="embeddings.LayerNorm.weight",
+    side="encoder",
+    causal=False,
+)
+_DISTILBERT = replace(
+    _BERT,
+    query="transformer.layer.{layer}.attention.q_lin.weight",
+    key="transformer.layer.{layer}.attention.k_lin.weight",
+    value="transformer.layer.{layer}.attention.v_lin.weight",
+    out="transformer.layer.{layer}.attention.out_lin.weight",
+    fan_out="transformer.layer.{layer}.ffn.lin1.weight",
+    attention_norm="transformer.layer.{before}.output_layer_norm.weight",
+    mlp_norm="transformer.layer.{layer}.sa_layer_norm.weight",
+)
+_ALBERT_LAYER = "encoder.albert_layer_groups.{group}.albert_layers.0."
+_ALBERT = replace(
+    _BERT,
+    query=_ALBERT_LAYER + "attention.query.weight",
+    key=_ALBERT_LAYER + "attention.key.weight",
+    value=_ALBERT_LAYER + "attention.value.weight",
+    out=_ALBERT_LAYER + "attention.dense.weight",
+    fan_out=_ALBERT_LAYER + "ffn.weight",
+    attention_norm="encoder.albert_layer_groups.{group_before}.albert_layers.0."
+    "full_layer_layer_norm.weight",
+    mlp_norm=_ALBERT_LAYER + "attention.LayerNorm.weight",
+    map_in="encoder.embedding_hidden_mapping_in.weight",
+    map_positions=True,
+)
+_ELECTRA = replace(_BERT, map_in="embeddings_project.weight", map_positions=True)
+_ROBERTA = replace(_BERT, row_of_position_0=None)
+_ESM = replace(
+    _ROBERTA,
+    attention_norm="encoder.layer.{layer}.attention.LayerNorm.weight",
+    mlp_norm="encoder.layer.{layer}.LayerNorm.weight",
+    embedding_norm="",
+)
+
+
+def _tower(side: Literal["decoder", "encoder"], root: str, **changes: object) -> Stack:
+    """Describe one side of a BART-like model; LayerNorm comes after each block."""
+    row = Stack(
+        positions=f"{root}embed_positions.weight",
+        tokens=(f"{root}embed_tokens.weight", "shared.weight", "embed_tokens.weight"),
+        query=f"{root}layers.{{layer}}.self_attn.q_proj.weight",
+        key=f"{root}layers.{{layer}}.self_attn.k_proj.weight",
+        value=f"{root}layers.{{layer}}.self_attn.v_proj.weight",
+        out=f"{root}layers.{{layer}}.self_attn.out_proj.weight",
+        fan_out=f"{root}layers.{{layer}}.fc1.weight",
+        attention_norm=f"{root}layers.{{before}}.final_layer_norm.weight",
+        mlp_norm=f"{root}layers.{{layer}}.self_attn_layer_norm.weight",
+        embedding_norm=f"{root}layernorm_embedding.weight",
+        side=side,
+        causal=side == "decoder",
+        row_of_position_0=2,
+    )
+    return replace(row, **changes)  # type: ignore[arg-type]
+
+
+def _pre_norm(row: Stack, **changes: object) -> Stack:
+    """Change a BART-like row to LayerNorm before each block."""
+    return replace(
+        row,
+        attention_norm=row.mlp_norm,
+        mlp_norm=row.attention_norm.replace("{before}", "{layer}"),
+        embedding_norm="",
+        **changes,  # type: ignore[arg-type]
+    )
+
+
+_BART = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
+_PRE_NORM = (_pre_norm(_BART[0]), _pre_norm(_BART[1]))
+_OPT = _pre_norm(_BART[0], map_in="decoder.project_in.weight")
+_TROCR = replace(_BART[0], tokens=("decoder.embed_tokens.weight",))
+_BIOGPT = _pre_norm(_tower("decoder", ""))
+_BLENDERBOT = tuple(replace(row, row_of_position_0=0) for row in _PRE_NORM)
+_LONG = "encoder.layers.{layer}.self_attn.longformer_self_attn."
+_LED = (
+    replace(_BART[0], row_of_position_0=0),
+    replace(
+        _BART[1],
+        row_of_position_0=0,
+        query=f"{_LONG}query.weight",
+        key=f"{_LONG}key.weight",
+        value=f"{_LONG}value.weight",
+        out="encoder.layers.{layer}.self_attn.output.weight",
+    ),
+)
+_WHISPER = (
+    replace(_BLENDERBOT[0], tokens=("decoder.embed_tokens.weight",)),
+    # The encoder reads sound, not tokens.
+    replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor"),
+)
+_PEGASUS = tuple(replace(row, computed="marian") for row in _BLENDERBOT)
+_MARIAN = tuple(
+    replace(row, row_of_position_0=0, embedding_norm="", computed="marian") for row in _BART
+)
+_M2M100 = tuple(
+    replace(row, positions="", row_of_position_0=None, computed="tensor2tensor")
+    for row in _PRE_NORM
+)
+_XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")
+_CLIP = Stack(
+    positions="embeddings.position_embedding.weight",
+    tokens=("embeddings.token_embedding.weight",),
+    query="encoder.layers.{layer}.self_attn.q_proj.weight",
+    key="encoder.layers.{layer}.self_attn.k_proj.weight",
+    value="encoder.layers.{layer}.self_attn.v_proj.weight",
+    out="encoder.layers.{layer}.self_attn.out_proj.weight",
+    fan_out="encoder.layers.{layer}.mlp.fc1.weight",
+    attention_norm="encoder.layers.{layer}.layer_norm1.weight",
+    mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
+    side="encoder",
+)
+_SIGLIP = replace(_CLIP, causal=False)
+
+#: transformers' ``model_type`` → its stacks; the first is opened unless another is asked for.
+FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
+    {
+        "gpt2": (_GPT2,),
+        "gpt_neo": (_GPT_NEO,),
+        "gpt_bigcode": (replace(_GPT2, conv1d=False, fused="by head or multi-query"),),
+        "imagegpt": (replace(_GPT2, begin=False),),
+        "decision_transformer": (replace(_GPT2, tokens=(), begin=False),),
+        "openai-gpt": (_GPT1,),
+        "bert": (_BERT,),
+        "distilbert": (_DISTILBERT,),
+        "electra": (_ELECTRA,),
+        "albert": (_ALBERT,),
+        "big_bird": (_BERT,),
+        "roberta": (_ROBERTA,),
+        "xlm-roberta": (_ROBERTA,),
+        "camembert": (_ROBERTA,),
+        "longformer": (_ROBERTA,),
+        "esm": (_ESM,),
+        "opt": (_OPT,),
+        "bart": _BART,
+        "mbart": tuple(
+            replace(row, embedding_norm=bart.embedding_norm)
+            for row, bart in zip(_PRE_NORM, _BART, strict=True)
+        ),
+        "biogpt": (_BIOGPT,),
+        "trocr": (_TROCR,),
+        "blenderbot": _BLENDERBOT,
+        "led": _LED,
+        "whisper": _WHISPER,
+        "pegasus": _PEGASUS,
+        "marian": _MARIAN,
+        "clip_text_model": (_CLIP,),
+        "siglip_text_model": (_SIGLIP,),
+        "xglm": (_XGLM,),
+        "m2m_100": _M2M100,
+    }
+)
+
+#: Models made of models: where their text part's configuration is.
+PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "clip": ("text_config",),
+        "siglip": ("text_config",),
+        "vision-encoder-decoder": ("decoder",),
+        "speech-encoder-decoder": ("decoder",),
+        "encoder-decoder": ("decoder", "encoder"),
+    }
+)

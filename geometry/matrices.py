@@ -1,0 +1,115 @@
+"""Matrices as the program wants them, whatever way a family stores them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.architecture import Architecture, table_shape
+from geometry.errors import SourceError, TensorUnavailable
+from geometry.sinusoids import sinusoid
+from geometry.stores import FloatArray, TensorStore
+
+WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
+WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
+
+
+def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.float64]:
+    """Read P: (n_positions, d_model) float64, row i for position i, read-only."""
+    if not place.table:
+        table = _computed(place)
+    else:
+        info = store.tensors[place.table]
+        shape = table_shape(info)
+        if len(shape) != 2:
+            raise SourceError(
+                f"{place.table} should have shape (n_positions, d_model), got {info.shape}.",
+                "Download or copy the checkpoint again.",
+            )
+        _check_shape(place, shape)
+        table = store.read(place.table).reshape(shape).astype(np.float64)
+    table = table[place.row_of_position_0 :]
+    if 0 in table.shape:
+        raise SourceError(
+            f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if len(bad):
+        raise SourceError(
+            f"{place.table} has {len(bad)} rows with NaN or infinite numbers, the first at "
+            f"position {bad[0]}.",
+            "The checkpoint is damaged or its training diverged; open another one.",
+        )
+    table.setflags(write=False)
+    return table
+
+
+def _computed(place: Architecture) -> npt.NDArray[np.float64]:
+    n_positions = place.setting("max_position_embeddings")
+    d_model = place.setting("d_model", "hidden_size")
+    if place.stack is None or place.stack.computed is None or not n_positions or not d_model:
+        raise SourceError(
+            f"{place.family} computes its positions, and its configuration does not give "
+            "max_position_embeddings and d_model.",
+            "Put the model's config.json beside its weights.",
+        )
+    return sinusoid(place.stack.computed, n_positions + place.row_of_position_0, d_model)
+
+
+def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
+    """Compare the table with the configuration, as transformers would."""
+    if place.stack is None:
+        return
+    factorised = ("embedding_size",) if place.stack.map_positions else ()
+    keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
+    lengths = (
+        "max_{side}_position_embeddings",
+        "max_target_positions" if place.stack.side == "decoder" else "max_source_positions",
+        "n_positions",
+        "max_position_embeddings",
+    )
+    rows, width = place.setting(*lengths), place.setting(*keys)
+    if rows is not None and place.stack.row_of_position_0 == 2:
+        rows += 2
+    expected = (shape[0] if rows is None else rows, shape[1] if width is None else width)
+    if expected != shape:
+        raise SourceError(
+            f"{place.table} should have shape {expected} by config.json, got {shape}.",
+            "The weights and the configuration are of different models: put the right config.json "
+            "beside the weights.",
+        )
+
+
+def orient(
+    stored: FloatArray, place: Architecture, name: WeightName, n_heads: int | None
+) -> npt.NDArray[np.float64]:
+    """Turn a stored matrix into (d_out, d_in) and cut its part out of a fused one."""
+    stack = place.stack
+    matrix = stored.astype(np.float64)
+    if stack is not None and stack.conv1d:
+        matrix = matrix.T
+    if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
+        matrix = _cut(matrix, ("W_Q", "W_K", "W_V").index(name), stack.fused, place, n_heads)
+    matrix = np.ascontiguousarray(matrix)
+    matrix.setflags(write=False)
+    return matrix
+
+
+def _cut(
+    matrix: npt.NDArray[np.float64], which: int, fused: str, place: Architecture, heads: int | None
+) -> npt.NDArray[Any]:
+    """Return W_Q (0), W_K (1) or W_V (2) of a fused matrix (d_out of all three, d_model)."""
+    rows, d_model = matrix.shape
+    if fused == "side by side":
+        if rows % 3:
+            raise SourceError(f"A fused attention matrix has 3 × d_out rows, got {rows}.")
+        return np.split(matrix, 3)[which]
+    if not heads or d_model % heads:
+        raise TensorUnavailable("The number of heads is needed to take Q, K and V apart.")
+    d_head = d_model // heads
+    if place.config.get("multi_query", True):
+        # All queries, then the one key and the one value that the heads share.
+        return np.split(matrix, (d_model, d_model + d_head))[which]
+    return matrix.reshape(heads, 3, d_head, d_model)[:, which].reshape(-1, d_model)

@@ -1,0 +1,243 @@
+"""A model seen through its positions: P, E and the first weights, each in one orientation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.architecture import Architecture
+from geometry.errors import SourceError, TensorUnavailable
+from geometry.matrices import WEIGHTS, WeightName, orient, read_positions
+from geometry.stores import TensorStore
+from geometry.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
+
+__all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
+
+
+class PositionalModel:
+    """One opened checkpoint; P is read at once, everything else when first asked for.
+
+    Parameters
+    ----------
+    store
+        The checkpoint's tensors.
+    architecture
+        Where its positions are.
+    source
+        What the user opened.
+    name
+        Short, for captions.
+    folder
+        Where the tokenizer is, if anywhere.
+
+    Raises
+    ------
+    SourceError
+        P contradicts the configuration, or holds numbers that are not finite.
+    """
+
+    def __init__(
+        self,
+        store: TensorStore,
+        architecture: Architecture,
+        *,
+        source: str,
+        name: str,
+        folder: Path | None = None,
+    ) -> None:
+        self._store = store
+        self._architecture = architecture
+        self._folder = folder
+        self.source = source
+        self.name = name
+        self.family = architecture.family
+        self.table = architecture.table or "computed sinusoid"
+        self.W_pos = read_positions(store, architecture)
+        self.n_positions, self.d_model = self.W_pos.shape
+
+    def __repr__(self) -> str:
+        shape = f"{self.n_positions} × {self.d_model}"
+        return f"<PositionalModel {self.name}: {self.table} {shape}>"
+
+    @property
+    def store(self) -> TensorStore:
+        """The checkpoint's tensors."""
+        return self._store
+
+    @property
+    def computed(self) -> bool:
+        """P is a fixed sinusoid, not learned."""
+        stack, config = self._architecture.stack, self._architecture.config
+        if stack is None:
+            return False
+        return stack.computed is not None or bool(config.get("sinusoidal_pos_embds"))
+
+    @property
+    def causal(self) -> bool:
+        """Each position attends only to itself and earlier ones."""
+        stack = self._architecture.stack
+        return stack is not None and stack.causal
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of the index and of P; its cost does not grow with the checkpoint."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name, info in sorted(self._store.tensors.items()):
+            digest.update(f"{name}\0{info.shape}\0{info.dtype}\n".encode())
+        digest.update(self.table.encode())
+        digest.update(self.W_pos.data)
+        return digest.hexdigest()
+
+    @property
+    def d_vocab(self) -> int | None:
+        """Tokens in the vocabulary, or None where nothing tells."""
+        name = self._tokens_name()
+        if name is not None:
+            return self._store.tensors[name].shape[0]
+        return self._architecture.setting("vocab_size")
+
+    @property
+    def n_layers(self) -> int | None:
+        """Layers of the tower that reads these positions."""
+        return self._architecture.setting(
+            "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
+        )
+
+    @property
+    def n_heads(self) -> int | None:
+        """Attention heads of each layer."""
+        return self._architecture.setting(
+            "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
+            "attention_heads",
+        )  # fmt: skip
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about this table, as sentences."""
+        notes = [self._architecture.note] if self._architecture.note else []
+        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
+        if len(constant):
+            some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
+            notes.append(f"{len(constant)} rows hold one number throughout: positions {some}.")
+        return tuple(notes)
+
+    # -- matrices ----------------------------------------------------------------------------
+
+    @cached_property
+    def W_E(self) -> npt.NDArray[np.float32]:
+        """Token embeddings, (d_vocab, d_embedding) float32, read-only; read once and kept.
+
+        d_embedding is d_model but for factorised models (OPT-350m's tokens).
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint has none.
+        """
+        name = self._tokens_name()
+        if name is None:
+            raise TensorUnavailable(self.missing["W_E"], "Open the full checkpoint of this model.")
+        embeddings = self._store.read(name).astype(np.float32, copy=False)
+        embeddings.setflags(write=False)
+        return embeddings
+
+    def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
+        """Read a weight matrix of a layer, whatever the family stores, in one orientation.
+
+        Parameters
+        ----------
+        name
+            "W_Q", "W_K", "W_V": (d_out, d_hidden), reading the residual stream; "W_O":
+            (d_hidden, d_in), writing to it; "W_in", the MLP's fan-out: (d_mlp, d_hidden).
+        layer
+            From 0.
+
+        Returns
+        -------
+        float64, read-only, not kept
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family has no such matrix.
+        """
+        tensor = self._weight_name(name, layer)
+        if tensor not in self._store.tensors:
+            raise TensorUnavailable(
+                f"{tensor} is not in this checkpoint." if tensor else self.missing[name],
+                "Open the full checkpoint of this model.",
+            )
+        stored = self._store.read(tensor)
+        if stored.ndim != 2:
+            raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
+        return orient(stored, self._architecture, name, self.n_heads)
+
+    @cached_property
+    def missing(self) -> Mapping[str, str]:
+        """What this checkpoint lacks, and why: "W_E", "W_Q", … of the first layer."""
+        absent: dict[str, str] = {}
+        if self._tokens_name() is None:
+            absent["W_E"] = "no token embeddings in this checkpoint"
+        for name in WEIGHTS:
+            tensor = self._weight_name(name, 0)
+            if not tensor:
+                absent[name] = "the source is a bare table of positions"
+            elif tensor not in self._store.tensors:
+                absent[name] = f"no {tensor} in this checkpoint"
+        return MappingProxyType(absent)
+
+    def _tokens_name(self) -> str | None:
+        stack, root = self._architecture.stack, self._architecture.root
+        if stack is None:
+            return None
+        return next((root + n for n in stack.tokens if root + n in self._store.tensors), None)
+
+    def _weight_name(self, name: WeightName, layer: int) -> str:
+        stack, root = self._architecture.stack, self._architecture.root
+        if stack is None:
+            return ""
+        layers = self.n_layers
+        if layer < 0 or (layers is not None and layer >= layers):
+            raise TensorUnavailable(
+                f"{self.name} has layers 0–{(layers or 1) - 1}, asked for {layer}."
+            )
+        names = {"W_Q": stack.query, "W_K": stack.key, "W_V": stack.value,
+                 "W_O": stack.out, "W_in": stack.fan_out}  # fmt: skip
+        suffix = names[name] or stack.query
+        groups = self._architecture.setting("num_hidden_groups") or 1
+        return root + suffix.format(layer=layer, group=layer * groups // (layers or 1))
+
+    # -- prompt ------------------------------------------------------------------------------
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        if self._folder is None:
+            raise TensorUnavailable(
+                "This source is a bare table: it has no tokenizer, so a prompt cannot be split.",
+                "Open a checkpoint's folder.",
+            )
+        return load_tokenizer(self._folder)
+
+    def tokenize(self, text: str) -> TokenizedPrompt:
+        """Split a prompt into this model's tokens, one per position from 0.
+
+        The beginning-of-text token comes first where the family is used so; BERT-like models put
+        their own first and last.
+
+        Raises
+        ------
+        TensorUnavailable
+            There is no tokenizer.
+        HelixscopeError
+            There is one that cannot be read.
+        """
+        stack, begin = self._architecture.stack, None
+        if stack is not None and stack.begin and self._folder is not None:
+            begin = begin_token(self._folder, self._architecture.config, self._tokenizer)
+        return tokenize(self._tokenizer, text, begin, self.n_positions)

@@ -1,0 +1,198 @@
+"""Safetensors files, single and sharded, read by their header alone.
+
+The format: eight bytes of header length (little-endian), a JSON header with each tensor's dtype,
+shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from geometry.errors import SourceError
+from geometry.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
+
+#: The format's own limit.
+MAX_HEADER = 100_000_000
+
+#: Bytes per number. A dtype that is not here is listed by the byte range alone.
+ITEM_SIZES = {
+    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2,
+    "U16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
+}  # fmt: skip
+
+AGAIN = "Download or copy the file again."
+
+
+def open_safetensors(path: Path) -> RegionStore:
+    """Open one safetensors file by its header.
+
+    Raises
+    ------
+    SourceError
+        The file is empty, truncated, or its header is not one.
+    """
+    return RegionStore(read_header(LocalFile(path)))
+
+
+def read_header(file: ByteFile) -> dict[str, Region]:
+    """Read a file's header: each tensor's name and region.
+
+    Raises
+    ------
+    SourceError
+        See :func:`open_safetensors`.
+    """
+    size = file.size()
+    if size < 8:
+        raise SourceError(
+            f"{file.name} holds {size} bytes; a safetensors file starts with 8 bytes of header "
+            "length.",
+            AGAIN,
+        )
+    length = int.from_bytes(file.read_at(0, 8).tobytes(), "little")
+    if length > MAX_HEADER:
+        raise SourceError(
+            f"{file.name} is no safetensors file: its header would be {length} bytes long, and at "
+            f"most {MAX_HEADER} are allowed.",
+            "Check that this is the weights file.",
+        )
+    if length > size - 8:
+        raise SourceError(
+            f"{file.name} is truncated: its header is {length} bytes long, and the file holds "
+            f"{size - 8} after the length.",
+            AGAIN,
+        )
+    entries = _parse(file, file.read_at(8, length).tobytes())
+    start = 8 + length
+    regions = {name: _region(file, start, name, entry) for name, entry in entries.items()}
+    _check_layout(file, start, size, regions)
+    return regions
+
+
+def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SourceError(f"The header of {file.name} names {twice!r} twice.", AGAIN)
+        return entries
+
+    try:
+        entries = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"The header of {file.name} is not JSON.", AGAIN) from error
+    if not isinstance(entries, dict):
+        raise SourceError(
+            f"The header of {file.name} should be a JSON object, got {type(entries).__name__}.",
+            AGAIN,
+        )
+    entries.pop("__metadata__", None)
+    return entries
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _region(file: ByteFile, start: int, name: str, entry: Any) -> Region:
+    fields = entry if isinstance(entry, dict) else {}
+    dtype, shape, offsets = (fields.get(key) for key in ("dtype", "shape", "data_offsets"))
+    if not (
+        isinstance(dtype, str)
+        and isinstance(shape, list)
+        and all(map(_is_size, shape))
+        and isinstance(offsets, list)
+        and len(offsets) == 2
+        and all(map(_is_size, offsets))
+    ):
+        raise SourceError(
+            f"The header of {file.name} does not describe {name!r} by dtype, shape and "
+            "data_offsets.",
+            AGAIN,
+        )
+    nbytes = offsets[1] - offsets[0]
+    expected = math.prod(shape) * ITEM_SIZES[dtype] if dtype in ITEM_SIZES else nbytes
+    if nbytes < 0 or nbytes != expected:
+        raise SourceError(
+            f"The header of {file.name} contradicts itself: {name!r} is {dtype} {tuple(shape)}, "
+            f"which takes {expected} bytes, and its data_offsets give {nbytes}.",
+            AGAIN,
+        )
+    return Region(file, start + offsets[0], TensorInfo(name, tuple(shape), dtype, nbytes))
+
+
+def _check_layout(file: ByteFile, start: int, size: int, regions: dict[str, Region]) -> None:
+    """Tensors must follow each other without gap or overlap, to the end of the file."""
+    end, last = start, "the header"
+    for name, region in sorted(regions.items(), key=lambda item: (item[1].offset, item[1].span())):
+        if region.offset != end:
+            what = "overlaps" if region.offset < end else "leaves a gap after"
+            raise SourceError(f"In {file.name}, {name!r} {what} {last!r}.", AGAIN)
+        end, last = region.offset + region.info.nbytes, name
+    if end > size:
+        raise SourceError(
+            f"{file.name} is truncated: its header describes {end} bytes, and the file holds "
+            f"{size}.",
+            AGAIN,
+        )
+    if end < size:
+        raise SourceError(
+            f"{file.name} holds {size} bytes, and its header describes only {end}.", AGAIN
+        )
+
+
+def read_index(path: Path) -> dict[str, str]:
+    """Read ``*.index.json``: each tensor's name and the shard (a file name) that holds it.
+
+    Raises
+    ------
+    SourceError
+        Not JSON, without a weight map, or naming a shard outside its folder.
+    """
+    from geometry.config import read_json
+
+    weight_map = read_json(path).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise SourceError(f"{path.name} has no weight_map.", AGAIN)
+    for shard in weight_map.values():
+        if not isinstance(shard, str) or Path(shard).name != shard:
+            raise SourceError(f"{path.name} names {shard!r}, which is no file name.", AGAIN)
+    return weight_map
+
+
+def missing_shards(path: Path, weight_map: dict[str, str]) -> SourceError | None:
+    """Return the error for the shards that are not beside their index, or None."""
+    shards = sorted(set(weight_map.values()))
+    absent = [shard for shard in shards if not (path.parent / shard).is_file()]
+    if not absent:
+        return None
+    return SourceError(
+        f"{path.name} names {len(shards)} shards, and {len(absent)} of them "
+        f"({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}) are not in the folder.",
+        "Download the missing files into the same folder.",
+    )
+
+
+def open_sharded_safetensors(path: Path) -> RegionStore:
+    """Open a sharded checkpoint by its index (``model.safetensors.index.json``).
+
+    Raises
+    ------
+    SourceError
+        As for one file; a shard is missing; a shard lacks a tensor that the index promises.
+    """
+    weight_map = read_index(path)
+    error = missing_shards(path, weight_map)
+    if error is not None:
+        raise error
+    shards = {
+        shard: read_header(LocalFile(path.parent / shard)) for shard in set(weight_map.values())
+    }
+    for name, shard in weight_map.items():
+        if name not in shards[shard]:
+            raise SourceError(f"{path.name} places {name!r} in {shard}, which lacks it.", AGAIN)
+    return RegionStore({name: shards[shard][name] for name, shard in weight_map.items()})

@@ -1,0 +1,166 @@
+"""The model's own tokenizer, read when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from geometry.config import first_int, read_json
+from geometry.errors import HelixscopeError, TensorUnavailable
+
+#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
+VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
+                "tokenizer.model", "vocab.bpe")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedPrompt:
+    """A prompt's tokens, one per position from 0.
+
+    Attributes
+    ----------
+    ids
+        Rows of W_E.
+    texts
+        What each token stands for, readable: "Hello", " my", "[CLS]".
+    truncated
+        Tokens beyond the last position, dropped.
+    """
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    truncated: int = 0
+
+
+class Tokenizer(Protocol):
+    """Splits a text into tokens, special ones as the family does it."""
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids."""
+
+    def text_of(self, token: int) -> str:
+        """One token, readable."""
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token, or None."""
+
+
+class FastTokenizer:
+    """A ``tokenizer.json``, by the tokenizers library."""
+
+    def __init__(self, backend: Any) -> None:
+        # Sentence encoders ask for padding and cutting, which would hide or invent tokens.
+        backend.no_padding()
+        backend.no_truncation()
+        self._backend = backend
+        self._bytes = type(backend.decoder).__name__ == "ByteLevel"
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids, with the family's special tokens."""
+        return list(self._backend.encode(text).ids)
+
+    def text_of(self, token: int) -> str:
+        """One token, readable."""
+        if self._bytes:
+            return str(self._backend.decode([token], skip_special_tokens=False))
+        return readable(self._backend.id_to_token(token) or "")
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token, or None."""
+        found = self._backend.token_to_id(token)
+        return None if found is None else int(found)
+
+
+class SlowTokenizer:
+    """A tokenizer that only transformers can read."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids, with the family's special tokens."""
+        return list(self._backend.encode(text))
+
+    def text_of(self, token: int) -> str:
+        """One token, readable."""
+        return readable(str(self._backend.convert_ids_to_tokens(token)))
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token, or None."""
+        found = self._backend.get_vocab().get(token)
+        return None if found is None else int(found)
+
+
+def readable(token: str) -> str:
+    """Show a token's piece marks as text: "▁my" is " my", GPT-1's "my</w>" is "my"."""
+    return token.replace("▁", " ").removesuffix("</w>")
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Read the tokenizer of a checkpoint folder; nothing is downloaded, no code of it is run.
+
+    Raises
+    ------
+    TensorUnavailable
+        The folder has none.
+    HelixscopeError
+        It has one that cannot be read.
+    """
+    file = folder / "tokenizer.json"
+    if not file.is_file() and not any((folder / name).is_file() for name in VOCABULARIES):
+        raise TensorUnavailable(
+            "This model has no tokenizer beside it, so a prompt cannot be split into its tokens.",
+            "Put the model's tokenizer.json into its folder.",
+        )
+    try:
+        if file.is_file():
+            from tokenizers import Tokenizer as Backend
+
+            return FastTokenizer(Backend.from_file(str(file)))
+        from transformers import AutoTokenizer
+
+        slow = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+        backend = getattr(slow, "backend_tokenizer", None)
+        return SlowTokenizer(slow) if backend is None else FastTokenizer(backend)
+    # Both libraries raise bare Exception and much else on a malformed file.
+    except Exception as error:
+        raise HelixscopeError(
+            f"The tokenizer in {folder.name} cannot be read: {error}.",
+            "Download or copy its tokenizer.json again.",
+        ) from error
+
+
+def begin_token(folder: Path, config: Mapping[str, Any], tokenizer: Tokenizer) -> int | None:
+    """Return the id of the beginning-of-text token, by the tokenizer's or the model's settings."""
+    settings = folder / "tokenizer_config.json"
+    token = read_json(settings).get("bos_token") if settings.is_file() else None
+    if isinstance(token, dict):
+        token = token.get("content")
+    if isinstance(token, str) and (found := tokenizer.id_of(token)) is not None:
+        return found
+    return first_int(config, ("bos_token_id",))
+
+
+def tokenize(
+    tokenizer: Tokenizer, text: str, begin: int | None, n_positions: int
+) -> TokenizedPrompt:
+    """Split a text, one token per position.
+
+    Parameters
+    ----------
+    begin
+        The token to put first if the tokenizer did not, or None.
+    n_positions
+        Tokens beyond are dropped and counted.
+    """
+    ids = tokenizer.encode(text)
+    if begin is not None and ids[:1] != [begin]:
+        ids.insert(0, begin)
+    kept = ids[:n_positions]
+    return TokenizedPrompt(
+        tuple(kept), tuple(map(tokenizer.text_of, kept)), truncated=len(ids) - len(kept)
+    )
