@@ -1,0 +1,59 @@
+"""Results kept for when they are asked for again, bounded by bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+class ResultCache:
+    """Keeps the results used last; the longest unused go first.
+
+    Parameters
+    ----------
+    max_bytes
+        Bound on the arrays of all kept results together. A single larger result is not kept.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self.n_bytes = 0
+
+    def get(self, key: Hashable) -> Any | None:
+        """Return a kept result, or None.
+
+        Keys are (checkpoint fingerprint, function, frozen parameters).
+        """
+        if key not in self._results:
+            return None
+        self._results.move_to_end(key)
+        return self._results[key]
+
+    def put(self, key: Hashable, result: T) -> T:
+        """Keep a result and return it."""
+        self._forget(key)
+        self._results[key] = result
+        self.n_bytes += array_bytes(result)
+        while self.n_bytes > self._max_bytes:
+            self._forget(next(iter(self._results)))
+        return result
+
+    def _forget(self, key: Hashable) -> None:
+        if key in self._results:
+            self.n_bytes -= array_bytes(self._results.pop(key))
+
+
+def array_bytes(result: Any) -> int:
+    """Count the bytes of the arrays in a result dataclass (nested ones included)."""
+    if isinstance(result, np.ndarray):
+        return result.nbytes
+    if is_dataclass(result):
+        return sum(array_bytes(getattr(result, f.name)) for f in fields(result))
+    return 0

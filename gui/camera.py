@@ -1,0 +1,164 @@
+"""Camera poses: the named views, framing, and the way from one pose to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+VIEW_ANGLE = 30.0
+"""Vertical field of view of the perspective camera, in degrees."""
+MARGIN = 1.15
+"""How much room a framed curve leaves around itself; 1 would touch the edges."""
+
+
+def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
+    elevation, azimuth = np.radians(elevation), np.radians(azimuth)
+    return (
+        float(np.cos(elevation) * np.cos(azimuth)),
+        float(np.cos(elevation) * np.sin(azimuth)),
+        float(np.sin(elevation)),
+    )
+
+
+VIEWS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+    # name: (from where the camera looks, what is up), along the three shown axes
+    "article": (_direction(20, 45), (0.0, 0.0, 1.0)),
+    "isometric": (_direction(np.degrees(np.arctan(np.sqrt(0.5))), 45), (0.0, 0.0, 1.0)),
+    "xy": ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)),
+    "xz": ((0.0, -1.0, 0.0), (0.0, 0.0, 1.0)),
+    "yz": ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+}
+"""The named views. ``article`` is the one of the helix article: elevation 20°, azimuth 45°."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class CameraPose:
+    """Where the camera is.
+
+    Attributes
+    ----------
+    position, focal_point, up
+        (3,) world coordinates; ``up`` has length 1.
+    parallel_scale
+        Half the height of the view in world units, for parallel projection.
+    """
+
+    position: np.ndarray
+    focal_point: np.ndarray
+    up: np.ndarray
+    parallel_scale: float
+
+    @classmethod
+    def of(cls, camera: Any) -> CameraPose:
+        """Read the pose of a VTK camera."""
+        return cls(
+            np.array(camera.GetPosition()),
+            np.array(camera.GetFocalPoint()),
+            np.array(camera.GetViewUp()),
+            float(camera.GetParallelScale()),
+        )
+
+    def apply(self, camera: Any) -> None:
+        """Put a VTK camera there."""
+        camera.SetPosition(*self.position)
+        camera.SetFocalPoint(*self.focal_point)
+        camera.SetViewUp(*self.up)
+        camera.SetParallelScale(self.parallel_scale)
+
+    def towards(self, other: CameraPose, fraction: float) -> CameraPose:
+        """Return the pose part of the way to another: distance and direction move separately."""
+        focal = _mix(self.focal_point, other.focal_point, fraction)
+        start, end = self.position - self.focal_point, other.position - other.focal_point
+        distance = _mix(np.linalg.norm(start), np.linalg.norm(end), fraction)
+        direction = _mix_directions(start, end, self.up, fraction)
+        up = _mix_directions(self.up, other.up, direction, fraction)
+        up = up - (up @ direction) * direction
+        length = np.linalg.norm(up)
+        if length < 1e-6:
+            up, length = other.up, 1.0
+        return CameraPose(
+            focal + distance * direction,
+            focal,
+            up / length,
+            float(_mix(self.parallel_scale, other.parallel_scale, fraction)),
+        )
+
+
+def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: float) -> CameraPose:
+    """Place the camera so that all points are in view.
+
+    Parameters
+    ----------
+    points
+        (m, 3) world coordinates.
+    direction
+        (3,) from the focal point towards the camera; any length but zero.
+    up
+        (3,) what is up on the screen.
+    aspect
+        Width of the viewport over its height.
+
+    Returns
+    -------
+    CameraPose
+        The focal point is the centre of the points' bounding box.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    centre = (low + high) / 2
+    radius = float(np.linalg.norm(points - centre, axis=1).max())
+    radius = max(radius, 1e-6 * max(1.0, float(np.abs(points).max()))) * MARGIN
+    # The sphere around the points has to fit the narrower of the two fields of view.
+    half_angle = np.radians(VIEW_ANGLE / 2)
+    narrow = np.arctan(np.tan(half_angle) * min(1.0, aspect))
+    direction = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
+    return CameraPose(
+        centre + direction * radius / np.sin(narrow),
+        centre,
+        np.asarray(up, dtype=float) / np.linalg.norm(up),
+        radius / min(1.0, aspect),
+    )
+
+
+def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) -> CameraPose:
+    """Frame points in one of the named views, along the axes as they are shown.
+
+    Parameters
+    ----------
+    view
+        A key of :data:`VIEWS`.
+    points
+        (m, 3) the shown points, already turned.
+    turn
+        (3, 3) display transform of the axes.
+    aspect
+        Width of the viewport over its height.
+
+    Raises
+    ------
+    KeyError
+        If there is no such view.
+    """
+    direction, up = VIEWS[view]
+    return framed(points, turn @ np.array(direction), turn @ np.array(up), aspect)
+
+
+def _mix(start: Any, end: Any, fraction: float) -> Any:
+    return start + fraction * (end - start)
+
+
+def _mix_directions(
+    start: np.ndarray, end: np.ndarray, axis: np.ndarray, fraction: float
+) -> np.ndarray:
+    """Go along the great circle from one direction to another (around ``axis`` if opposite)."""
+    a, b = start / np.linalg.norm(start), end / np.linalg.norm(end)
+    angle = np.arccos(np.clip(a @ b, -1.0, 1.0))
+    if angle < 1e-6:
+        return b
+    side = b - (a @ b) * a
+    if np.linalg.norm(side) < 1e-6:
+        side = np.cross(axis, a)
+    side = side / np.linalg.norm(side)
+    mixed: np.ndarray = np.cos(fraction * angle) * a + np.sin(fraction * angle) * side
+    return mixed

@@ -1,0 +1,91 @@
+"""What colours the curve: the value of each position, the limits of the scale, the map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from cmap import Colormap
+
+from gui.session import Session
+from gui.theme import format_number
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ColorScale:
+    """Values for all positions and how they become colours.
+
+    Attributes
+    ----------
+    title
+        The quantity, with its unit if it has one.
+    values
+        (n_positions,) float32.
+    limits
+        The values at the two ends of the colour map.
+    labels
+        The limits in words; a sign says where values beyond them take the end's colour.
+    colormap
+        Name of the map.
+    """
+
+    title: str
+    values: np.ndarray
+    limits: tuple[float, float]
+    labels: tuple[str, str]
+    colormap: str
+
+
+def lookup_table(colormap: str) -> np.ndarray:
+    """Return (256, 4) uint8 colours of a named map."""
+    table: np.ndarray = np.round(Colormap(colormap).lut(256) * 255).astype(np.uint8)
+    return table
+
+
+def color_scale(session: Session) -> ColorScale:
+    """Work out the colours of the open model's curve.
+
+    Limits span the whole table and not the shown range, so that a colour means the same in every
+    subset. Where a few outliers would leave all other positions in one colour (the norms of the
+    first and last rows), they are cut at the 1st and 99th percentile and the labels say so.
+    """
+    assert session.model is not None
+    assert session.curve is not None
+    n_positions = session.model.n_positions
+    if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
+        last = n_positions - 1
+        values = np.arange(n_positions, dtype=np.float32)
+        return ColorScale(
+            "Position",
+            values,
+            (0.0, float(max(last, 1))),
+            ("0", str(last)),
+            session.colormap,
+        )
+    if session.color_by == "norm":
+        assert session.norms is not None
+        title = "Norm, centred" if session.norms.centred else "Norm"
+        return _measured(title, session.norms.values, session.colormap)
+    if session.color_by == "residual":
+        return _measured("Off-subspace residual", session.curve.residual, session.colormap)
+    k = session.color_component
+    pca = session.curve.pca
+    values = np.zeros(n_positions)
+    if k <= len(pca.components):
+        values = (session.model.W_pos - pca.mean) @ pca.components[k - 1]
+    return _measured(f"PC {k}", values, session.colormap)
+
+
+def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:
+    smallest, largest = float(values.min()), float(values.max())
+    low, high = (float(v) for v in np.percentile(values, (1, 99)))
+    # Percentiles are only for outliers: a scale that is nearly full anyway is shown in full.
+    if largest - smallest < 1.5 * (high - low) or high <= low:
+        low, high = smallest, largest
+    if high <= low:
+        high = low + 1.0
+    labels = (
+        ("\N{LESS-THAN OR EQUAL TO} " if smallest < low else "") + format_number(low, 2),
+        ("\N{GREATER-THAN OR EQUAL TO} " if largest > high else "") + format_number(high, 2),
+    )
+    return ColorScale(title, values.astype(np.float32), (low, high), labels, colormap)

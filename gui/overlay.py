@@ -1,0 +1,161 @@
+"""Flat things over the 3D scene: lines, texts and a colour bar, placed in pixels.
+
+They are VTK's own 2D actors and not widgets laid over the viewport, so that the window, pictures
+saved from it and headless renders show exactly the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkRenderingCore import vtkActor2D, vtkPolyDataMapper2D, vtkTextActor
+
+Align = Literal["left", "centre", "right"]
+VTK_FONT_FILE = 4
+
+
+@functools.cache
+def font_file() -> str:
+    """Path of a font with the signs we use (VTK's own lack the minus sign and the arrows).
+
+    DejaVu Sans comes with Matplotlib, which is found here without being imported.
+    """
+    spec = importlib.util.find_spec("matplotlib")
+    assert spec is not None
+    assert spec.origin is not None
+    return str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf")
+
+
+class Lines2D:
+    """Polylines of one colour and width, in pixels from the lower left corner."""
+
+    def __init__(self, renderer: Any) -> None:
+        self._data = pv.PolyData()
+        mapper = vtkPolyDataMapper2D()
+        mapper.SetInputData(self._data)
+        self.actor = vtkActor2D()
+        self.actor.SetMapper(mapper)
+        self.actor.SetVisibility(False)
+        renderer.AddViewProp(self.actor)
+
+    def style(self, color: str, width: float) -> None:
+        """Set the colour (``#rrggbb``) and the line width in pixels."""
+        prop = self.actor.GetProperty()
+        prop.SetColor(pv.Color(color).float_rgb)
+        prop.SetLineWidth(width)
+
+    def draw(self, polylines: Sequence[np.ndarray]) -> None:
+        """Replace what is drawn by polylines of (m, 2) pixels each."""
+        self.actor.SetVisibility(bool(len(polylines)))
+        if not len(polylines):
+            return
+        xy = np.concatenate(polylines)
+        lengths = [len(line) for line in polylines]
+        cells, start = [], 0
+        for length in lengths:
+            cells.append(np.arange(start - 1, start + length))
+            cells[-1][0] = length
+            start += length
+        self._data.points = np.column_stack([xy, np.zeros(len(xy))])
+        self._data.lines = np.concatenate(cells)
+
+
+class Text2D:
+    """One line or several of text, placed in pixels from the lower left corner."""
+
+    def __init__(self, renderer: Any) -> None:
+        self.actor = vtkTextActor()
+        self.actor.SetVisibility(False)
+        self._prop = self.actor.GetTextProperty()
+        self._prop.SetFontFamily(VTK_FONT_FILE)
+        self._prop.SetFontFile(font_file())
+        renderer.AddViewProp(self.actor)
+        self.text = ""
+
+    def style(self, color: str, size: int, *, background: str | None = None) -> None:
+        """Set the colour, the size in logical pixels, and a colour behind the text if any."""
+        self._prop.SetColor(pv.Color(color).float_rgb)
+        self._prop.SetFontSize(size)
+        self._prop.SetLineSpacing(1.3)
+        self._prop.SetBackgroundOpacity(0.85 if background else 0.0)
+        if background:
+            self._prop.SetBackgroundColor(pv.Color(background).float_rgb)
+
+    def write(self, text: str) -> None:
+        """Set the text; an empty one hides the actor."""
+        if text != self.text:
+            self.text = text
+            self.actor.SetInput(text)
+        self.actor.SetVisibility(bool(text))
+
+    def place(self, x: float, y: float, align: Align = "left", *, middle: bool = False) -> None:
+        """Put the text's lower corner (or the middle of its side) at a pixel."""
+        self._prop.SetJustification({"left": 0, "centre": 1, "right": 2}[align])
+        self._prop.SetVerticalJustification(1 if middle else 0)
+        self.actor.SetPosition(round(x), round(y))
+
+    def hide(self) -> None:
+        """Hide the text, keeping what it says."""
+        self.actor.SetVisibility(False)
+
+
+class ColorBar2D:
+    """A short vertical colour bar with its title and the values at its two ends."""
+
+    WIDTH, HEIGHT, GAP, STEPS = 8, 120, 6, 64
+
+    def __init__(self, renderer: Any) -> None:
+        self._data = pv.PolyData()
+        self._mapper = vtkPolyDataMapper2D()
+        self._mapper.SetInputData(self._data)
+        self.actor = vtkActor2D()
+        self.actor.SetMapper(self._mapper)
+        renderer.AddViewProp(self.actor)
+        self.title, self.low, self.high = (Text2D(renderer) for _ in range(3))
+        self._corner: tuple[float, float, float] | None = None
+
+    def style(self, text: str, muted: str, size: int) -> None:
+        """Set the colours of the texts and their size in logical pixels."""
+        self.title.style(text, size)
+        for end in (self.low, self.high):
+            end.style(muted, size)
+
+    def show(self, title: str, labels: tuple[str, str], table: np.ndarray) -> None:
+        """Show a lookup table of (256, 4) uint8 colours with its title and end labels."""
+        self._mapper.SetLookupTable(pv.LookupTable(values=table, scalar_range=(0, self.STEPS - 1)))
+        self._mapper.SetScalarRange(0, self.STEPS - 1)
+        self.title.write(title)
+        self.low.write(labels[0])
+        self.high.write(labels[1])
+        self.actor.SetVisibility(True)
+
+    def hide(self) -> None:
+        """Hide the bar and its texts."""
+        self.actor.SetVisibility(False)
+        for text in (self.title, self.low, self.high):
+            text.hide()
+
+    def place(self, right: float, middle: float, scale: float) -> None:
+        """Put the bar's right edge and vertical middle at a pixel; ``scale`` is pixels per unit."""
+        if self._corner == (right, middle, scale):
+            return
+        self._corner = (right, middle, scale)
+        width, height, gap = (scale * v for v in (self.WIDTH, self.HEIGHT, self.GAP))
+        bottom = middle - height / 2
+        y = np.repeat(np.linspace(bottom, bottom + height, self.STEPS + 1), 2)
+        x = np.tile([right - width, right], self.STEPS + 1)
+        first = 2 * np.arange(self.STEPS)
+        faces = np.column_stack([np.full(self.STEPS, 4), first, first + 1, first + 3, first + 2])
+        self._data.points = np.column_stack([x, y, np.zeros_like(x)])
+        self._data.faces = faces.ravel()
+        self._data.cell_data["step"] = np.arange(self.STEPS, dtype=np.float32)
+        line = 16 * scale
+        self.low.place(right, bottom - gap - 0.6 * line, "right")
+        self.high.place(right, bottom + height + gap, "right")
+        self.title.place(right, bottom + height + gap + line, "right")

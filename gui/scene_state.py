@@ -1,0 +1,127 @@
+"""What the scene shows, resolved from the session: plain values, nothing drawn yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gui.colors import ColorScale, color_scale
+from gui.session import Outside, Projection, Session
+from gui.theme import format_number, format_percent
+
+MAX_TOKEN_LABELS = 64
+"""Tokens beyond this many label no points: they could not be read anyway."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SceneState:
+    """Everything the scene draws.
+
+    Attributes
+    ----------
+    coordinates
+        (n_positions, 3) true coordinates of all rows.
+    turn
+        (3, 3) display transform.
+    positions
+        First and last position shown, inclusive.
+    outside, projection
+        As in the session.
+    scale
+        Colour values of all positions.
+    axis_labels
+        One for each arrow: ``PC 1 · 33.7 %``.
+    caption
+        Two lines that say exactly what is shown.
+    selection, hover
+        Positions marked by rings.
+    labels
+        Position -> text, in order of importance: hover, selection, prompt tokens.
+    """
+
+    coordinates: np.ndarray
+    turn: np.ndarray
+    positions: tuple[int, int]
+    outside: Outside
+    projection: Projection
+    scale: ColorScale
+    axis_labels: tuple[str, str, str]
+    caption: tuple[str, str]
+    selection: tuple[int, ...]
+    hover: int | None
+    labels: Mapping[int, str]
+
+    def visible(self, position: int) -> bool:
+        """Tell whether a position has a point on the screen."""
+        first, last = self.positions
+        return self.outside == "faint" or first <= position <= last
+
+    def displayed(self) -> np.ndarray:
+        """Return the (n_positions, 3) coordinates as they are shown."""
+        shown: np.ndarray = self.coordinates @ self.turn.T
+        return shown
+
+
+def resolve_scene(session: Session) -> SceneState | None:
+    """Work out the scene of a session; None when nothing is open."""
+    curve, model = session.curve, session.model
+    if curve is None or model is None:
+        return None
+    shares = curve.explained_variance_ratio
+    first, last = curve.pca.positions
+    c = curve.components
+    names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
+    caption = (
+        f"{model.name} · positions {first}–{last} · centred"
+        + (" · computed, not learned" if model.computed else ""),
+        " · ".join(f"{n}  {format_percent(s)}" for n, s in zip(names, shares, strict=True))
+        + f"  =  {format_percent(sum(shares))}",
+    )
+    return SceneState(
+        coordinates=curve.coordinates,
+        turn=session.turn,
+        positions=curve.pca.positions,
+        outside=session.outside,
+        projection=session.projection,
+        scale=color_scale(session),
+        axis_labels=(
+            f"{names[0]} · {format_percent(shares[0])}",
+            f"{names[1]} · {format_percent(shares[1])}",
+            f"{names[2]} · {format_percent(shares[2])}",
+        ),
+        caption=caption,
+        selection=session.selection,
+        hover=session.hover,
+        labels=_labels(session),
+    )
+
+
+def readable_token(token: str) -> str:
+    """Write a token so that its spaces and line breaks can be seen."""
+    return token.replace(" ", "\N{MIDDLE DOT}").replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _labels(session: Session) -> dict[int, str]:
+    labels: dict[int, str] = {}
+    if session.hover is not None:
+        labels[session.hover] = _hover_text(session, session.hover)
+    for position in session.selection[::-1][:MAX_TOKEN_LABELS]:
+        token = session.token_at(position)
+        text = str(position) if token is None else f"{position} {readable_token(token)}"
+        labels.setdefault(position, text)
+    if session.tokens is not None:
+        for position, token in enumerate(session.tokens.texts[:MAX_TOKEN_LABELS]):
+            labels.setdefault(position, readable_token(token))
+    return labels
+
+
+def _hover_text(session: Session, position: int) -> str:
+    text = f"position {position}"
+    if session.norms is not None:
+        text += f" · norm {format_number(float(session.norms.values[position]))}"
+    token = session.token_at(position)
+    if token is not None:
+        text += f" · {readable_token(token)}"
+    return text

@@ -1,0 +1,340 @@
+"""The 3D scene: one coloured curve, what marks it, and the flat things around it.
+
+No Qt here: the window, pictures and headless renders all draw through :class:`HelixScene`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+from gui.camera import VIEW_ANGLE
+from gui.colors import ColorScale, lookup_table
+from gui.overlay import ColorBar2D, Lines2D, Text2D
+from gui.picking import Projection
+from gui.scene_state import SceneState
+from gui.theme import GRID, SMALL, TEXT, Theme
+
+POINT_SIZE, LINE_WIDTH = 7.0, 1.5
+FAINT_POINT_SIZE = 3.0
+RING_RADIUS = 8.0
+MAX_LABELS = 32
+ARROW_LENGTH = 40.0
+Box = tuple[float, float, float, float]
+_CIRCLE = np.column_stack(
+    [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
+)
+
+
+class HelixScene:
+    """Draws :class:`SceneState` into a pyvista plotter and updates what differs in place.
+
+    Parameters
+    ----------
+    plotter
+        A ``pyvista.Plotter`` or ``QtInteractor``; the scene never closes it.
+    theme
+        Colours to start with.
+    scale
+        Pixels per logical pixel: the screen's pixel ratio, or the magnification of a picture.
+    """
+
+    def __init__(self, plotter: Any, theme: Theme, scale: float = 1.0) -> None:
+        self.plotter = plotter
+        self._state: SceneState | None = None
+        self._scale = scale
+        self._displayed: np.ndarray | None = None
+        self.turn = np.eye(3)
+        plotter.camera.SetViewAngle(VIEW_ANGLE)
+        self._curve, self._faint = pv.PolyData(), pv.PolyData()
+        common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
+                  "show_scalar_bar": False}  # fmt: skip
+        placeholder = pv.PolyData(np.zeros((1, 3)))
+        self._actors = {}
+        for name, style in (("faint", "wireframe"), ("curve", "wireframe")):
+            self._actors[name] = plotter.add_mesh(placeholder, name=name, style=style, **common)
+        for name in ("faint points", "points"):
+            self._actors[name] = plotter.add_mesh(
+                placeholder, name=name, style="points", render_points_as_spheres=True,
+                **common,
+            )  # fmt: skip
+        for name, actor in self._actors.items():
+            actor.mapper.SetInputDataObject(self._faint if "faint" in name else self._curve)
+            actor.SetVisibility(False)
+        self._table = pv.LookupTable(values=lookup_table("jet"))
+        for name in ("curve", "points"):
+            mapper = self._actors[name].mapper
+            mapper.SetLookupTable(self._table)
+            mapper.SetUseLookupTableScalarRange(True)
+            mapper.SetScalarModeToUsePointData()
+            mapper.SetScalarVisibility(True)
+        renderer = plotter.renderer
+        self._rings, self._hover_ring, self._arrows = (Lines2D(renderer) for _ in range(3))
+        self._arrow_labels = [Text2D(renderer) for _ in range(3)]
+        self._caption = Text2D(renderer)
+        self._bar = ColorBar2D(renderer)
+        self._labels = [Text2D(renderer) for _ in range(MAX_LABELS)]
+        self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
+        self._renderer = renderer
+        self.set_theme(theme)
+        self.set_scale(scale)
+
+    def release(self) -> None:
+        """Let go of the renderer; the plotter's owner calls this before closing it."""
+        self._renderer.RemoveObserver(self._observer)
+
+    # ---- what is shown -----------------------------------------------------------------
+
+    @property
+    def state(self) -> SceneState | None:
+        """What is shown now."""
+        return self._state
+
+    @property
+    def displayed(self) -> np.ndarray:
+        """(n_positions, 3) world coordinates of all positions as they are shown."""
+        if self._state is None:
+            return np.zeros((0, 3))
+        if self._displayed is None:
+            self._displayed = self._state.coordinates @ self.turn.T
+        return self._displayed
+
+    @property
+    def displayed_range(self) -> np.ndarray:
+        """The part of :attr:`displayed` that the camera should frame."""
+        if self._state is None:
+            return np.zeros((0, 3))
+        first, last = self._state.positions
+        return self.displayed[first : last + 1]
+
+    def show(self, state: SceneState | None) -> None:
+        """Show a state; only what differs from the one before is touched. Does not render."""
+        previous, self._state = self._state, state
+        for name, actor in self._actors.items():
+            actor.SetVisibility(
+                state is not None and ("faint" not in name or state.outside == "faint")
+            )
+        if state is None:
+            self._bar.hide()
+            self._caption.hide()
+            return
+        moved = previous is None or previous.coordinates is not state.coordinates
+        resized = previous is None or len(previous.coordinates) != len(state.coordinates)
+        if moved:
+            self._move(state.coordinates)
+        if resized or (previous and previous.positions != state.positions):
+            self._connect(state.positions, len(state.coordinates))
+        if moved or previous is None or previous.turn is not state.turn:
+            self.set_turn(state.turn)
+        if previous is None or resized or not _same_scale(previous.scale, state.scale):
+            self._recolor(state.scale)
+        self._caption.write("\n".join(state.caption))
+        camera = self.plotter.camera
+        if camera.GetParallelProjection() != (state.projection == "parallel"):
+            camera.SetParallelProjection(state.projection == "parallel")
+
+    def set_turn(self, turn: np.ndarray) -> None:
+        """Set the display transform of the curve and its arrows without moving any point."""
+        self.turn, self._displayed = turn, None
+        matrix = vtkMatrix4x4()
+        for i in range(3):
+            for j in range(3):
+                matrix.SetElement(i, j, turn[i, j])
+        for actor in self._actors.values():
+            actor.SetUserMatrix(matrix)
+
+    def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
+        """Take a theme's colours; ``background`` replaces the viewport's."""
+        self.theme = theme
+        background = background or theme.viewport
+        self.plotter.set_background(background)
+        for name in ("faint", "faint points"):
+            self._actors[name].mapper.SetScalarVisibility(False)
+            self._actors[name].prop.color = theme.faint
+        self._bar.style(theme.text, theme.muted, SMALL)
+        self._caption.style(theme.muted, SMALL)
+        for text in self._arrow_labels:
+            text.style(theme.text, SMALL)
+        for text in self._labels:
+            text.style(theme.text, TEXT - 1, background=background)
+        self._style_lines()
+
+    def set_scale(self, scale: float) -> None:
+        """Set how many pixels a logical pixel has; sizes of points and lines follow."""
+        self._scale = scale
+        self._actors["points"].prop.point_size = POINT_SIZE * scale
+        self._actors["faint points"].prop.point_size = FAINT_POINT_SIZE * scale
+        self._actors["curve"].prop.line_width = LINE_WIDTH * scale
+        self._actors["faint"].prop.line_width = scale
+        self._style_lines()
+
+    def projection(self) -> Projection:
+        """Return how the camera puts world coordinates on the screen, in pixels."""
+        width, height = self.plotter.render_window.GetSize()
+        width, height = max(width, 1), max(height, 1)
+        matrix = self.plotter.camera.GetCompositeProjectionTransformMatrix(
+            width / height, -1.0, 1.0
+        )
+        return Projection(
+            np.array([[matrix.GetElement(i, j) for j in range(4)] for i in range(4)]),
+            (width, height),
+        )
+
+    # ---- the curve ---------------------------------------------------------------------
+
+    def _move(self, coordinates: np.ndarray) -> None:
+        points = np.ascontiguousarray(coordinates, dtype=np.float32)
+        for data in (self._curve, self._faint):
+            if data.n_points == len(points):
+                data.points[:] = points
+                data.GetPoints().Modified()
+            else:
+                data.DeepCopy(pv.PolyData())
+                data.points = points.copy()
+
+    def _connect(self, positions: tuple[int, int], n_positions: int) -> None:
+        first, last = positions
+        self._curve.lines = _polyline(first, last)
+        self._curve.verts = _polyline(first, last)
+        # The faint ends reach the shown part, so that the curve has no gap.
+        before, after = (0, first), (last, n_positions - 1)
+        self._faint.lines = np.concatenate([_polyline(*before), _polyline(*after)])
+        self._faint.verts = np.concatenate(
+            [_polyline(0, first - 1), _polyline(last + 1, n_positions - 1)]
+        )
+
+    def _recolor(self, scale: ColorScale) -> None:
+        table = lookup_table(scale.colormap)
+        self._table.values = table
+        self._table.scalar_range = scale.limits
+        self._curve.point_data["value"] = scale.values
+        self._curve.point_data.active_scalars_name = "value"
+        self._bar.show(scale.title, scale.labels, table)
+
+    # ---- the flat things, placed before each frame ---------------------------------------
+
+    def _style_lines(self) -> None:
+        if not hasattr(self, "theme"):
+            return
+        self._rings.style(self.theme.accent, 2 * self._scale)
+        self._hover_ring.style(self.theme.hover, 2 * self._scale)
+        self._arrows.style(self.theme.muted, 1.5 * self._scale)
+
+    def _on_render_started(self, _renderer: Any, _event: str) -> None:
+        state, s = self._state, self._scale
+        width, height = self.plotter.render_window.GetSize()
+        for text in self._labels:
+            text.hide()
+        if state is None:
+            for lines in (self._rings, self._hover_ring, self._arrows):
+                lines.draw([])
+            for text in self._arrow_labels:
+                text.hide()
+            return
+        self._caption.place(2 * GRID * s, 1.5 * GRID * s)
+        self._bar.place(width - 2 * GRID * s, height / 2, s)
+        self._draw_arrows(state, width - 136 * s, 88 * s)
+        self._draw_marks(state)
+
+    def _draw_arrows(self, state: SceneState, x: float, y: float) -> None:
+        """Draw the three component arrows around a pixel, as the camera sees the turned axes."""
+        view = self.plotter.camera.GetViewTransformMatrix()
+        rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
+        tips = (rotation @ self.turn)[:2].T * ARROW_LENGTH * self._scale
+        origin = np.array([x, y])
+        polylines = []
+        for tip, text, label in zip(tips, self._arrow_labels, state.axis_labels, strict=True):
+            length = float(np.hypot(*tip))
+            polylines.append(np.array([origin, origin + tip]))
+            along = tip / length if length > 1e-6 else np.zeros(2)
+            across = np.array([-along[1], along[0]])
+            if length > 8 * self._scale:
+                barb = 5 * self._scale
+                polylines.append(
+                    origin
+                    + tip
+                    + barb * np.array([across / 2 - along, (0, 0), -across / 2 - along])
+                )
+            text.write(label)
+            place = origin + tip + 10 * self._scale * along
+            text.place(*place, align=_side(along[0]), middle=True)
+        self._arrows.draw(polylines)
+
+    def _draw_marks(self, state: SceneState) -> None:
+        """Draw rings around selected and hovered points, and the labels that do not collide."""
+        projection = self.projection()
+        wanted = [p for p in state.labels if state.visible(p)]
+        ringed = [p for p in state.selection if state.visible(p)]
+        hovered = [p for p in (state.hover,) if p is not None and state.visible(p)]
+        xy, _ = projection.to_screen(self.displayed[[*ringed, *hovered, *wanted]])
+        radius = RING_RADIUS * self._scale
+        rings = [centre + radius * _CIRCLE for centre in xy[: len(ringed)]]
+        self._rings.draw(rings)
+        self._hover_ring.draw(
+            [centre + radius * _CIRCLE for centre in xy[len(ringed) : len(ringed) + len(hovered)]]
+        )
+        anchors = xy[len(ringed) + len(hovered) :]
+        self._place_labels(state, wanted, anchors, projection.size)
+
+    def _place_labels(
+        self, state: SceneState, wanted: list[int], anchors: np.ndarray, size: tuple[int, int]
+    ) -> None:
+        taken: list[Box] = []
+        for position, (x, y) in zip(wanted, anchors, strict=True):
+            if len(taken) == MAX_LABELS:
+                return
+            text = state.labels[position]
+            if not (0 <= x < size[0] and 0 <= y < size[1]):
+                continue
+            width = 0.62 * TEXT * len(text) * self._scale
+            boxes = _label_boxes(x, y, width, (TEXT + 4) * self._scale, 12 * self._scale)
+            box = next((b for b in boxes if _fits(b, taken, size)), None)
+            if box is None:
+                continue
+            label = self._labels[len(taken)]
+            taken.append(box)
+            label.write(text)
+            label.place(box[0], (box[1] + box[3]) / 2, middle=True)
+
+
+def _polyline(first: int, last: int) -> np.ndarray:
+    """Return the VTK cell of one polyline (or poly-vertex) through a run of points."""
+    if last < first:
+        return np.zeros(0, dtype=np.int64)
+    cell = np.arange(first - 1, last + 1)
+    cell[0] = last - first + 1
+    return cell
+
+
+def _same_scale(a: ColorScale, b: ColorScale) -> bool:
+    return (
+        (a.title, a.limits, a.labels, a.colormap) == (b.title, b.limits, b.labels, b.colormap)
+        and np.array_equal(a.values, b.values)
+    )  # fmt: skip
+
+
+def _label_boxes(x: float, y: float, width: float, height: float, gap: float) -> list[Box]:
+    """Places for a label around its point, the best first: right, above, below, left."""
+    corners = (
+        (x + gap, y - height / 2),
+        (x + gap / 2, y + gap),
+        (x + gap / 2, y - gap - height),
+        (x - gap - width, y - height / 2),
+        (x - gap / 2 - width, y + gap),
+        (x - gap / 2 - width, y - gap - height),
+    )
+    return [(left, bottom, left + width, bottom + height) for left, bottom in corners]
+
+
+def _fits(box: Box, taken: list[Box], size: tuple[int, int]) -> bool:
+    inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
+    return inside and not any(
+        box[0] < t[2] and t[0] < box[2] and box[1] < t[3] and t[1] < box[3] for t in taken
+    )
+
+
+def _side(x: float) -> Any:
+    return "left" if x > 0.3 else "right" if x < -0.3 else "centre"

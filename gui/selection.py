@@ -1,0 +1,118 @@
+"""What a gesture or a typed line means for the selection of positions.
+
+A selection is a tuple of different positions in the order they were selected; the last one is the
+current one. Every view that selects uses these functions, so that a click means the same thing
+everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from geometry.errors import RangeError
+
+SELECTION_LIMIT = 2_000
+"""The most positions that one range selects; more could be neither listed nor told apart."""
+
+_RANGE = re.compile(r"(\d+)\s*(?:-|–|−|\.\.|to)\s*(\d+)")
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class TypedPositions:
+    """What a typed line selects.
+
+    Attributes
+    ----------
+    positions
+        Different positions as typed; the last one becomes the current one. Empty for a blank line.
+    dropped
+        How many more were asked for than :data:`SELECTION_LIMIT` allows.
+    """
+
+    positions: tuple[int, ...]
+    dropped: int = 0
+
+
+def click(
+    selection: tuple[int, ...], position: int, *, toggle: bool = False, extend: bool = False
+) -> tuple[int, ...]:
+    """Return the selection after a click on a position.
+
+    Parameters
+    ----------
+    selection
+        The selection before the click.
+    position
+        The position that was clicked.
+    toggle
+        Shift is held: add the position, or take it out again.
+    extend
+        Control and Shift are held: add everything from the current position to this one.
+        Wins over ``toggle``.
+    """
+    if extend and selection:
+        return _joined(selection, _span(selection[-1], position)[-SELECTION_LIMIT:])
+    if toggle and position in selection:
+        return without(selection, position)
+    if toggle:
+        return (*selection, position)
+    return (position,)
+
+
+def without(selection: tuple[int, ...], *positions: int) -> tuple[int, ...]:
+    """Return the selection without some positions; the rest keeps its order."""
+    gone = frozenset(positions)
+    return tuple(p for p in selection if p not in gone)
+
+
+def make_current(selection: tuple[int, ...], position: int) -> tuple[int, ...]:
+    """Return the selection with one of its positions last, which makes it the current one."""
+    return (*without(selection, position), position)
+
+
+def read_positions(text: str, n_positions: int) -> TypedPositions:
+    """Read positions as people type them: ``300``, ``10-20`` or ``5, 9, 100``.
+
+    Parameters
+    ----------
+    text
+        Numbers and inclusive ranges, separated by commas, semicolons or blanks.
+    n_positions
+        How many positions there are; they count from 0.
+
+    Raises
+    ------
+    RangeError
+        If something is not a number or a range, or lies outside the table.
+    """
+    spans: list[range] = []
+    for part in _parts(text):
+        span = _RANGE.fullmatch(part)
+        if span is None and _NUMBER.fullmatch(part) is None:
+            raise RangeError(f"“{part}” is no position: type 300, 10-20 or 5, 9, 100")
+        first, last = (int(span[1]), int(span[2])) if span else (int(part), int(part))
+        if max(first, last) >= n_positions:
+            raise RangeError(f"There is no {max(first, last)}: positions 0–{n_positions - 1}")
+        spans.append(_span(first, last))
+    asked: dict[int, None] = {}
+    for one in spans:
+        asked.update(dict.fromkeys(one))
+    return TypedPositions(tuple(asked)[:SELECTION_LIMIT], max(0, len(asked) - SELECTION_LIMIT))
+
+
+def _parts(text: str) -> list[str]:
+    # "10 - 20" is one range: blanks around its dash do not separate.
+    tight = re.sub(r"(?<=\d)\s*(-|–|−|\.\.|to)\s*(?=\d)", r"\1", text.strip())
+    return [part for part in re.split(r"[,;\s]+", tight) if part]
+
+
+def _span(first: int, last: int) -> range:
+    """Return first…last, both included, in the direction from one to the other."""
+    step = 1 if last >= first else -1
+    return range(first, last + step, step)
+
+
+def _joined(selection: tuple[int, ...], added: range) -> tuple[int, ...]:
+    return (*without(selection, *added), *added)

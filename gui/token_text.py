@@ -1,0 +1,62 @@
+"""Tokens made readable: every character that cannot be seen becomes a mark.
+
+Marks are drawn in another tone than letters, so that a token that really holds a "·" is not taken
+for one that holds a blank.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_MARKS = {
+    " ": "·",
+    "\n": "⏎",
+    "\r": "␍",
+    "\t": "⇥",
+    "\N{NO-BREAK SPACE}": "⍽",
+}
+_SPECIAL = re.compile(r"<\|?[^<>\s]+\|?>|\[[A-Z]+\d*\]")
+
+
+def token_runs(text: str) -> tuple[tuple[str, bool], ...]:
+    """Split a token into runs of letters and of marks.
+
+    Parameters
+    ----------
+    text
+        The token as it stands in the text, such as ``" my"``.
+
+    Returns
+    -------
+    tuple of (str, bool)
+        What to draw, in order, and whether it is a mark that stands for something invisible.
+        An empty token gives the one mark ``∅``.
+    """
+    runs: list[tuple[str, bool]] = []
+    for character in text:
+        shown, is_mark = _visible(character)
+        if runs and runs[-1][1] == is_mark:
+            runs[-1] = (runs[-1][0] + shown, is_mark)
+        else:
+            runs.append((shown, is_mark))
+    return tuple(runs) or (("∅", True),)
+
+
+def token_label(text: str) -> str:
+    """Return a token with its invisible characters as marks: ``"·my"`` for ``" my"``."""
+    return "".join(shown for shown, _ in token_runs(text))
+
+
+def is_special(text: str) -> bool:
+    """Tell whether a token has the form of a control token: ``<|endoftext|>``, ``[CLS]``, ``</s>``."""
+    return _SPECIAL.fullmatch(text) is not None
+
+
+def _visible(character: str) -> tuple[str, bool]:
+    if character in _MARKS:
+        return _MARKS[character], True
+    # Controls, formats (zero-width joiners), separators, lone surrogates and unassigned codes.
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp", "Zs"}:
+        return f"⟨{ord(character):04X}⟩", True
+    return character, False
