@@ -1,8 +1,9 @@
 """Principal components of a range of positions, exact."""
 
+from itertools import islice
+
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from geometry.components import (
     Array,
@@ -12,10 +13,14 @@ from geometry.components import (
     count_components,
     make_pca,
 )
+from geometry.subspace import krylov_subspaces, ritz_pairs
 
-# Squaring into a Gram matrix loses the directions below this share of the first eigenvalue:
-# they are then taken from the singular value decomposition of the rows themselves.
-GRAM_FLOOR = 1e-9
+# Eigenvalues below this share of the first are lost in its rounding: the directions are then
+# taken from the singular value decomposition of the rows themselves.
+EIGENVALUE_FLOOR = 1e-9
+# ‖XᵀX·v − θ·v‖ ≤ 2e-14·σ₁²: as good as a dense decomposition's backward error.
+CONVERGED = 2e-14
+SMALL = 256
 
 
 def fit_pca(
@@ -60,21 +65,41 @@ def fit_pca(
 
 def _decompose(centred: Array, k: int) -> tuple[Array, Array]:
     """First k eigenvalues of the scatter matrix, falling, and their (k, d) directions."""
-    m, d = centred.shape
-    if min(m, d) > 2 * k:
-        wide = m < d
-        gram = centred @ centred.T if wide else centred.T @ centred
-        size = len(gram)
-        eigenvalues, vectors = scipy.linalg.eigh(
-            gram, subset_by_index=(size - k, size - 1), overwrite_a=True, check_finite=False
-        )
-        eigenvalues, vectors = eigenvalues[::-1], vectors[:, ::-1]
-        if eigenvalues[-1] > GRAM_FLOOR * eigenvalues[0]:
-            if not wide:
-                return eigenvalues, vectors.T
-            # Rounding tilts the images of weak directions against each other by at most
-            # 1e-16 / GRAM_FLOOR; QR makes them orthonormal again.
-            images, triangle = np.linalg.qr(centred.T @ vectors)
-            return eigenvalues, (images * np.sign(np.diag(triangle))).T
+    found = None
+    if min(centred.shape) > 4 * k:
+        found = _from_krylov(centred, k) if min(centred.shape) > SMALL else None
+        found = found or _from_gram(centred, k)
+    if found is not None and found[0][-1] > EIGENVALUE_FLOOR * found[0][0]:
+        return found
     _, singular_values, Vh = np.linalg.svd(centred, full_matrices=False)
     return singular_values[:k] ** 2, Vh[:k]
+
+
+def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
+    m, d = centred.shape
+    if m >= d:
+        eigenvalues, vectors = np.linalg.eigh(centred.T @ centred)
+        return eigenvalues[: -k - 1 : -1], vectors[:, : -k - 1 : -1].T
+    eigenvalues, vectors = np.linalg.eigh(centred @ centred.T)
+    # Rounding tilts the images of weak directions against each other by at most
+    # 1e-16 / EIGENVALUE_FLOOR; QR makes them orthonormal again.
+    images = np.linalg.qr(centred.T @ vectors[:, : -k - 1 : -1])[0]
+    return eigenvalues[: -k - 1 : -1], images.T
+
+
+def _from_krylov(centred: Array, k: int) -> tuple[Array, Array] | None:
+    """Decompose by a Krylov subspace grown until nothing but rounding is left; else None.
+
+    Several times faster than any dense decomposition, which computes all directions.
+    """
+    subspaces = krylov_subspaces(
+        lambda V: centred @ V, lambda Z: centred.T @ Z, centred.shape[1], k + 2
+    )
+    for Q, Y in islice(subspaces, 3, None):
+        if Q.shape[1] > min(centred.shape) // 2:
+            break
+        pairs = ritz_pairs(Q, Y, lambda Z: centred.T @ Z, k)
+        residual = float(np.linalg.norm(pairs.residuals, axis=0).max())
+        if residual <= CONVERGED * pairs.values[0]:
+            return pairs.values[:k], pairs.vectors.T
+    return None

@@ -34,22 +34,22 @@ class NarrowTable:
             rows = self._rows(j * BLOCK_ROWS, (j + 1) * BLOCK_ROWS)
             self._sums[j + 1] = self._sums[j] + rows.sum(axis=0)
             self._products[j + 1] = self._products[j] + rows.T @ rows
+        self._noise = ROUNDING * float(np.trace(self._sum_range(0, len(table))[1]))
 
-    def fit(self, first: int, last: int, k: int) -> PositionPCA | None:
-        """First k components of positions first…last; None where rounding could show."""
+    def fit(self, first: int, last: int, k: int, certified: int) -> PositionPCA | None:
+        """First k components of positions first…last.
+
+        None where rounding could show in the first `certified` ones.
+        """
         m = last - first + 1
         total, products = self._sum_range(first, last + 1)
         mean = total / m
         scatter = products - m * np.outer(mean, mean)
         values, vectors = np.linalg.eigh(scatter)
         values, vectors = values[::-1], vectors[:, ::-1]
-        gaps = (
-            -np.diff(values[: k + 1], append=-np.inf)[:k]
-            if k == values.size
-            else (values[:k] - values[1 : k + 1])
-        )
-        noise = ROUNDING * float(np.trace(products))
-        if noise > TOLERANCE * min(float(gaps.min()), float(values[k - 1])):
+        # A range varies in no negative direction: below the last eigenvalue comes nothing.
+        steps = -np.diff(values, append=0.0)[:certified]
+        if self._noise > TOLERANCE * float(steps.min()):
             return None
         return make_pca(
             (first, last),

@@ -35,7 +35,13 @@ class RangePCA:
         self._table = check_table(W_pos)
         self._prepared: NarrowTable | ReducedTable | None = None
 
-    def fit(self, positions: tuple[int, int], n_components: int = 3) -> PositionPCA:
+    def fit(
+        self,
+        positions: tuple[int, int],
+        n_components: int = 3,
+        *,
+        certified: int | None = None,
+    ) -> PositionPCA:
         """PCA of an inclusive range.
 
         Parameters
@@ -43,13 +49,17 @@ class RangePCA:
         positions
             First and last position, both inclusive.
         n_components
-            How many components; fewer are faster.
+            How many components.
+        certified
+            How many of them must be right within the tolerance: the highest one that is shown.
+            Default: all. Weak components drown in what a quick look misses; where they serve
+            for a chart of variances only, leaving them uncertified saves most of the time.
 
         Returns
         -------
         PositionPCA
-            Coordinates of the range's rows are within 1e-4 of their largest coordinate of the
-            exact ones (bounded, not estimated); ``exact=False``, or True where the exact
+            The certified coordinates of the range's rows are within 1e-4 of the largest of them
+            of the exact ones (bounded, not estimated); ``exact=False``, or True where the exact
             decomposition answered.
 
         Raises
@@ -65,5 +75,5 @@ class RangePCA:
         if self._prepared is None:
             kind = NarrowTable if d_model <= NARROW else ReducedTable
             self._prepared = kind(self._table)
-        found = self._prepared.fit(first, last, k)
+        found = self._prepared.fit(first, last, k, min(certified or k, k))
         return fit_pca(self._table, (first, last), k) if found is None else found

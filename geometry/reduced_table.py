@@ -1,12 +1,14 @@
 """A wide table in its own leading directions: the PCA of any range, with a bound of its error."""
 
+from itertools import islice
+
 import numpy as np
 
 from geometry.components import Array, PositionPCA, make_pca
 from geometry.subspace import (
     Product,
     RitzPairs,
-    krylov_subspace,
+    krylov_subspaces,
     orthonormal_extension,
     ritz_pairs,
     spectral_norm_bound,
@@ -14,7 +16,6 @@ from geometry.subspace import (
 
 TOLERANCE = 1e-4
 BASIS = 48
-GUARD = 4
 EXPANSIONS = 5
 SUM_ROWS = 64
 
@@ -59,22 +60,30 @@ class ReducedTable:
         self._tail = np.sqrt(np.maximum(squares - inside, 0.0))
         self._sums = _running_sums(table)
 
-    def fit(self, first: int, last: int, k: int) -> PositionPCA | None:
-        """First k components of positions first…last; None where the bound stays too large."""
+    def fit(self, first: int, last: int, k: int, certified: int) -> PositionPCA | None:
+        """First k components of positions first…last.
+
+        None where the first `certified` ones are not certain within the tolerance.
+        """
+        if self._basis.shape[1] < k:
+            return None
         rows = self._table[first : last + 1]
         mean = self._mean(first, last)
         offset = mean - self._centre
         Q, Y = self._basis, self._rows[first : last + 1] - offset @ self._basis
         # Images of centred rows sum to zero: the transposed product needs no centring.
         for _ in range(EXPANSIONS):
-            pairs = ritz_pairs(Q, Y, lambda Z: rows.T @ Z, k + GUARD)
-            if self._error_bound(pairs, k, first, last, offset) <= TOLERANCE:
+            pairs = ritz_pairs(Q, Y, lambda Z: rows.T @ Z, k + max(k, 4))
+            if pairs.values[certified - 1] <= self._missed**2:
+                # What the basis misses may be as large: no bound will ever hold.
+                return None
+            if self._error_bound(pairs, certified, first, last, offset) <= TOLERANCE:
                 total = float(self._energy[last + 1] - self._energy[first])
                 total -= len(rows) * float(offset @ offset)
                 components, values = pairs.vectors[:, :k].T, pairs.values[:k]
                 return make_pca((first, last), mean, components, values, total, exact=False)
             new = orthonormal_extension(Q, pairs.residuals, float(pairs.values[0]))
-            if new.shape[1] == 0 or Q.shape[1] + new.shape[1] > min(rows.shape) // 2:
+            if new.shape[1] == 0 or Q.shape[1] + new.shape[1] > min(rows.shape) * 3 // 4:
                 return None
             Q, Y = np.hstack((Q, new)), np.hstack((Y, rows @ new - mean @ new))
         return None
@@ -111,8 +120,9 @@ def coordinate_errors(
     Let C = XᵀX in the subspace Q and its complement be [[A, Fᵀ], [F, D]], with θ_j, w_j the
     eigenpairs of A and F w_j the residuals (norm ρ_j). An eigenvector Q a + q of C, eigenvalue
     λ, obeys (D − λ) q = −F a and (A − λ) a = −Fᵀ q, hence ‖q‖ ≤ ‖F a‖ / (λ − ‖D‖) and
-    |a_j| ≤ ρ_j ‖q‖ / |θ_j − λ|, with θ_i ≤ λ_i ≤ θ_i + ‖D‖. A row's coordinate is then off by
-    at most ‖q‖ times the row's part outside Q, plus |a_j| times its other coordinates.
+    |a_j| ≤ ρ_j ‖q‖ / |θ_j − λ|. λ_i is not below θ_i, and above it by at most ‖D‖ and at most
+    Σρ_j² / (θ_i − θ_{p+1} − ‖D‖) (Schur complement of the p pairs). A row's coordinate is then
+    off by at most ‖q‖ times the row's part outside Q, plus |a_j| times its other coordinates.
 
     Parameters
     ----------
@@ -140,7 +150,9 @@ def coordinate_errors(
     rho_rest = np.sqrt(max(rest, 0.0) * missed)
     errors = np.full(k, np.inf)
     for i in range(k):
-        gaps = np.where(np.arange(p) < i, theta - theta[i] - missed, theta[i] - theta)
+        above = theta[i] - rest - missed
+        drift = min(missed, rho @ rho / above) if above > 0.0 else missed
+        gaps = np.where(np.arange(p) < i, theta - theta[i] - drift, theta[i] - theta)
         gaps[i] = np.inf
         gap_rest = theta[i] - rest
         if min(float(gaps.min()), float(gap_rest)) <= 0.0:
@@ -162,7 +174,9 @@ def _outside(V: Array, basis: Array) -> Array:
 
 def _leading_directions(times: Product, transposed: Product, d_model: int) -> Array:
     """Leading right singular directions, (d, at most 48), nearly."""
-    Q, Y = krylov_subspace(times, transposed, d_model, BASIS // 3, 4)
+    Q, Y = np.empty((d_model, 0)), np.empty((0, 0))
+    for subspace in islice(krylov_subspaces(times, transposed, d_model, BASIS // 3), 4):
+        Q, Y = subspace
     _, W = np.linalg.eigh(Y.T @ Y)
     basis: Array = Q @ W[:, ::-1][:, :BASIS]
     return basis

@@ -4,7 +4,7 @@ The rows X (m, d) are seen through two products only, X·V and Xᵀ·Z. A subspa
 orthonormal basis Q (d, s) together with its image Y = X·Q (m, s).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,10 +62,10 @@ def orthonormal_extension(Q: Array, block: Array, scale: float) -> Array:
     return extension
 
 
-def krylov_subspace(
-    X_times: Product, Xt_times: Product, d_model: int, block: int, steps: int
-) -> tuple[Array, Array]:
-    """Orthonormal basis of a block Krylov subspace of XᵀX, and its image.
+def krylov_subspaces(
+    X_times: Product, Xt_times: Product, d_model: int, block: int
+) -> Iterator[tuple[Array, Array]]:
+    """Growing block Krylov subspaces of XᵀX, from a random start.
 
     Parameters
     ----------
@@ -74,35 +74,35 @@ def krylov_subspace(
     d_model
         Number of columns of X.
     block
-        Columns of the random start (seeded: the same rows give the same subspace).
-    steps
-        How often the operator is applied; the subspace has at most block · steps dimensions.
+        Columns of the random start (seeded: the same rows give the same subspaces).
 
-    Returns
-    -------
+    Yields
+    ------
     Q : (d_model, s)
+        Orthonormal basis, by one application of the operator larger every time: at most
+        block · times dimensions. The last one is invariant: there is nothing to add.
     Y : (m, s)
+        X·Q.
 
     References
     ----------
     Musco and Musco, "Randomized block Krylov methods for stronger and faster approximate
     singular value decomposition", 2015.
     """
-    start = np.random.default_rng(0).standard_normal((d_model, block))
-    image = X_times(start)
+    image = X_times(np.random.default_rng(0).standard_normal((d_model, block)))
     Q, Y = np.empty((d_model, 0)), np.empty((len(image), 0))
     scale = 0.0
-    for _ in range(steps):
+    while True:
         grown = Xt_times(image)
         scale = scale or float(np.abs(grown).max())
         if scale == 0.0:
-            break
+            return
         new = orthonormal_extension(Q, grown, scale)
         if new.shape[1] == 0:
-            break
+            return
         image = X_times(new)
         Q, Y = np.hstack((Q, new)), np.hstack((Y, image))
-    return Q, Y
+        yield Q, Y
 
 
 def spectral_norm_bound(X_times: Product, Xt_times: Product, d_model: int) -> float:
