@@ -49,7 +49,7 @@ def token_label(text: str) -> str:
 
 
 def is_special(text: str) -> bool:
-    """Tell whether a token has the form of a control token: ``<|endoftext|>``, ``[CLS]``, ``</s>``."""
+    """Tell whether a token looks like a control token: ``<|endoftext|>``, ``[CLS]``, ``</s>``."""
     return _SPECIAL.fullmatch(text) is not None
 
 

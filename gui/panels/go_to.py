@@ -1,0 +1,107 @@
+"""The line that goes to a position by number, with the two step buttons beside it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QToolButton, QWidget
+
+from geometry.errors import RangeError
+from gui.panels.base import label
+from gui.selection import SELECTION_LIMIT, read_positions
+from gui.theme import GRID, format_count
+
+
+class _Field(QLineEdit):
+    """A line whose Esc takes back what was typed."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+
+class GoTo(QWidget):
+    """Type ``300``, ``10-20`` or ``5, 9, 100``; or step to the position before or after.
+
+    Signals
+    -------
+    typed(object)
+        A tuple of positions, the last one the current.
+    stepped(int)
+        −1 or 1.
+    """
+
+    typed = Signal(object)
+    stepped = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._n_positions = 0
+        self.field = _Field()
+        self.field.setPlaceholderText("Go to 300 or 10-20")
+        self.field.setAccessibleName("Go to position")
+        self.field.returnPressed.connect(self._on_return_pressed)
+        self.field.textEdited.connect(lambda _: self.say(""))
+        self.message = label(role="badge")
+        self.message.setWordWrap(True)
+        self.message.hide()
+        self.previous = self._step_button(Qt.ArrowType.LeftArrow, "Previous position (←)", -1)
+        self.next = self._step_button(Qt.ArrowType.RightArrow, "Next position (→)", 1)
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(GRID // 2)
+        layout.addWidget(self.field, 0, 0)
+        layout.addWidget(self.previous, 0, 1)
+        layout.addWidget(self.next, 0, 2)
+        layout.addWidget(self.message, 1, 0, 1, 3)
+        self.set_table(0, None)
+
+    def set_table(self, n_positions: int, current: int | None) -> None:
+        """Say how many positions there are (0: nothing is open) and which one is current."""
+        if n_positions != self._n_positions:
+            self._n_positions = n_positions
+            self.say("")
+        self.setEnabled(n_positions > 0)
+        self.field.setToolTip(
+            f"Go to a position, 0–{n_positions - 1}, with Enter. 10-20 selects a range "
+            f"(up to {format_count(SELECTION_LIMIT)} positions), 5, 9, 100 selects several. "
+            "(Ctrl+G)"
+            if n_positions
+            else "Go to a position once a model is open"
+        )
+        self.previous.setEnabled(n_positions > 0 and current != 0)
+        self.next.setEnabled(n_positions > 0 and current != n_positions - 1)
+
+    def say(self, text: str) -> None:
+        """Show a sentence under the field; "" takes it away."""
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
+
+    def _on_return_pressed(self) -> None:
+        self.field.selectAll()
+        try:
+            asked = read_positions(self.field.text(), self._n_positions)
+        except RangeError as error:
+            self.say(str(error))
+            return
+        self.say(
+            f"The first {format_count(SELECTION_LIMIT)} are selected; "
+            f"{format_count(asked.dropped)} more are not."
+            if asked.dropped
+            else ""
+        )
+        if asked.positions:
+            self.typed.emit(asked.positions)
+
+    def _step_button(self, arrow: Qt.ArrowType, tip: str, step: int) -> QToolButton:
+        button = QToolButton()
+        button.setArrowType(arrow)
+        button.setIconSize(QSize(12, 12))
+        button.setToolTip(tip)
+        button.setAccessibleName(tip.split(" (")[0])
+        button.setAutoRepeat(True)
+        button.setFixedSize(24, 26)
+        button.clicked.connect(lambda: self.stepped.emit(step))
+        return button

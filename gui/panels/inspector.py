@@ -1,0 +1,315 @@
+"""The inspector: one position under the lens, and the list of all that are selected."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.neighbours import Neighbour, PositionDetails
+from gui import selection as select
+from gui.panels.base import Panel, label
+from gui.panels.go_to import GoTo
+from gui.panels.inspector_text import details_text, selection_text
+from gui.panels.position_card import PositionCard
+from gui.panels.position_table import REMOVE, Column, PositionTable, Row
+from gui.session import Session
+from gui.theme import GRID, Theme, format_count, format_number
+from gui.token_text import token_label
+
+PATIENCE_MS = 120
+"""How long the last position's numbers stay while the next one's are worked out."""
+
+_OTHERS = (
+    Column("Position", "Another position; click to inspect it"),
+    Column("Δ", "How many positions away", 52),
+    Column("Distance", "Euclidean distance of the two rows, in the table's own units"),
+    Column("Cosine", "Cosine of the angle between the two stored rows"),
+)
+
+
+class InspectorPanel(Panel):
+    """Numbers of the current position, who is near it, and the list of the selected ones.
+
+    Signals
+    -------
+    selectionRequested(object)
+        A tuple of positions in the order of selection, the last one the current.
+    hoverRequested(object)
+        The position to point out in all views, or None.
+    """
+
+    selectionRequested = Signal(object)  # noqa: N815
+    hoverRequested = Signal(object)  # noqa: N815
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.go_to = GoTo()
+        self.card = PositionCard()
+        self.copy = _button("Copy", "Copy these numbers as tab-separated text")
+        self.beside = PositionTable(_OTHERS, "Click to inspect position {position}", least_rows=2)
+        self.nearest = PositionTable(_OTHERS, "Click to inspect position {position}", header=False)
+        self.listed = _selection_table()
+        self.listed_title = label(role="heading")
+        self.clear = _button("Clear", "Select nothing")
+        self.copy_list = _button("Copy list", "Copy the list as tab-separated text")
+        self.sentence = label(role="muted")
+        self._late = QTimer(self, interval=PATIENCE_MS, singleShot=True)
+        self._details: PositionDetails | None = None
+        self._lay_out()
+        self._connect()
+        self._show_all()
+
+    def focus_go_to(self) -> None:
+        """Put the cursor into the go-to field, ready to type over what is there."""
+        self.go_to.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.go_to.field.selectAll()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self._show_tints()
+
+    # What the session says.
+
+    def _connect(self) -> None:
+        events = self.session.events
+        self.listen(events.model, self._show_all)
+        self.listen(events.opening, self._show_all)
+        self.listen(events.selection, self._on_selection_changed)
+        self.listen(events.details, self._on_details_changed)
+        self.listen(events.tokens, self._on_tokens_changed)
+        self.listen(events.norms, self._on_norms_changed)
+        self.listen(events.positions, self._show_flags)
+        self.listen(events.hover, self._show_tints)
+        self._late.timeout.connect(self._on_late)
+        self.go_to.typed.connect(self.selectionRequested)
+        self.go_to.stepped.connect(self._on_stepped)
+        self.copy.clicked.connect(self._on_copy_clicked)
+        self.copy_list.clicked.connect(self._on_copy_list_clicked)
+        self.clear.clicked.connect(lambda: self.selectionRequested.emit(()))
+        for table in (self.beside, self.nearest):
+            table.hovered.connect(self.hoverRequested)
+            table.chosen.connect(self._on_other_chosen)
+        self.listed.hovered.connect(self.hoverRequested)
+        self.listed.chosen.connect(self._on_listed_chosen)
+        self.listed.removed.connect(self._on_removed)
+
+    def _on_selection_changed(self) -> None:
+        self._show_all()
+
+    def _on_details_changed(self) -> None:
+        self._show_current()
+        self._show_tints()
+
+    def _on_tokens_changed(self) -> None:
+        if self._details is not None:
+            self.card.show_position(
+                self._details.position, self.session.token_at(self._details.position)
+            )
+        self._show_list()
+
+    def _on_norms_changed(self) -> None:
+        self._show_flags()
+        self._show_list()
+
+    def _on_late(self) -> None:
+        """Show no numbers rather than another position's: the new ones are long in coming."""
+        current = self.session.current
+        if current is None:
+            return
+        self._details = None
+        self.card.show_position(current, self.session.token_at(current))
+        self.card.show_numbers(None, self.session.components, 0)
+        self._show_flags()
+        self.copy.setEnabled(False)
+        for table in (self.beside, self.nearest):
+            table.set_rows(Row(r.position, ("…",) * 4) for r in table.rows)
+
+    # What the user wants.
+
+    def _on_stepped(self, step: int) -> None:
+        current = self.session.current
+        model = self.session.model
+        if model is None:
+            return
+        target = self.session.positions[0] if current is None else current + step
+        if 0 <= target < model.n_positions:
+            self.selectionRequested.emit((target,))
+
+    def _on_other_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
+        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        self.selectionRequested.emit(
+            select.click(self.session.selection, position, toggle=shift, extend=shift and control)
+        )
+
+    def _on_listed_chosen(self, position: int) -> None:
+        self.selectionRequested.emit(select.make_current(self.session.selection, position))
+
+    def _on_removed(self, positions: tuple[int, ...]) -> None:
+        self.selectionRequested.emit(select.without(self.session.selection, *positions))
+
+    def _on_copy_clicked(self) -> None:
+        if self._details is not None:
+            QGuiApplication.clipboard().setText(details_text(self.session, self._details))
+
+    def _on_copy_list_clicked(self) -> None:
+        QGuiApplication.clipboard().setText(selection_text(self.session))
+
+    # Showing.
+
+    def _show_all(self) -> None:
+        model, current = self.session.model, self.session.current
+        self.go_to.set_table(model.n_positions if model is not None else 0, current)
+        sentence = self._sentence()
+        self.sentence.setText(sentence)
+        self._pages.setCurrentIndex(0 if sentence else 1)
+        self._show_current()
+        self._show_list()
+        self._show_tints()
+
+    def _sentence(self) -> str:
+        if self.session.model is None:
+            if self.session.opening:
+                return f"Opening {self.session.opening}…"
+            return "Open a model to inspect its positions."
+        if self.session.current is None:
+            return "Click a point, or type a position, to inspect it."
+        return ""
+
+    def _show_current(self) -> None:
+        details, current = self.session.details, self.session.current
+        if current is None or details is None or details.position != current:
+            if current is None:
+                self._late.stop()
+                self._details = None
+            elif not self._late.isActive():
+                self._late.start()
+            return
+        self._late.stop()
+        self._details = details
+        fitted = len(self.session.pca.components) if self.session.pca is not None else 0
+        self.card.show_position(current, self.session.token_at(current))
+        self.card.show_numbers(details, self.session.components, fitted)
+        self._show_flags()
+        self.copy.setEnabled(True)
+        self.beside.set_rows(_other_row(current, other) for other in details.neighbours)
+        self.nearest.set_rows(_other_row(current, other) for other in details.nearest)
+
+    def _show_flags(self) -> None:
+        shown = self._details.position if self._details is not None else self.session.current
+        if shown is not None:
+            norms = self.session.norms
+            outlier = norms is not None and shown in norms.outliers
+            self.card.show_flags(shown, self.session.positions, outlier)
+
+    def _show_list(self) -> None:
+        selection = self.session.selection
+        several = len(selection) > 1 and self.session.model is not None
+        self._list.setVisible(several)
+        self.listed_title.setText(f"Selected · {format_count(len(selection))}")
+        # In the order of positions: a click that makes one of them current moves no row.
+        self.listed.set_rows(map(self._listed_row, sorted(selection)) if several else ())
+        if several:
+            self.listed.show_row(selection[-1])
+
+    def _show_tints(self) -> None:
+        hover, selection = self.session.hover, self.session.selection
+        self.beside.set_tints(hover, selection, self.theme)
+        self.nearest.set_tints(hover, selection, self.theme)
+        # All in the list are selected: there the accent marks the current one.
+        self.listed.set_tints(hover, selection[-1:], self.theme)
+
+    def _listed_row(self, position: int) -> Row:
+        norms, token = self.session.norms, self.session.token_at(position)
+        known = norms is not None and position < len(norms.values)
+        norm = format_number(float(norms.values[position])) if norms is not None and known else "–"
+        shown = token_label(token) if token is not None else ""
+        return Row(position, (str(position), shown, norm, REMOVE))
+
+    def _lay_out(self) -> None:
+        self.sentence.setWordWrap(True)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.card.heading.addWidget(self.copy)
+        self.beside.setAccessibleName("Positions beside the current one")
+        self.nearest.setAccessibleName("Nearest positions more than 8 away")
+        near_title = label("Nearest elsewhere", "heading")
+        near_title.setToolTip(
+            "The five rows nearest by Euclidean distance among positions more than 8 away: where "
+            "the curve comes back close to itself"
+        )
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.card)
+        column.addWidget(self.beside)
+        column.addWidget(near_title)
+        column.addWidget(self.nearest)
+        column.addWidget(self._list_part())
+        column.addStretch(1)
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(content)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.sentence)
+        self._pages.addWidget(scroll)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GRID, GRID, GRID, 0)
+        layout.setSpacing(GRID)
+        layout.addWidget(self.go_to)
+        layout.addWidget(self._pages, 1)
+
+    def _list_part(self) -> QWidget:
+        self._list = QWidget()
+        head = QHBoxLayout()
+        head.setSpacing(GRID // 2)
+        head.addWidget(self.listed_title, 1)
+        head.addWidget(self.copy_list)
+        head.addWidget(self.clear)
+        column = QVBoxLayout(self._list)
+        column.setContentsMargins(0, GRID, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addLayout(head)
+        column.addWidget(self.listed)
+        return self._list
+
+
+def _other_row(current: int, other: Neighbour) -> Row:
+    away = other.position - current
+    sign = "+" if away > 0 else ""
+    cells = (
+        str(other.position),
+        sign + format_count(away),
+        format_number(other.distance),
+        format_number(other.cosine),
+    )
+    return Row(other.position, cells)
+
+
+def _selection_table() -> PositionTable:
+    columns = (
+        Column("Position", "A selected position; click to make it the current one", 60),
+        Column("Token", "The prompt's token at this position", left=True),
+        Column("Norm", "Norm of the row, as in the norms panel: raw or row-centred", 60),
+        Column("", "Take out of the selection", 24),
+    )
+    table = PositionTable(columns, "Click to make position {position} the current one", most_rows=8)
+    table.setAccessibleName("Selected positions")
+    return table
+
+
+def _button(text: str, tip: str) -> QPushButton:
+    button = QPushButton(text)
+    button.setToolTip(tip)
+    return button

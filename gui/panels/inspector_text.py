@@ -1,0 +1,47 @@
+"""What the inspector copies: tab-separated text that a spreadsheet or a notebook takes."""
+
+from __future__ import annotations
+
+from geometry.neighbours import PositionDetails
+from gui.session import Session
+
+
+def details_text(session: Session, details: PositionDetails) -> str:
+    """Return the numbers of one position, one quantity a line, at full precision."""
+    fitted = len(session.pca.components) if session.pca is not None else 0
+    shown = [c for c in session.components if c <= fitted]
+    token = session.token_at(details.position)
+    lines = [("position", str(details.position))]
+    if token is not None:
+        lines.append(("token", _one_cell(token)))
+    lines.append(("norm", _number(details.norm)))
+    lines += [
+        (f"PC {c}", _number(float(value)))
+        for c, value in zip(shown, details.coordinates, strict=False)
+    ]
+    lines.append(("off-subspace residual", _number(details.residual)))
+    text = "".join(f"{name}\t{value}\n" for name, value in lines)
+    text += "\nposition\tdistance\tcosine\n"
+    for other in (*details.neighbours, *details.nearest):
+        text += f"{other.position}\t{_number(other.distance)}\t{_number(other.cosine)}\n"
+    return text
+
+
+def selection_text(session: Session) -> str:
+    """Return the selected positions as a table: position, token, norm."""
+    norms = session.norms
+    norm_title = "norm (row-centred)" if norms is not None and norms.centred else "norm"
+    text = f"position\ttoken\t{norm_title}\n"
+    for position in sorted(session.selection):
+        norm = _number(float(norms.values[position])) if norms is not None else ""
+        text += f"{position}\t{_one_cell(session.token_at(position) or '')}\t{norm}\n"
+    return text
+
+
+def _number(value: float) -> str:
+    # An ASCII minus and no thin spaces: this is for programs.
+    return f"{value:.9g}"
+
+
+def _one_cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")

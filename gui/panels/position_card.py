@@ -1,0 +1,156 @@
+"""The current position in a fixed grid of numbers, updated in place while one walks along."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from superqt import QElidingLabel
+
+from geometry.neighbours import PositionDetails
+from gui.panels.base import label
+from gui.theme import GRID, format_number
+from gui.token_text import token_label
+
+NOT_YET = "…"
+ABSENT = "–"
+
+_NORM_TIP = "Euclidean length of the stored row, ‖P_i‖, in the table's own units"
+_RESIDUAL_TIP = (
+    "Off-subspace residual: the share of the row's length, measured from the range's mean, that "
+    "lies outside the shown components. 0: the curve shows all of it. 1: it shows nothing of it."
+)
+_OUTLIER_TIP = (
+    "Its norm differs from the median norm of the 8 nearest positions by a factor of more than "
+    "1.35 (0.3 in natural logarithm)"
+)
+
+
+class Number(QWidget):
+    """A small title above a number."""
+
+    def __init__(self, title: str, tip: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = label(title, "small")
+        self.value = label(ABSENT, selectable=True)
+        for part in (self._title, self.value):
+            # The grid gives the width; a longer number must not move its neighbours.
+            part.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._title)
+        column.addWidget(self.value)
+        self.set_title(title, tip)
+
+    @property
+    def title(self) -> str:
+        """What the number is."""
+        return self._title.text()
+
+    def set_title(self, title: str, tip: str) -> None:
+        """Say what the number is, and explain it on hover."""
+        _set_text(self._title, title)
+        self.setToolTip(tip)
+        self.value.setAccessibleName(title)
+
+    def set_value(self, text: str) -> None:
+        """Show a number."""
+        _set_text(self.value, text)
+
+
+class PositionCard(QWidget):
+    """Number and token of the current position, its norm, residual and coordinates."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = label(role="title", selectable=True)
+        self.token = QElidingLabel()
+        self.token.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.token.setTextFormat(Qt.TextFormat.PlainText)
+        self.token.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.norm = Number("Norm", _NORM_TIP)
+        self.residual = Number("Residual", _RESIDUAL_TIP)
+        self.coordinates = tuple(Number(f"PC {i}", "") for i in (1, 2, 3))
+        self.range = label(role="small")
+        self.outlier = label("Norm outlier", "badge")
+        self.outlier.setToolTip(_OUTLIER_TIP)
+        self.heading = QHBoxLayout()
+        self._lay_out()
+
+    def show_position(self, position: int, token: str | None) -> None:
+        """Name the position and the token that stands there, if any."""
+        _set_text(self.title, str(position))
+        shown = token_label(token) if token is not None else ""
+        if self.token.text() != shown:
+            self.token.setText(shown)
+        self.token.setToolTip("" if token is None else f"The prompt's token at {position}: {shown}")
+
+    def show_numbers(
+        self, details: PositionDetails | None, components: tuple[int, ...], fitted: int
+    ) -> None:
+        """Fill the grid.
+
+        Parameters
+        ----------
+        details
+            The numbers; None while they are being worked out.
+        components
+            The shown components, 1-based.
+        fitted
+            How many components the range has; the coordinates of others do not exist.
+        """
+        self.norm.set_value(NOT_YET if details is None else format_number(details.norm))
+        self.residual.set_value(NOT_YET if details is None else format_number(details.residual))
+        values = iter(() if details is None else details.coordinates)
+        for number, component in zip(self.coordinates, components, strict=False):
+            number.set_title(f"PC {component}", _component_tip(component))
+            value = next(values, None) if component <= fitted else None
+            missing = NOT_YET if details is None else ABSENT
+            number.set_value(missing if value is None else format_number(float(value)))
+
+    def show_flags(self, position: int, positions: tuple[int, int], outlier: bool) -> None:
+        """Say whether the position lies in the shown range, and whether its norm stands out."""
+        first, last = positions
+        inside = first <= position <= last
+        _set_text(self.range, f"{'In' if inside else 'Outside'} the range {first}–{last}")
+        self.range.setToolTip(
+            "The components are fitted to the positions of the shown range"
+            + ("" if inside else "; this one had no say in them")
+        )
+        self.outlier.setVisible(outlier)
+
+    def _lay_out(self) -> None:
+        self.heading.setSpacing(GRID)
+        self.heading.addWidget(self.title)
+        self.heading.addWidget(self.token, 1)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(GRID)
+        grid.setVerticalSpacing(GRID // 2)
+        for column, number in enumerate(self.coordinates):
+            grid.addWidget(number, 1, column)
+            grid.setColumnStretch(column, 1)
+        grid.addWidget(self.norm, 0, 0)
+        grid.addWidget(self.residual, 0, 1)
+        flags = QHBoxLayout()
+        flags.setSpacing(GRID)
+        flags.addWidget(self.range, 1)
+        flags.addWidget(self.outlier)
+        column_layout = QVBoxLayout(self)
+        column_layout.setContentsMargins(0, 0, 0, 0)
+        column_layout.setSpacing(GRID // 2)
+        column_layout.addLayout(self.heading)
+        column_layout.addLayout(flags)
+        column_layout.addLayout(grid)
+
+
+def _component_tip(component: int) -> str:
+    return (
+        f"Coordinate along principal component {component} of the shown range: the row minus the "
+        "range's mean, projected; in the table's own units"
+    )
+
+
+def _set_text(shown: QLabel, text: str) -> None:
+    # Setting a label's text lays its parents out again even when nothing changed.
+    if shown.text() != text:
+        shown.setText(text)

@@ -1,0 +1,39 @@
+"""Tokens with invisible characters."""
+
+import pytest
+
+from gui.token_text import is_special, token_label, token_runs
+
+
+def test_a_blank_is_a_mark_and_a_middle_dot_is_a_letter():
+    assert token_runs(" my") == (("·", True), ("my", False))
+    assert token_runs("·my") == (("·my", False),)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Hello", "Hello"),
+        ("\n\n", "⏎⏎"),
+        ("a\tb\r", "a⇥b␍"),
+        ("\u00a0", "⍽"),
+        ("a\u200bb", "a⟨200B⟩b"),
+        ("\u0007", "⟨0007⟩"),
+        ("\u3000", "⟨3000⟩"),
+        ("東京", "東京"),
+        ("\ufffd", "\ufffd"),
+        ("", "∅"),
+    ],
+)
+def test_nothing_stays_invisible(text, shown):
+    assert token_label(text) == shown
+
+
+@pytest.mark.parametrize("text", ["<|endoftext|>", "<s>", "</s>", "[CLS]", "[unused1]", "<pad>"])
+def test_control_tokens(text):
+    assert is_special(text) == (text != "[unused1]")
+
+
+@pytest.mark.parametrize("text", ["Hello", "<", " [", "[1]", "a<b>", "<a b>"])
+def test_ordinary_tokens(text):
+    assert not is_special(text)
