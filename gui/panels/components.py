@@ -1,0 +1,115 @@
+"""Which components are on the axes, and how much of the variance they carry."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from geometry.pca import PositionPCA
+from gui.panels.base import label
+from gui.panels.drop_down import DropDown
+from gui.panels.readout import Readout
+from gui.panels.variance_bars import N_BARS, VarianceBars
+from gui.theme import Theme, format_percent
+
+Axes = tuple[int, int, int]
+
+
+def put_on_axis(components: Axes, axis: int, component: int) -> Axes:
+    """Return the components with one put on an axis (0–2); an axis that had it gets the other.
+
+    No component is ever on two axes.
+    """
+    changed = list(components)
+    if component in changed:
+        changed[changed.index(component)] = changed[axis]
+    changed[axis] = component
+    return (changed[0], changed[1], changed[2])
+
+
+class ComponentChooser(QWidget):
+    """Three axes to choose components for, the bars of their variance, and their total.
+
+    A click on the bar of a component that is not shown puts it on an axis: z first, at the next
+    such click y, then x, then z again, so that three clicks choose three components. A click on
+    one that is shown moves it on to the next axis (x, y, z, x), and the other one back.
+    """
+
+    componentsRequested = Signal(tuple)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._components: Axes = (1, 2, 3)
+        self._next_axis = 2
+        self.combos = tuple(self._make_combo(axis, name) for axis, name in enumerate("xyz"))
+        self.bars = VarianceBars(theme)
+        self.bars.setToolTip("Share of the range's variance along each component, in %")
+        self.bars.componentClicked.connect(self._on_bar_clicked)
+        self.foot = Readout(theme)
+        self.foot.setToolTip(
+            "Share of the range's variance that the shown components carry, and how they were"
+            " fitted: quickly while a handle is dragged, exactly after it"
+        )
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        for combo, name in zip(self.combos, "xyz", strict=True):
+            row.addWidget(label(name, "muted"))
+            row.addWidget(combo, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(row)
+        layout.addWidget(self.bars, 1)
+        layout.addWidget(self.foot)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.bars.set_theme(theme)
+        self.foot.set_theme(theme)
+
+    def show_badge(self, badge: str) -> None:
+        """Show when the components were fitted."""
+        self.foot.set_note(badge)
+
+    def show_components(self, components: Axes, pca: PositionPCA | None) -> None:
+        """Show what is on the axes and the variance of a fit; None where there is none yet."""
+        if components != self._components:
+            self._components = components
+            for combo, component in zip(self.combos, components, strict=True):
+                combo.setCurrentIndex(component - 1)
+        ratios = () if pca is None else pca.explained_variance_ratio[:N_BARS].tolist()
+        self.bars.set_shares(ratios, components)
+        if pca is None:
+            self.foot.set_text("")
+            return
+        share = sum(ratios[c - 1] for c in components if c <= len(ratios))
+        names = " + ".join(str(component) for component in components)
+        self.foot.set_text(f"PC {names} = {format_percent(share)}")
+
+    def _make_combo(self, axis: int, name: str) -> DropDown:
+        combo = DropDown()
+        combo.addItems([f"PC {component}" for component in range(1, N_BARS + 1)])
+        combo.setCurrentIndex(axis)
+        combo.setMinimumContentsLength(4)
+        combo.setMaxVisibleItems(N_BARS)
+        combo.setAccessibleName(f"Component on {name}")
+        combo.setToolTip(
+            f"The principal component on the {name} axis; choosing one that is shown swaps the two"
+        )
+        # `activated` is the user's doing alone: following the session emits nothing.
+        combo.activated.connect(lambda index: self._request(axis, index + 1))
+        return combo
+
+    def _on_bar_clicked(self, component: int) -> None:
+        if component in self._components:
+            self._request((self._components.index(component) + 1) % 3, component)
+        else:
+            axis, self._next_axis = self._next_axis, (self._next_axis - 1) % 3
+            self._request(axis, component)
+
+    def _request(self, axis: int, component: int) -> None:
+        wanted = put_on_axis(self._components, axis, component)
+        # The axes show what the session says; until it has agreed, nothing has changed.
+        self.combos[axis].setCurrentIndex(self._components[axis] - 1)
+        if wanted != self._components:
+            self.componentsRequested.emit(wanted)

@@ -1,0 +1,39 @@
+"""A drop-down list with a plain chevron."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QWheelEvent
+from PySide6.QtWidgets import QComboBox, QWidget
+
+
+class DropDown(QComboBox):
+    """A combo box for the style of :func:`gui.panels.controls.controls_style`.
+
+    A style sheet can frame a combo box or leave its arrow to the platform, but not draw an arrow
+    in the theme's colours without an image for each: this one draws it in the text's colour. The
+    wheel changes it only while it has the focus.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the box, then the chevron."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        group = QPalette.ColorGroup.Normal if self.isEnabled() else QPalette.ColorGroup.Disabled
+        painter.setPen(QPen(self.palette().color(group, QPalette.ColorRole.Text), 1.3))
+        x, y = self.width() - 11.5, self.height() / 2
+        painter.drawPolyline(
+            [QPointF(x - 3.5, y - 1.5), QPointF(x, y + 2), QPointF(x + 3.5, y - 1.5)]
+        )
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Step through the list, but only with the focus: else the wheel is scrolling the panel."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()

@@ -1,0 +1,222 @@
+"""The positions that are shown and fitted, and the components on the axes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QSizePolicy,
+    QSpinBox,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.panels.base import Panel, label
+from gui.panels.components import ComponentChooser
+from gui.panels.controls import controls_style
+from gui.panels.presets import Preset, range_presets
+from gui.panels.range_slider import RangeSlider
+from gui.panels.readout import Readout
+from gui.session import Session
+from gui.theme import GRID, Theme, format_count
+
+_EMPTY = "Open a model to choose which of its positions are shown, and in which components."
+
+
+class PositionsPanel(Panel):
+    """A range slider with exact fields and presets, and the choice of components.
+
+    Signals
+    -------
+    rangeRequested
+        First and last position, inclusive; live while a handle is dragged.
+    dragStarted, dragFinished
+        Around all range requests of a drag.
+    componentsRequested
+        Three component numbers, 1-based, for x, y and z.
+    """
+
+    rangeRequested = Signal(int, int)
+    dragStarted = Signal()
+    dragFinished = Signal()
+    componentsRequested = Signal(tuple)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.slider = RangeSlider()
+        self.slider.setAccessibleName("Range of positions")
+        self.slider.setToolTip(
+            "Drag an end, or the bar to move the whole range. ← → move the end used last by one"
+            " (↑ ↓ choose the end), with Shift the whole range."
+        )
+        self.first, self.last = self._make_field("First"), self._make_field("Last")
+        self.count = Readout(theme)
+        self.count.setToolTip("Positions in the range; the components are fitted to these")
+        self.presets = tuple(self._make_preset(index) for index in range(5))
+        self.components = ComponentChooser(theme)
+        self.message = label(_EMPTY, "muted")
+        self.message.setWordWrap(True)
+        self.message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._arrange()
+        self._connect()
+        self.set_theme(theme)
+        self._on_model_changed()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.setStyleSheet(controls_style(theme))
+        self.slider.set_theme(theme)
+        for part in (self.count, self.components):
+            part.set_theme(theme)
+
+    # -- building ---------------------------------------------------------------------------
+
+    def _make_field(self, which: str) -> QSpinBox:
+        field = QSpinBox()
+        # Typing "1023" must not ask for 1, 10 and 102 on its way.
+        field.setKeyboardTracking(False)
+        field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        field.setFixedWidth(68)
+        field.setAccessibleName(f"{which} position")
+        field.setToolTip(
+            f"{which} position of the range; Enter applies it."
+            " Beyond the other end, it moves the whole range along."
+        )
+        return field
+
+    def _make_preset(self, index: int) -> QToolButton:
+        button = QToolButton()
+        button.setProperty("class", "chip")
+        button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        button.clicked.connect(lambda: self._on_preset_clicked(index))
+        return button
+
+    def _arrange(self) -> None:
+        exact = QHBoxLayout()
+        exact.addWidget(self.first)
+        exact.addWidget(self.count, 1)
+        exact.addWidget(self.last)
+        shortcuts = QHBoxLayout()
+        shortcuts.setSpacing(GRID // 2)
+        for button, preset in zip(self.presets, range_presets(0, None), strict=True):
+            # Shares by length of text: in a narrow panel all five lose a little, none everything.
+            shortcuts.addWidget(button, len(preset.label) + 2)
+        self._controls = QWidget()
+        column = QVBoxLayout(self._controls)
+        column.setContentsMargins(GRID, GRID // 2, GRID, GRID)
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.slider)
+        column.addLayout(exact)
+        column.addLayout(shortcuts)
+        column.addWidget(self.components, 100)
+        column.addStretch()
+        empty = QWidget()
+        QVBoxLayout(empty).addWidget(self.message)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(empty)
+        self._stack.addWidget(self._controls)
+
+    def _connect(self) -> None:
+        self.slider.pressed.connect(self.dragStarted)
+        self.slider.released.connect(self.dragFinished)
+        self.slider.rangeChangedByUser.connect(self._request)
+        self.first.valueChanged.connect(self._on_first_entered)
+        self.last.valueChanged.connect(self._on_last_entered)
+        self.components.componentsRequested.connect(self.componentsRequested)
+        events = self.session.events
+        self.listen(events.model, self._on_model_changed)
+        self.listen(events.opening, self._on_model_changed)
+        self.listen(events.norms, self._on_norms_changed)
+        self.listen(events.positions, self._on_positions_changed)
+        self.listen(events.components, self._on_curve_changed)
+        self.listen(events.curve, self._on_curve_changed)
+
+    # -- what the user wants ----------------------------------------------------------------
+
+    def _request(self, first: int, last: int) -> None:
+        if (first, last) != self.session.positions:
+            self.rangeRequested.emit(first, last)
+        # Should the answer be another range, or none, the controls show that one.
+        self._on_positions_changed()
+
+    def _on_first_entered(self, first: int) -> None:
+        before, last = self.session.positions
+        if first > last:
+            last = min(first + last - before, self.last.maximum())
+        self._request(first, last)
+
+    def _on_last_entered(self, last: int) -> None:
+        first, before = self.session.positions
+        if last < first:
+            first = max(0, last - (before - first))
+        self._request(first, last)
+
+    def _on_preset_clicked(self, index: int) -> None:
+        preset = self._offered()[index]
+        if preset.positions is not None:
+            self._request(*preset.positions)
+
+    # -- what the session says --------------------------------------------------------------
+
+    def _offered(self) -> tuple[Preset, ...]:
+        model, norms = self.session.model, self.session.norms
+        known = norms is not None and model is not None and len(norms.values) == model.n_positions
+        outliers = norms.outliers if known and norms is not None else None
+        return range_presets(model.n_positions if model is not None else 0, outliers)
+
+    def _on_model_changed(self) -> None:
+        model = self.session.model
+        if model is None:
+            opening = self.session.opening
+            self.message.setText("Opening the model…" if opening else _EMPTY)
+            self._stack.setCurrentIndex(0)
+            return
+        self.slider.set_limits(0, max(1, model.n_positions - 1))
+        several = model.n_positions > 1
+        for field in (self.first, self.last):
+            blocked = field.blockSignals(True)
+            field.setRange(0, model.n_positions - 1)
+            field.blockSignals(blocked)
+        for control in (self.slider, self.first, self.last):
+            control.setEnabled(several)
+        self._stack.setCurrentIndex(1)
+        self._on_norms_changed()
+        self._on_positions_changed()
+        self._on_curve_changed()
+
+    def _on_norms_changed(self) -> None:
+        for button, preset in zip(self.presets, self._offered(), strict=True):
+            button.setText(preset.label)
+            button.setEnabled(preset.positions is not None)
+            reach = "" if preset.positions is None else " {}–{}".format(*preset.positions)
+            button.setAccessibleName(preset.name)
+            button.setToolTip(
+                f"{preset.name}{': positions' + reach if reach else ''}\n{preset.why}"
+            )
+
+    def _on_positions_changed(self) -> None:
+        first, last = self.session.positions
+        self.slider.show_range(first, last)
+        for field, value in ((self.first, first), (self.last, last)):
+            blocked = field.blockSignals(True)
+            field.setValue(value)
+            field.blockSignals(blocked)
+        count = last - first + 1
+        self.count.set_note(f"{format_count(count)} position{'' if count == 1 else 's'}")
+        self._update_badge()
+
+    def _on_curve_changed(self) -> None:
+        self.components.show_components(self.session.components, self.session.pca)
+        self._update_badge()
+
+    def _update_badge(self) -> None:
+        pca = self.session.pca
+        if pca is None or pca.positions != self.session.positions:
+            self.components.show_badge("refitting…")
+        elif not pca.exact:
+            self.components.show_badge("fast fit while dragging")
+        else:
+            self.components.show_badge("exact fit of {}–{}".format(*pca.positions))

@@ -1,0 +1,89 @@
+"""The articles' ranges of positions, for any length of table. Knows no toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named range of positions.
+
+    Attributes
+    ----------
+    label
+        A few letters for a button.
+    name
+        The same in full.
+    positions
+        First and last position, inclusive; None where the table does not allow the range.
+    why
+        What the range is good for, or why this table does not have it; one sentence.
+    """
+
+    label: str
+    name: str
+    positions: tuple[int, int] | None
+    why: str
+
+
+def longest_run(n_positions: int, outliers: Sequence[int]) -> tuple[int, int] | None:
+    """Return the longest inclusive range of positions without outliers; the first of equals.
+
+    Parameters
+    ----------
+    n_positions
+        The number of rows in the table.
+    outliers
+        Positions to leave out, in any order.
+
+    Returns
+    -------
+    tuple of int or None
+        First and last position; None if every position is an outlier.
+    """
+    fences = [-1, *sorted(set(outliers)), n_positions]
+    runs = [(left + 1, right - 1) for left, right in pairwise(fences)]
+    longest = max(runs, key=lambda run: run[1] - run[0])
+    return longest if longest[0] <= longest[1] else None
+
+
+def range_presets(n_positions: int, outliers: Sequence[int] | None) -> tuple[Preset, ...]:
+    """Return the ranges on offer for a table, always the same ones in the same order.
+
+    Parameters
+    ----------
+    n_positions
+        The number of rows in the table.
+    outliers
+        Positions whose norm is an outlier; None if the norms are not known (yet).
+    """
+    last = n_positions - 1
+    short = f"This table has only {n_positions} positions."
+
+    def fixed(label: str, first: int, end: int, why: str) -> Preset:
+        # Two rows are the fewest that have any variance.
+        fits = 0 <= first < end <= last
+        return Preset(label, label, (first, end) if fits else None, why if fits else short)
+
+    return (
+        Preset("All", "All positions", (0, last), "Every stored row, outliers included."),
+        fixed("1–last", 1, last, "Without position 0, whose row is often much longer."),
+        fixed("100–last", 100, last, "Without the early positions, where the curve frays."),
+        fixed("1–99", 1, 99, "The early positions alone, where the curve frays."),
+        _without_outliers(n_positions, outliers),
+    )
+
+
+def _without_outliers(n_positions: int, outliers: Sequence[int] | None) -> Preset:
+    label, name = "No outliers", "Without outliers"
+    if outliers is None:
+        return Preset(label, name, None, "The norms of this table are not known yet.")
+    run = longest_run(n_positions, outliers)
+    if run is None or run[0] == run[1]:
+        return Preset(label, name, None, "No two neighbouring positions are free of outliers.")
+    if not outliers:
+        return Preset(label, name, run, "No norm of this table is an outlier.")
+    return Preset(label, name, run, "The longest range in which no norm is an outlier.")

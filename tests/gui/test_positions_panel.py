@@ -1,0 +1,377 @@
+"""The positions panel, through real events, on a small synthetic table."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QFocusEvent, QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.curve import place_curve
+from geometry.norms import norm_profile
+from geometry.pca import PositionPCA, fit_pca
+from gui.panels.components import put_on_axis
+from gui.panels.positions import PositionsPanel
+from gui.panels.presets import longest_run, range_presets
+from gui.session import Session
+from gui.theme import DARK, LIGHT, stylesheet
+
+N = 200
+
+
+def table(n_positions: int = N) -> np.ndarray:
+    """Return a helix with a little noise, with outliers at both ends."""
+    position = np.arange(n_positions)
+    noise = 0.02 * np.random.default_rng(5).normal(size=(n_positions, 16))
+    angle = position / 20
+    noise[:, :4] += np.stack([np.cos(angle), np.sin(angle), position / 400, 0 * angle + 1], axis=1)
+    noise[0] *= 4
+    noise[-1] *= 0.05
+    return noise
+
+
+def fitted(W_pos: np.ndarray, positions: tuple[int, int], *, exact: bool = True) -> PositionPCA:
+    pca = fit_pca(W_pos, positions)
+    return PositionPCA(
+        positions=pca.positions,
+        mean=pca.mean,
+        components=pca.components,
+        singular_values=pca.singular_values,
+        explained_variance_ratio=pca.explained_variance_ratio,
+        exact=exact,
+    )
+
+
+def fill(session: Session, n_positions: int = N, positions: tuple[int, int] | None = None) -> None:
+    W_pos = table(n_positions)
+    session.positions = positions or (1, n_positions - 1)
+    session.model = SimpleNamespace(n_positions=n_positions, d_model=16, source="tiny", name="tiny")
+    session.norms = norm_profile(W_pos)
+    session.curve = place_curve(W_pos, fit_pca(W_pos, session.positions), session.components)
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session()
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    fill(session)
+    return shown(qtbot, session)
+
+
+def shown(qtbot, session):
+    panel = PositionsPanel(session, LIGHT)
+    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
+    panel.resize(280, 260)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def record(panel) -> list[tuple]:
+    """Note every intent of a panel in order."""
+    heard: list[tuple] = []
+    panel.rangeRequested.connect(lambda first, last: heard.append(("range", first, last)))
+    panel.dragStarted.connect(lambda: heard.append(("started",)))
+    panel.dragFinished.connect(lambda: heard.append(("finished",)))
+    panel.componentsRequested.connect(lambda components: heard.append(("components", components)))
+    return heard
+
+
+def follow(panel) -> None:
+    """Let the session take every request, as the controller does."""
+    panel.rangeRequested.connect(lambda a, b: setattr(panel.session, "positions", (a, b)))
+    panel.componentsRequested.connect(lambda c: setattr(panel.session, "components", c))
+
+
+def drag(slider, start: QPoint, *moves: int, release: bool = True) -> None:
+    QTest.mousePress(slider, Qt.MouseButton.LeftButton, pos=start)
+    for dx in moves:
+        QTest.mouseMove(slider, start + QPoint(dx, 0))
+    if release:
+        QTest.mouseRelease(slider, Qt.MouseButton.LeftButton, pos=start + QPoint(moves[-1], 0))
+
+
+def test_shows_the_range_everywhere(panel):
+    assert panel.slider.value() == (1, 199)
+    assert (panel.first.value(), panel.last.value()) == (1, 199)
+    assert panel.count.note() == "199 positions"
+    assert panel.components.foot.note() == "exact fit of 1–199"
+
+
+def test_dragging_a_handle_asks_live_between_start_and_finish(panel):
+    heard = record(panel)
+    follow(panel)
+    drag(panel.slider, panel.slider.handle_rect(1).center(), -10, -40, -80)
+    assert heard[0] == ("started",)
+    assert heard[-1] == ("finished",)
+    ranges = [words for words in heard if words[0] == "range"]
+    assert len(ranges) == 3
+    assert all(first == 1 for _, first, _ in ranges)
+    assert [last for _, _, last in ranges] == sorted((r[2] for r in ranges), reverse=True)
+    assert panel.last.value() == ranges[-1][2] == panel.session.positions[1] < 170
+
+
+def test_holding_a_handle_off_its_centre_changes_nothing(panel):
+    heard = record(panel)
+    follow(panel)
+    panel.session.positions = (37, 151)
+    off_centre = panel.slider.handle_rect(0).center() + QPoint(3, 2)
+    drag(panel.slider, off_centre, 1, 0)
+    assert heard == [("started",), ("finished",)]
+    assert panel.session.positions == (37, 151)
+
+
+def test_dragging_the_bar_moves_the_whole_range(panel):
+    heard = record(panel)
+    follow(panel)
+    panel.session.positions = (40, 120)
+    middle = panel.slider.handle_rect(0).center() + QPoint(40, 0)
+    drag(panel.slider, middle, 7, 19, 31, 500)
+    ranges = [words[1:] for words in heard if words[0] == "range"]
+    assert {last - first for first, last in ranges} == {80}
+    assert ranges[-1] == (119, 199)
+
+
+def test_escape_takes_a_drag_back(panel):
+    heard = record(panel)
+    follow(panel)
+    start = panel.slider.handle_rect(1).center()
+    drag(panel.slider, start, -60, release=False)
+    assert panel.session.positions[1] < 199
+    QTest.keyClick(panel.slider, Qt.Key.Key_Escape)
+    assert panel.session.positions == (1, 199)
+    assert heard[-1] == ("finished",)
+    count = len(heard)
+    QTest.mouseMove(panel.slider, start + QPoint(-30, 0))
+    QTest.mouseRelease(panel.slider, Qt.MouseButton.LeftButton, pos=start)
+    assert len(heard) == count
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ([(Qt.Key.Key_Right, False)], (51, 100)),
+        ([(Qt.Key.Key_Left, False)], (49, 100)),
+        ([(Qt.Key.Key_Up, False), (Qt.Key.Key_Right, False)], (50, 101)),
+        ([(Qt.Key.Key_Right, True)], (51, 101)),
+        ([(Qt.Key.Key_End, True)], (149, 199)),
+        ([(Qt.Key.Key_Home, False)], (0, 100)),
+        ([(Qt.Key.Key_PageUp, False)], (59, 100)),
+        ([(Qt.Key.Key_End, False)], (99, 100)),
+    ],
+)
+def test_each_key_on_the_slider_is_one_complete_request(panel, keys, expected):
+    panel.session.positions = (50, 100)
+    heard = record(panel)
+    follow(panel)
+    panel.slider.setFocus()
+    for key, shift in keys:
+        modifier = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
+        QTest.keyClick(panel.slider, key, modifier)
+    assert heard == [("range", *expected)]
+
+
+def test_typing_applies_on_enter_only(panel):
+    heard = record(panel)
+    follow(panel)
+    panel.last.setFocus()
+    panel.last.selectAll()
+    QTest.keyClicks(panel.last, "150")
+    assert heard == []
+    QTest.keyClick(panel.last, Qt.Key.Key_Return)
+    assert heard == [("range", 1, 150)]
+    assert panel.slider.value() == (1, 150)
+
+
+def test_typing_applies_on_leaving_the_field(panel):
+    heard = record(panel)
+    follow(panel)
+    panel.first.selectAll()
+    QTest.keyClicks(panel.first, "20")
+    assert heard == []
+    QApplication.sendEvent(panel.first, QFocusEvent(QEvent.Type.FocusOut))
+    assert heard == [("range", 20, 199)]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "expected"),
+    [
+        ("first", "120", (120, 160)),
+        ("first", "180", (180, 199)),
+        ("last", "50", (10, 50)),
+        ("last", "20", (0, 20)),
+    ],
+)
+def test_an_end_typed_beyond_the_other_moves_the_range_along(panel, field, typed, expected):
+    panel.session.positions = (60, 100)
+    heard = record(panel)
+    follow(panel)
+    box = getattr(panel, field)
+    box.setFocus()
+    box.selectAll()
+    QTest.keyClicks(box, typed)
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert heard == [("range", *expected)]
+    assert (panel.first.value(), panel.last.value()) == expected
+
+
+def test_a_request_that_nobody_grants_leaves_the_controls_as_they_were(panel):
+    panel.first.setFocus()
+    panel.first.selectAll()
+    QTest.keyClicks(panel.first, "77")
+    QTest.keyClick(panel.first, Qt.Key.Key_Return)
+    assert panel.first.value() == 1
+    assert panel.slider.value() == (1, 199)
+
+
+def test_following_the_session_asks_nothing(panel):
+    heard = record(panel)
+    panel.session.positions = (30, 90)
+    panel.session.components = (4, 2, 5)
+    assert heard == []
+    assert panel.slider.value() == (30, 90)
+    assert (panel.first.value(), panel.last.value()) == (30, 90)
+    assert [combo.currentText() for combo in panel.components.combos] == ["PC 4", "PC 2", "PC 5"]
+
+
+def test_presets_ask_for_their_ranges(panel, qtbot):
+    heard = record(panel)
+    follow(panel)
+    for button in panel.presets:
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert [words[1:] for words in heard] == [(0, 199), (1, 199), (100, 199), (1, 99), (1, 198)]
+
+
+def test_presets_that_a_short_table_lacks_say_so(qtbot, session):
+    fill(session, n_positions=64)
+    panel = shown(qtbot, session)
+    by_name = {button.accessibleName(): button for button in panel.presets}
+    assert by_name["All positions"].isEnabled()
+    assert not by_name["100–last"].isEnabled()
+    assert not by_name["1–99"].isEnabled()
+    assert "only 64 positions" in by_name["1–99"].toolTip()
+
+
+def test_outliers_are_not_guessed_before_the_norms_are_known(panel):
+    panel.session.norms = None
+    button = panel.presets[-1]
+    assert not button.isEnabled()
+    assert "not known yet" in button.toolTip()
+
+
+def test_longest_run():
+    assert longest_run(1024, (0, 1023)) == (1, 1022)
+    assert longest_run(512, (511, 0, 127, 510)) == (128, 509)
+    assert longest_run(5, ()) == (0, 4)
+    assert longest_run(2, (0, 1)) is None
+    assert [preset.positions for preset in range_presets(1, ())] == [(0, 0), None, None, None, None]
+
+
+def test_choosing_a_shown_component_swaps_the_two(panel, qtbot):
+    heard = record(panel)
+    follow(panel)
+    combo = panel.components.combos[0]
+    combo.setFocus()
+    QTest.keyClick(combo, Qt.Key.Key_Down)
+    assert heard == [("components", (2, 1, 3))]
+    assert [box.currentIndex() + 1 for box in panel.components.combos] == [2, 1, 3]
+    assert put_on_axis((1, 2, 3), 2, 7) == (1, 2, 7)
+
+
+def click_bar(panel, qtbot, component: int) -> None:
+    at = panel.components.bars.slot(component).center().toPoint()
+    qtbot.mouseClick(panel.components.bars, Qt.MouseButton.LeftButton, pos=at)
+
+
+def test_clicking_bars_cycles_through_the_axes(panel, qtbot):
+    heard = record(panel)
+    follow(panel)
+    for component in (4, 5, 6, 7):
+        click_bar(panel, qtbot, component)
+    assert [words[1] for words in heard] == [(1, 2, 4), (1, 5, 4), (6, 5, 4), (6, 5, 7)]
+    click_bar(panel, qtbot, 6)
+    assert heard[-1] == ("components", (5, 6, 7))
+
+
+def test_the_total_is_that_of_the_shown_components(panel):
+    ratios = panel.session.pca.explained_variance_ratio
+    panel.session.components = (1, 2, 4)
+    expected = 100 * (ratios[0] + ratios[1] + ratios[3])
+    assert panel.components.foot.text() == f"PC 1 + 2 + 4 = {expected:.1f}\N{NO-BREAK SPACE}%"
+    assert panel.components.bars.shares() == pytest.approx(ratios[:10])
+
+
+def test_the_tooltip_of_a_bar_has_its_share(panel):
+    bars = panel.components.bars
+    at = bars.slot(2).center().toPoint()
+    QApplication.sendEvent(bars, QHelpEvent(QEvent.Type.ToolTip, at, bars.mapToGlobal(at)))
+    assert "of the variance, on y" in bars.describe(2)
+    assert "show it on an axis" in bars.describe(7)
+
+
+def test_a_range_of_few_positions_has_few_bars(panel):
+    W_pos = table()
+    panel.session.positions = (10, 12)
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (10, 12)), (1, 2, 3))
+    assert len(panel.components.bars.shares()) <= 3
+    assert panel.components.foot.text().startswith("PC 1 + 2 + 3 = 100.0")
+
+
+def test_the_badge_tells_when_the_basis_was_fitted(panel):
+    W_pos = table()
+    panel.session.positions = (5, 150)
+    assert panel.components.foot.note() == "refitting…"
+    panel.session.curve = place_curve(W_pos, fitted(W_pos, (5, 150), exact=False), (1, 2, 3))
+    assert panel.components.foot.note() == "fast fit while dragging"
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
+    assert panel.components.foot.note() == "exact fit of 5–150"
+
+
+def test_with_nothing_open_it_says_what_it_will_show(qtbot, session):
+    panel = shown(qtbot, session)
+    assert panel.message.isVisible()
+    assert "Open a model" in panel.message.text()
+    session.opening = "gpt2"
+    assert "Opening" in panel.message.text()
+    fill(session)
+    assert not panel.message.isVisible()
+    assert panel.slider.isVisible()
+
+
+def test_a_table_of_one_position_has_no_range_to_choose(qtbot, session):
+    session.model = SimpleNamespace(n_positions=1, d_model=16, source="one", name="one")
+    panel = shown(qtbot, session)
+    assert not panel.slider.isEnabled()
+    assert not panel.first.isEnabled()
+    assert panel.count.note() == "1 position"
+
+
+def test_a_tick_of_a_drag_asks_for_no_layout(panel):
+    W_pos = table()
+    curve = place_curve(W_pos, fit_pca(W_pos, (7, 180)), (1, 2, 3))
+    layout = panel.slider.parentWidget().layout()
+    layout.activate()
+    panel.session.dragging = True
+    panel.session.positions = (7, 180)
+    panel.session.curve = curve
+    # Activating a layout that is up to date does nothing, and says so.
+    assert layout.activate() is False
+
+
+def test_both_themes_paint(panel):
+    QApplication.instance().setStyleSheet(stylesheet(DARK))
+    panel.set_theme(DARK)
+    picture = panel.grab().toImage()
+    assert picture.pixelColor(2, picture.height() - 2).lightness() != 255
+    QApplication.instance().setStyleSheet("")
+
+
+def test_a_released_panel_hears_nothing(panel):
+    panel.release()
+    panel.session.positions = (3, 4)
+    assert panel.first.value() == 1
