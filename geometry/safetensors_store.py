@@ -1,4 +1,4 @@
-"""Safetensors files, single and sharded, read by their header alone.
+"""Safetensors files, read by their header alone.
 
 The format: eight bytes of header length (little-endian), a JSON header with each tensor's dtype,
 shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
@@ -143,56 +143,3 @@ def _check_layout(file: ByteFile, start: int, size: int, regions: dict[str, Regi
         raise SourceError(
             f"{file.name} holds {size} bytes, and its header describes only {end}.", AGAIN
         )
-
-
-def read_index(path: Path) -> dict[str, str]:
-    """Read ``*.index.json``: each tensor's name and the shard (a file name) that holds it.
-
-    Raises
-    ------
-    SourceError
-        Not JSON, without a weight map, or naming a shard outside its folder.
-    """
-    from geometry.config import read_json
-
-    weight_map = read_json(path).get("weight_map")
-    if not isinstance(weight_map, dict) or not weight_map:
-        raise SourceError(f"{path.name} has no weight_map.", AGAIN)
-    for shard in weight_map.values():
-        if not isinstance(shard, str) or Path(shard).name != shard:
-            raise SourceError(f"{path.name} names {shard!r}, which is no file name.", AGAIN)
-    return weight_map
-
-
-def missing_shards(path: Path, weight_map: dict[str, str]) -> SourceError | None:
-    """Return the error for the shards that are not beside their index, or None."""
-    shards = sorted(set(weight_map.values()))
-    absent = [shard for shard in shards if not (path.parent / shard).is_file()]
-    if not absent:
-        return None
-    return SourceError(
-        f"{path.name} names {len(shards)} shards, and {len(absent)} of them "
-        f"({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}) are not in the folder.",
-        "Download the missing files into the same folder.",
-    )
-
-
-def open_sharded_safetensors(path: Path) -> RegionStore:
-    """Open a sharded checkpoint by its index (``model.safetensors.index.json``).
-
-    Raises
-    ------
-    SourceError
-        As for one file; a shard is missing; a shard lacks a tensor that the index promises.
-    """
-    weight_map = read_index(path)
-    error = missing_shards(path, weight_map)
-    if error is not None:
-        raise error
-    shards = {
-        shard: read_header(LocalFile(path.parent / shard)) for shard in set(weight_map.values())
-    }
-    for name, shard in weight_map.items():
-        if name not in shards[shard]:
-            raise SourceError(f"{path.name} places {name!r} in {shard}, which lacks it.", AGAIN)
-    return RegionStore({name: shards[shard][name] for name, shard in weight_map.items()})

@@ -168,6 +168,12 @@ class RegionStore:
         if region.big_endian:
             stored = stored.newbyteorder(">")
         nbytes = region.span() * stored.itemsize
+        if math.prod(region.info.shape) * stored.itemsize > region.file.size():
+            raise SourceError(
+                f"{name} would take more memory than {region.file.name} holds: its shape is "
+                f"{region.info.shape}.",
+                "Download or copy the file again.",
+            )
         values = region.file.read_at(region.offset, nbytes).view(stored)
         with self._lock:
             self._bytes_read += nbytes

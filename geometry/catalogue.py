@@ -1,0 +1,188 @@
+"""The catalogue of models worth a look, and which models are on this machine already."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+from geometry.config import first_int, read_json
+from geometry.errors import SourceError
+from geometry.families import FAMILIES, PARTS
+from geometry.files import weights_in
+
+State = Literal["installed", "cached", "online"]
+
+#: Group of the models found in the Hub cache that the catalogue does not know.
+OTHER_GROUP = "In your Hub cache"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One model of the catalogue.
+
+    Attributes
+    ----------
+    id
+        The model's name on the Hugging Face Hub.
+    title, group, note
+        Short name, heading it is listed under, and one sentence for a newcomer.
+    n_positions, d_model
+        Shape of its position table.
+    package, folder
+        A package that brings the checkpoint along, and where in it; or None.
+    """
+
+    id: str
+    title: str
+    group: str
+    n_positions: int
+    d_model: int
+    note: str
+    package: str | None = None
+    folder: str | None = None
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of its position table in float32."""
+        return 4 * self.n_positions * self.d_model
+
+
+@cache
+def read_catalogue() -> tuple[CatalogueEntry, ...]:
+    """Read ``resources/models.toml``, in its order."""
+    text = resources.files("resources").joinpath("models.toml").read_text("utf-8")
+    return tuple(CatalogueEntry(**model) for model in tomllib.loads(text)["model"])
+
+
+def find_entry(name: str) -> CatalogueEntry | None:
+    """Find an entry by its id, or by the id's last part ("gpt2"), whatever the case."""
+    wanted = name.casefold()
+    for entry in read_catalogue():
+        if wanted in (entry.id.casefold(), _short(entry.id).casefold()):
+            return entry
+    return None
+
+
+def _short(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | None:
+    """Find a model on this machine; the network is never asked.
+
+    Parameters
+    ----------
+    entry
+        An entry of the catalogue, or any model's id on the Hub.
+    revision
+        A branch, tag or commit; None for the main branch.
+
+    Returns
+    -------
+    The checkpoint's folder (in an installed package, or a snapshot in the Hub cache), or None.
+    """
+    known = find_entry(entry) if isinstance(entry, str) else entry
+    if known is not None and revision is None and (folder := _in_package(known)) is not None:
+        return folder
+    names = [known.id, _short(known.id)] if known is not None else []
+    if isinstance(entry, str):
+        names.insert(0, entry)
+    return next(filter(None, (_in_cache(name, revision) for name in names)), None)
+
+
+def state(entry: CatalogueEntry) -> State:
+    """Tell where a model is: in an installed package, in the Hub cache, or only online."""
+    if _in_package(entry) is not None:
+        return "installed"
+    return "cached" if locate(entry) is not None else "online"
+
+
+def _in_package(entry: CatalogueEntry) -> Path | None:
+    """Find the checkpoint in its package, without importing the package."""
+    if entry.folder is None:
+        return None
+    package, _, inside = entry.folder.partition("/")
+    spec = importlib.util.find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        folder = Path(place) / inside
+        if (folder / "config.json").is_file():
+            return folder
+    return None
+
+
+def hub_cache() -> Path:
+    """Return the user's standard Hub cache, by the same variables as huggingface_hub.
+
+    Its own constant is not asked: it is fixed when first imported, and that import is slow.
+    """
+    home = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    home = os.getenv("HF_HOME", os.path.join(home, "huggingface"))
+    cache = os.getenv("HUGGINGFACE_HUB_CACHE", os.path.join(home, "hub"))
+    return Path(os.path.expandvars(os.getenv("HF_HUB_CACHE", cache))).expanduser()
+
+
+def _in_cache(name: str, revision: str | None) -> Path | None:
+    """Find a model's snapshot in the Hub cache, if its configuration and weights are there."""
+    if not (hub_cache() / f"models--{name.replace('/', '--')}").is_dir():
+        return None
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        config = try_to_load_from_cache(
+            name, "config.json", cache_dir=hub_cache(), revision=revision
+        )
+    except HFValidationError:
+        return None
+    if not isinstance(config, str):
+        return None
+    folder = Path(config).parent
+    try:
+        weights_in(folder)
+    except SourceError:
+        return None
+    return folder
+
+
+def cached_models() -> tuple[CatalogueEntry, ...]:
+    """List the models in the user's Hub cache that can be opened and the catalogue lacks."""
+    return tuple(_cached())
+
+
+def _cached() -> Iterator[CatalogueEntry]:
+    root = hub_cache()
+    names = sorted(path.name for path in root.glob("models--*")) if root.is_dir() else []
+    for name in names:
+        identity = name.removeprefix("models--").replace("--", "/")
+        if find_entry(identity) is not None or (folder := _in_cache(identity, None)) is None:
+            continue
+        try:
+            entry = _describe(identity, read_json(folder / "config.json"))
+        except SourceError:
+            # Someone else's half-written file is no reason to hide the other models.
+            continue
+        if entry is not None:
+            yield entry
+
+
+def _describe(identity: str, config: dict[str, Any]) -> CatalogueEntry | None:
+    family = config.get("model_type")
+    if family not in FAMILIES and family not in PARTS:
+        return None
+    parts = [config.get(key) for key in PARTS.get(str(family), ())]
+    settings = next((part for part in parts if isinstance(part, dict)), config)
+    return CatalogueEntry(
+        id=identity,
+        title=_short(identity),
+        group=OTHER_GROUP,
+        n_positions=first_int(settings, ("n_positions", "max_position_embeddings")) or 0,
+        d_model=first_int(settings, ("n_embd", "hidden_size", "d_model", "dim")) or 0,
+        note=f"A {family} model that is on this machine already.",
+    )

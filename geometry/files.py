@@ -1,0 +1,135 @@
+"""What a file is, by its first bytes, and which file of a folder holds the weights."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from geometry.array_store import NpzStore, open_npy
+from geometry.errors import SourceError
+from geometry.safetensors_store import AGAIN, open_safetensors
+from geometry.sharded_store import open_sharded
+from geometry.stores import TensorStore, cannot_read
+from geometry.torch_store import open_torch
+
+KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
+
+#: In the order of preference, as transformers looks for them.
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
+
+#: Written beside the weights by training scripts.
+NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler")
+
+#: First bytes of files that people take for weights, and what they are.
+OTHERS: tuple[tuple[bytes, str, str], ...] = (
+    (
+        b"version https://git-lfs",
+        "is a git-LFS pointer: it stands for the weights, which were not downloaded",
+        "Run `git lfs pull` in its folder.",
+    ),
+    (b"GGUF", "is a GGUF file, which is not read", f"Open {KINDS} of the same model."),
+    (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not read", f"Open {KINDS}."),
+    (b"<", "is a web page, not a weights file", "Download the file itself."),
+    (
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
+        "is in torch's old format, which cannot be read piece by piece",
+        "Load it once with torch.load(…, weights_only=True) and save it with torch.save.",
+    ),
+    (
+        b"\x80",
+        "is a pickle that is no weights file. It was not run",
+        "Open a safetensors file, or a state dict saved with torch.save.",
+    ),
+)
+
+
+def open_store(path: Path) -> TensorStore:
+    """Open a weights file, whatever its kind, by its index alone.
+
+    Raises
+    ------
+    SourceError
+        It is not a weights file, or is damaged.
+    """
+    head = _head(path)
+    if path.name.endswith(".index.json"):
+        return open_sharded(path)
+    if not head:
+        raise SourceError(f"{path.name} is empty.", AGAIN)
+    for magic, what, advice in OTHERS:
+        if head.startswith(magic):
+            raise SourceError(f"{path.name} {what}.", advice)
+    return _opener(path, head)(path)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(64)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
+    if head.startswith(b"\x93NUMPY"):
+        return open_npy
+    if head.startswith(b"PK"):
+        return NpzStore if _holds_arrays(path) else open_torch
+    # The eight bytes of a header's length, then JSON; a damaged one says what is wrong with it.
+    if path.suffix == ".safetensors" or head[8:9] == b"{":
+        return open_safetensors
+    raise SourceError(f"{path.name} is not a weights file.", f"Open {KINDS}, or a folder.")
+
+
+def _holds_arrays(path: Path) -> bool:
+    if path.suffix == ".npz":
+        return True
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile):
+        # The opener of torch files says what is wrong.
+        return False
+
+
+def weights_in(folder: Path) -> Path:
+    """Find the weights of a checkpoint folder.
+
+    Raises
+    ------
+    SourceError
+        There are none, or several that could be meant.
+    """
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+    if not names:
+        raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
+    for name in WEIGHTS:
+        if name in names:
+            return folder / name
+    found = [n for n in names if n.endswith(SUFFIXES) and not n.startswith(NOT_WEIGHTS)]
+    if len(found) == 1:
+        return folder / found[0]
+    if found:
+        raise SourceError(
+            f"The folder {folder} holds {len(found)} weights files and no model.safetensors: "
+            f"{', '.join(found[:4])}{', …' if len(found) > 4 else ''}.",
+            "Open one of the files.",
+        )
+    if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
+        raise SourceError(
+            f"The folder {folder} holds weights of another framework only.", f"It takes {KINDS}."
+        )
+    some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    raise SourceError(
+        f"The folder {folder} holds no weights, only {some}.", f"A checkpoint has {KINDS}."
+    )
