@@ -18,8 +18,8 @@ libraries='
 libEGL.so.1 libegl1
 libGL.so.1 libgl1
 libX11-xcb.so.1 libx11-xcb1
+libX11.so.6 libx11-6
 libXcursor.so.1 libxcursor1
-libXrender.so.1 libxrender1
 libdbus-1.so.3 libdbus-1-3
 libfontconfig.so.1 libfontconfig1
 libglib-2.0.so.0 libglib2.0-0
@@ -79,8 +79,13 @@ install="apt-get install -y --no-install-recommends ${packages[*]}"
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   if ! sudo -n true 2>/dev/null; then
-    printf 'Helixscope needs system packages that are not installed, and installing them takes an\n'
-    printf 'administrator. Run this line, then the same command again:\n\n    sudo %s\n\n' "$install"
+    printf 'Helixscope needs system packages that are not here, and installing them takes an\n'
+    printf 'administrator. Run this line, then the same command again:\n\n'
+    if command -v sudo >/dev/null; then
+      printf '    sudo apt-get update; sudo %s\n\n' "$install"
+    else
+      printf '    su -c "apt-get update; %s"\n\n' "$install"
+    fi
     exit 1
   fi >&2
   as_root=(sudo -n)
