@@ -31,6 +31,15 @@ class DropDown(QComboBox):
             [QPointF(x - 3.5, y - 1.5), QPointF(x, y + 2), QPointF(x + 3.5, y - 1.5)]
         )
 
+    def showPopup(self) -> None:
+        """Open the list, as tall as its rows."""
+        super().showPopup()
+        # With a style sheet Qt forgets the margins of its own frame and cuts off the last row.
+        view, last = self.view(), self.model().index(self.count() - 1, 0)
+        lacking = view.visualRect(last).bottom() + 1 - view.viewport().height()
+        if 0 < lacking < view.sizeHintForRow(0):
+            view.window().resize(view.window().width(), view.window().height() + lacking)
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Step through the list, but only with the focus: else the wheel is scrolling the panel."""
         if self.hasFocus():

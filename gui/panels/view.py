@@ -1,0 +1,198 @@
+"""How the curve is drawn: colours, what lies outside the range, the projection."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QIcon, QImage, QPixmap
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QWidget
+
+from gui.colors import lookup_table
+from gui.panels.base import Panel, label
+from gui.panels.controls import controls_style
+from gui.panels.drop_down import DropDown
+from gui.panels.segmented import Segmented
+from gui.panels.variance_bars import N_BARS
+from gui.session import Session
+from gui.theme import COLORMAPS, GRID, Theme
+
+_SWATCH = QSize(32, 12)
+
+_COLOR_BY = (
+    ("position", "Position", "The position itself, over the whole table"),
+    ("norm", "Norm", "The length of each row"),
+    (
+        "residual",
+        "Off-subspace residual",
+        "The share of each centred row's length that lies outside the shown components",
+    ),
+    ("component", "Component", "The coordinate along a component, also one that is on no axis"),
+)
+
+_MAPS = {
+    "jet": "As in the article. Vivid, but its steps are uneven to the eye, and colours repeat for"
+    " the colour-blind.",
+    "turbo": "Like jet without its false edges; not perceptually uniform nor colour-blind safe.",
+    "viridis": "Perceptually uniform and colour-blind safe.",
+    "plasma": "Perceptually uniform and colour-blind safe.",
+    "cividis": "Perceptually uniform; looks nearly the same with and without red–green blindness.",
+    "batlow": "Perceptually uniform and colour-blind safe.",
+    "romaO": "Perceptually uniform, colour-blind safe and cyclic: the last colour is the first.",
+}
+
+
+def _swatch(colormap: str) -> QIcon:
+    """Return a small picture of a colour map."""
+    table = lookup_table(colormap)
+    line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
+    return QIcon(QPixmap.fromImage(line).scaled(_SWATCH))
+
+
+class ViewPanel(Panel):
+    """Choices of how things are drawn. They stand whether or not a model is open.
+
+    Signals
+    -------
+    colorByRequested
+        "position", "norm", "residual" or "component", and the component's number (1-based).
+    colormapRequested
+        One of :data:`gui.theme.COLORMAPS`.
+    outsideRequested
+        "hidden" or "faint".
+    projectionRequested
+        "perspective" or "parallel".
+    keepTurnedRequested
+        Whether the curve stays turned after a drag.
+    """
+
+    colorByRequested = Signal(str, int)
+    colormapRequested = Signal(str)
+    outsideRequested = Signal(str)
+    projectionRequested = Signal(str)
+    keepTurnedRequested = Signal(bool)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.color_by, self.component = self._make_color_by()
+        self.colormap = self._make_colormap()
+        self.outside = Segmented(
+            (
+                ("hidden", "Hidden", "Show the positions of the range alone"),
+                ("faint", "Faint", "Show the others too, faintly, in the same components"),
+            ),
+            "Positions outside the range",
+        )
+        self.projection = Segmented(
+            (
+                ("perspective", "Perspective", "What is nearer is larger"),
+                ("parallel", "Parallel", "Lengths are the same near and far: for measuring"),
+            ),
+            "Projection",
+        )
+        self.after_drag = Segmented(
+            (
+                ("ease", "Ease back", "Turn the curve back until the axes are the components"),
+                ("stay", "Stay turned", "Leave the curve as it is; the arrows are turned with it"),
+            ),
+            "After a drag of the range",
+        )
+        self._arrange()
+        self._connect()
+        self.set_theme(theme)
+        self._on_session_changed()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.setStyleSheet(controls_style(theme))
+
+    # -- building ---------------------------------------------------------------------------
+
+    def _make_color_by(self) -> tuple[DropDown, DropDown]:
+        quantity, component = DropDown(), DropDown()
+        for index, (value, text, tip) in enumerate(_COLOR_BY):
+            quantity.addItem(text, value)
+            quantity.setItemData(index, tip, Qt.ItemDataRole.ToolTipRole)
+        quantity.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        quantity.setAccessibleName("Colour by")
+        component.addItems([f"PC {number}" for number in range(1, N_BARS + 1)])
+        component.setMaxVisibleItems(N_BARS)
+        component.setAccessibleName("Colour by which component")
+        component.setToolTip("The component whose coordinate is the colour")
+        return quantity, component
+
+    def _make_colormap(self) -> DropDown:
+        combo = DropDown()
+        combo.setIconSize(_SWATCH)
+        combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        for index, name in enumerate(COLORMAPS):
+            combo.addItem(_swatch(name), "jet · the article’s" if name == "jet" else name, name)
+            combo.setItemData(index, _MAPS.get(name, ""), Qt.ItemDataRole.ToolTipRole)
+        combo.view().setMinimumWidth(180)
+        combo.setAccessibleName("Colour map")
+        return combo
+
+    def _arrange(self) -> None:
+        colors = QHBoxLayout()
+        colors.setSpacing(GRID // 2)
+        colors.addWidget(self.color_by, 3)
+        colors.addWidget(self.component)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(GRID, GRID // 2, GRID, GRID)
+        grid.setHorizontalSpacing(GRID)
+        grid.setVerticalSpacing(GRID // 2)
+        grid.setColumnStretch(1, 1)
+        rows: tuple[tuple[str, QWidget | QHBoxLayout], ...] = (
+            ("Colour by", colors),
+            ("Colours", self.colormap),
+            ("Outside", self.outside),
+            ("Projection", self.projection),
+            ("After drag", self.after_drag),
+        )
+        for row, (text, control) in enumerate(rows):
+            title = label(text, "muted")
+            grid.addWidget(title, row, 0)
+            if isinstance(control, QWidget):
+                grid.addWidget(control, row, 1)
+                title.setToolTip(control.accessibleName())
+            else:
+                grid.addLayout(control, row, 1)
+                title.setToolTip("What the colours of the curve mean")
+        grid.setRowStretch(len(rows), 1)
+
+    def _connect(self) -> None:
+        self.color_by.activated.connect(self._request_color_by)
+        self.component.activated.connect(self._request_color_by)
+        self.colormap.activated.connect(
+            lambda index: self.colormapRequested.emit(self.colormap.itemData(index))
+        )
+        self.outside.chosen.connect(self.outsideRequested)
+        self.projection.chosen.connect(self.projectionRequested)
+        self.after_drag.chosen.connect(lambda value: self.keepTurnedRequested.emit(value == "stay"))
+        events = self.session.events
+        for changed in (
+            events.color_by,
+            events.color_component,
+            events.colormap,
+            events.outside,
+            events.projection,
+            events.keep_turned,
+        ):
+            self.listen(changed, self._on_session_changed)
+
+    # -- what the user wants, and what the session says -------------------------------------
+
+    def _request_color_by(self) -> None:
+        self.component.setVisible(self.color_by.currentData() == "component")
+        self.colorByRequested.emit(self.color_by.currentData(), self.component.currentIndex() + 1)
+
+    def _on_session_changed(self) -> None:
+        session = self.session
+        self.color_by.setCurrentIndex(self.color_by.findData(session.color_by))
+        self.color_by.setToolTip(self.color_by.currentData(Qt.ItemDataRole.ToolTipRole))
+        self.component.setCurrentIndex(session.color_component - 1)
+        self.component.setVisible(session.color_by == "component")
+        self.colormap.setCurrentIndex(self.colormap.findData(session.colormap))
+        self.colormap.setToolTip(self.colormap.currentData(Qt.ItemDataRole.ToolTipRole))
+        self.outside.show_value(session.outside)
+        self.projection.show_value(session.projection)
+        self.after_drag.show_value("stay" if session.keep_turned else "ease")

@@ -1,0 +1,177 @@
+"""The view panel, through real events."""
+
+import pytest
+from cmap import Colormap
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.panels.view import ViewPanel
+from gui.session import Session
+from gui.theme import COLORMAPS, DARK, LIGHT, stylesheet
+
+
+@pytest.fixture
+def panel(qtbot):
+    panel = ViewPanel(Session(), LIGHT)
+    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
+    panel.resize(280, 160)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def record(panel) -> list[tuple]:
+    """Note every intent of the panel."""
+    heard: list[tuple] = []
+    panel.colorByRequested.connect(lambda by, component: heard.append((by, component)))
+    panel.colormapRequested.connect(lambda name: heard.append(("map", name)))
+    panel.outsideRequested.connect(lambda value: heard.append(("outside", value)))
+    panel.projectionRequested.connect(lambda value: heard.append(("projection", value)))
+    panel.keepTurnedRequested.connect(lambda value: heard.append(("keep", value)))
+    return heard
+
+
+def choose(combo, *keys: Qt.Key) -> None:
+    combo.setFocus()
+    for key in keys:
+        QTest.keyClick(combo, key)
+
+
+def test_shows_the_session(panel):
+    panel.session.colormap = "batlow"
+    panel.session.color_by = "norm"
+    panel.session.outside = "faint"
+    panel.session.projection = "parallel"
+    panel.session.keep_turned = True
+    assert panel.colormap.currentData() == "batlow"
+    assert panel.color_by.currentText() == "Norm"
+    assert panel.outside.value() == "faint"
+    assert panel.outside.buttons["faint"].isChecked()
+    assert panel.projection.value() == "parallel"
+    assert panel.after_drag.value() == "stay"
+
+
+def test_following_the_session_asks_nothing(panel):
+    heard = record(panel)
+    panel.session.color_by = "component"
+    panel.session.color_component = 7
+    panel.session.colormap = "viridis"
+    panel.session.outside = "faint"
+    assert heard == []
+
+
+def test_choosing_what_colours_the_curve(panel):
+    heard = record(panel)
+    choose(panel.color_by, Qt.Key.Key_Down, Qt.Key.Key_Down)
+    assert heard == [("norm", 4), ("residual", 4)]
+
+
+def test_colouring_by_a_component_asks_which(panel):
+    heard = record(panel)
+    assert not panel.component.isVisible()
+    choose(panel.color_by, Qt.Key.Key_End)
+    assert panel.component.isVisible()
+    choose(panel.component, Qt.Key.Key_Down)
+    assert heard == [("component", 4), ("component", 5)]
+
+
+def test_every_map_is_on_offer_with_its_picture_and_what_it_is_good_for(panel):
+    combo = panel.colormap
+    assert tuple(combo.itemData(index) for index in range(combo.count())) == COLORMAPS
+    for index, name in enumerate(COLORMAPS):
+        assert combo.itemData(index, Qt.ItemDataRole.ToolTipRole)
+        picture = combo.itemIcon(index).pixmap(32, 12).toImage()
+        expected = Colormap(name)(0.5).rgba8
+        seen = picture.pixelColor(picture.width() // 2, 6)
+        difference = [
+            abs(a - b)
+            for a, b in zip(
+                (seen.red(), seen.green(), seen.blue()),
+                (expected.r, expected.g, expected.b),
+                strict=True,
+            )
+        ]
+        assert max(difference) < 16
+
+
+def test_choosing_a_map(panel):
+    heard = record(panel)
+    choose(panel.colormap, Qt.Key.Key_Down)
+    assert heard == [("map", "turbo")]
+
+
+def test_the_popup_of_maps_opens_and_chooses(panel, qtbot):
+    heard = record(panel)
+    qtbot.mouseClick(panel.colormap, Qt.MouseButton.LeftButton)
+    view = panel.colormap.view()
+    qtbot.waitUntil(view.isVisible)
+    at = view.visualRect(view.model().index(2, 0)).center()
+    # A press and release right after opening would be taken for the click that opened it.
+    QTest.mouseMove(view.viewport(), at)
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert len(heard) == 1
+    assert heard[0][0] == "map"
+
+
+@pytest.mark.parametrize(
+    ("choice", "value", "expected"),
+    [
+        ("outside", "faint", ("outside", "faint")),
+        ("projection", "parallel", ("projection", "parallel")),
+        ("after_drag", "stay", ("keep", True)),
+    ],
+)
+def test_segments_ask_once(panel, qtbot, choice, value, expected):
+    heard = record(panel)
+    button = getattr(panel, choice).buttons[value]
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert heard == [expected]
+
+
+def test_segments_by_keyboard(panel, qtbot):
+    heard = record(panel)
+    hidden = panel.outside.buttons["hidden"]
+    panel.activateWindow()
+    hidden.setFocus()
+    qtbot.waitUntil(hidden.hasFocus)
+    QTest.keyClick(hidden, Qt.Key.Key_Right)
+    assert heard == [("outside", "faint")]
+
+
+def test_the_wheel_passing_over_changes_nothing(panel):
+    heard = record(panel)
+    panel.outside.buttons["hidden"].setFocus()
+    combo = panel.colormap
+    centre = QPointF(combo.rect().center())
+    wheel = QWheelEvent(
+        centre,
+        combo.mapToGlobal(centre),
+        QPoint(),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(combo, wheel)
+    assert heard == []
+    assert combo.currentData() == "jet"
+
+
+def test_fits_its_place_in_the_left_column(panel):
+    QApplication.instance().setStyleSheet(stylesheet(DARK))
+    panel.set_theme(DARK)
+    panel.session.color_by = "component"
+    assert panel.minimumSizeHint().width() <= 240
+    assert panel.sizeHint().height() <= 160
+    QApplication.instance().setStyleSheet("")
+
+
+def test_a_released_panel_hears_nothing(panel):
+    panel.release()
+    panel.session.colormap = "viridis"
+    assert panel.colormap.currentData() == "jet"
