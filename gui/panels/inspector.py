@@ -47,8 +47,8 @@ class InspectorPanel(Panel):
         The position to point out in all views, or None.
     """
 
-    selectionRequested = Signal(object)  # noqa: N815
-    hoverRequested = Signal(object)  # noqa: N815
+    selectionRequested = Signal(object)
+    hoverRequested = Signal(object)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)

@@ -1,0 +1,224 @@
+"""The prompt: a text whose tokens label the positions they take."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QTextOption
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import selection as select
+from gui.panels.base import Panel, label
+from gui.panels.token_flow import TokenFlow
+from gui.session import Session
+from gui.theme import GRID, TEXT, Theme, format_count
+
+TYPING_PAUSE_MS = 150
+"""So long after the last key the text is taken; Enter takes it at once."""
+
+_NOTHING_OPEN = "Open a model, then type a text: its tokens label the positions they take."
+_NOTHING_TYPED = (
+    "Type a text: its tokens label the positions they take, on the curve and in the inspector."
+)
+_WORKING = "Splitting the text into tokens…"
+
+
+class PromptField(QPlainTextEdit):
+    """Two lines of text; Enter takes it, Shift+Enter starts a new line."""
+
+    entered = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText("Hello my name is Adam")
+        self.setAccessibleName("Prompt")
+        self.setToolTip(
+            "A text whose tokens label the positions. Enter takes it at once, Shift+Enter starts a "
+            "new line."
+        )
+        self.setTabChangesFocus(True)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(2)
+
+    def exact_text(self) -> str:
+        """Return what was typed; unlike ``toPlainText`` this keeps no-break spaces."""
+        raw = self.document().toRawText()
+        return raw.replace("\u2029", "\n").replace("\u2028", "\n")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Take the text on Enter."""
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Leave files to the window, which opens them."""
+        return not source.hasUrls() and super().canInsertFromMimeData(source)
+
+
+class PromptPanel(Panel):
+    """A text field and the tokens of its text.
+
+    Signals
+    -------
+    promptRequested(str)
+        The text whose tokens are to label the positions; "" for none.
+    selectionRequested(object)
+        A tuple of positions in the order of selection, the last one the current.
+    hoverRequested(object)
+        The position to point out in all views, or None.
+    """
+
+    promptRequested = Signal(str)
+    selectionRequested = Signal(object)
+    hoverRequested = Signal(object)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.field = PromptField()
+        self.count = label(role="small")
+        self.surplus = label(role="badge")
+        self.clear = QPushButton("Clear")
+        self.clear.setToolTip("Take the text and its labels away")
+        self.sentence = label(role="muted")
+        self.sentence.setWordWrap(True)
+        self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.flow = TokenFlow(theme)
+        self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
+        self._late = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
+        self._lay_out()
+        self._connect()
+        self._on_prompt_changed()
+        self._show_tokens()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.flow.set_theme(theme)
+
+    def _connect(self) -> None:
+        events = self.session.events
+        self.listen(events.prompt, self._on_prompt_changed)
+        for event in (events.model, events.opening, events.tokens, events.tokens_missing):
+            self.listen(event, self._show_tokens)
+        self.listen(events.hover, self._show_marks)
+        self.listen(events.selection, self._show_marks)
+        self.field.textChanged.connect(self._on_typed)
+        self.field.entered.connect(self._request)
+        self._pause.timeout.connect(self._request)
+        self._late.timeout.connect(lambda: self._show_sentence(_WORKING))
+        self.clear.clicked.connect(self._on_clear_clicked)
+        self.flow.hovered.connect(self.hoverRequested)
+        self.flow.chosen.connect(self._on_chosen)
+
+    # What the user wants.
+
+    def _on_typed(self) -> None:
+        self.clear.setVisible(bool(self.field.exact_text()))
+        self._pause.start()
+
+    def _request(self) -> None:
+        self._pause.stop()
+        self.promptRequested.emit(self.field.exact_text())
+
+    def _on_clear_clicked(self) -> None:
+        self.field.clear()
+        self._request()
+        self.field.setFocus()
+
+    def _on_chosen(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
+        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
+        self.selectionRequested.emit(
+            select.click(self.session.selection, position, toggle=shift, extend=shift and control)
+        )
+
+    # What the session says.
+
+    def _on_prompt_changed(self) -> None:
+        # While someone types, what they type is newer than the session.
+        if not self._pause.isActive() and self.field.exact_text() != self.session.prompt:
+            with QSignalBlocker(self.field):
+                self.field.setPlainText(self.session.prompt)
+        self.clear.setVisible(bool(self.field.exact_text()))
+        self._show_tokens()
+
+    def _show_tokens(self) -> None:
+        session = self.session
+        self.field.setEnabled(session.model is not None)
+        waiting = (
+            session.model is not None
+            and bool(session.prompt)
+            and session.tokens is None
+            and not session.tokens_missing
+        )
+        if waiting:
+            # Not at once: mostly the tokens come within a blink.
+            if not self._late.isActive():
+                self._late.start()
+            return
+        self._late.stop()
+        sentence = self._sentence()
+        if sentence or session.tokens is None:
+            self._show_sentence(sentence)
+            return
+        tokens = session.tokens
+        self.flow.set_tokens(tokens.texts, tokens.ids)
+        self._show_counts(len(tokens.texts), tokens.truncated)
+        self._show_marks()
+        self._pages.setCurrentWidget(self.flow)
+
+    def _sentence(self) -> str:
+        session = self.session
+        if session.model is None:
+            return f"Opening {session.opening}…" if session.opening else _NOTHING_OPEN
+        return session.tokens_missing or ("" if session.prompt else _NOTHING_TYPED)
+
+    def _show_sentence(self, sentence: str) -> None:
+        self.sentence.setText(sentence)
+        self.count.clear()
+        self.surplus.clear()
+        self.flow.set_tokens((), ())
+        self._pages.setCurrentIndex(0)
+
+    def _show_counts(self, tokens: int, truncated: int) -> None:
+        model = self.session.model
+        if model is None:
+            return
+        n_positions = format_count(model.n_positions)
+        self.count.setText(f"{format_count(tokens)} of {n_positions} positions")
+        self.count.setToolTip("Positions that have a token; the first token stands at position 0")
+        self.surplus.setText(f"{format_count(truncated)} too many" if truncated else "")
+        self.surplus.setToolTip(
+            f"The table ends at position {model.n_positions - 1}: "
+            f"{format_count(truncated)} further tokens of the text have no position."
+        )
+
+    def _show_marks(self) -> None:
+        self.flow.set_marks(self.session.hover, self.session.selection)
+
+    def _lay_out(self) -> None:
+        self.field.setFixedHeight(2 * (TEXT + 3) + 14)
+        row = QHBoxLayout()
+        row.setSpacing(GRID)
+        row.addWidget(self.count)
+        row.addWidget(self.surplus, 1)
+        row.addWidget(self.clear)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.sentence)
+        self._pages.addWidget(self.flow)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GRID, GRID, GRID, GRID // 2)
+        layout.setSpacing(GRID // 2)
+        layout.addWidget(self.field)
+        layout.addLayout(row)
+        layout.addWidget(self._pages, 1)
