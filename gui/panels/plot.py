@@ -1,0 +1,367 @@
+"""The base of all plots: axes, a bounded view, and what the mouse and the keys mean.
+
+pyqtgraph draws; its own mouse handling, menus and buttons are left out, because a plot here
+answers like the 3D view does: a click picks, a drag moves, and the two are never mixed up.
+Importing this module imports pyqtgraph, which takes a while: panels do it when they first have
+something to draw.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from gui.panels.plot_axis import PlotAxis
+from gui.theme import Theme
+
+Span = tuple[float, float]
+CLICK_RADIUS = 4
+"""A press that moves further than this, in pixels, is a drag."""
+WHEEL_STEP = 0.8
+"""What one notch of the wheel leaves of the visible span."""
+GESTURES = (
+    "Click selects, Shift-click adds or removes, drag with Shift selects a range.\n"
+    "Wheel zooms (over the y axis: along y), drag pans, double-click or F shows everything."
+)
+_KEYS = {
+    Qt.Key.Key_F,
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_Plus,
+    Qt.Key.Key_Equal,
+    Qt.Key.Key_Minus,
+}
+
+
+class Plot(pg.GraphicsView):
+    """Two axes and a view that zooms, pans and resets, but never leaves its data.
+
+    The wheel zooms along x about the mouse (over the y axis: along y), a sideways wheel and a
+    drag pan, double-click and F show everything, + and − zoom. Subclasses draw into :attr:`view`
+    and say which item is at a point (:meth:`index_at`).
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    x_title, y_title
+        Quantity and unit, such as "position (tokens)".
+    whole_x
+        Ticks along x are at whole numbers only.
+    """
+
+    hovered = Signal(object)
+    """int | None: the item under the mouse; only when it changes."""
+    clicked = Signal(int, object)
+    """An item was clicked, with these keyboard modifiers held."""
+    clickRepeated = Signal()
+    """The last click was the first half of a double-click: it selected nothing after all."""
+    swept = Signal(int, int)
+    """A drag with Shift went from this item to that one."""
+    stepped = Signal(int, object)
+    """Left (−1) or right (+1) was pressed, with these keyboard modifiers held."""
+    zoomed = Signal(bool)
+    """Whether less than everything is visible; only when it changes."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        x_title: str,
+        y_title: str,
+        *,
+        whole_x: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent, background=theme.panel)
+        self.theme = theme
+        self.view = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.x_axis = PlotAxis("bottom", x_title, whole=whole_x)
+        self.y_axis = PlotAxis("left", y_title)
+        # A bare grid and no PlotItem: that one builds a whole control panel for its menu.
+        self.centralLayout.setSpacing(0)
+        self.centralLayout.setContentsMargins(0, 4, 16, 0)
+        self.centralLayout.addItem(self.y_axis, 0, 0)
+        self.centralLayout.addItem(self.view, 0, 1)
+        self.centralLayout.addItem(self.x_axis, 1, 1)
+        for axis in (self.x_axis, self.y_axis):
+            axis.linkToView(self.view)
+        self._home: tuple[Span, Span] = ((0.0, 1.0), (0.0, 1.0))
+        self._under_mouse: int | None = None
+        self._press: QPointF | None = None
+        self._last: QPointF | None = None
+        self._sweeping = False
+        self._is_zoomed = False
+        self.view.sigRangeChanged.connect(self._on_range_changed)
+        self.setMinimumSize(160, 88)
+        self._apply_theme()
+        self._show_cursor()
+
+    # What there is to see.
+
+    def index_at(self, point: QPointF) -> int | None:
+        """Return the item at a point of the widget, or None."""
+        return None
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return what to explain at a point of the widget; "" for nothing."""
+        return "" if self.holds(point) else GESTURES
+
+    def show_sweep(self, span: tuple[int, int] | None) -> None:
+        """Show the items that a drag with Shift would take; None when it is over."""
+
+    # The view.
+
+    def set_bounds(self, x: Span, y: Span, *, smallest_x: float) -> None:
+        """Set how far the view reaches, and show all of it.
+
+        Parameters
+        ----------
+        x, y
+            First and last value that can ever be visible.
+        smallest_x
+            The least span along x that can be zoomed to.
+        """
+        self._home = (x, y)
+        self.view.setLimits(
+            xMin=x[0],
+            xMax=x[1],
+            yMin=y[0],
+            yMax=y[1],
+            minXRange=min(smallest_x, x[1] - x[0]),
+            minYRange=(y[1] - y[0]) / 1000,
+        )
+        self.view_all()
+
+    def set_home_y(self, y: Span) -> None:
+        """Choose what "everything" means along y, and show it; the bounds stay as they are."""
+        self._home = (self._home[0], y)
+        self.view.setRange(yRange=y, padding=0)
+
+    def view_all(self) -> None:
+        """Show everything."""
+        self.view.setRange(xRange=self._home[0], yRange=self._home[1], padding=0)
+
+    def visible(self) -> tuple[Span, Span]:
+        """Return the visible span along x and along y."""
+        (x0, x1), (y0, y1) = self.view.viewRange()
+        return (x0, x1), (y0, y1)
+
+    def zoom_x(self, share: float, about: float | None = None) -> None:
+        """Leave this share of the visible x span, keeping ``about`` (default: its middle) put."""
+        self.view.setRange(xRange=_scaled(self.visible()[0], share, about), padding=0)
+
+    def zoom_y(self, share: float, about: float | None = None) -> None:
+        """Leave this share of the visible y span, keeping ``about`` (default: its middle) put."""
+        self.view.setRange(yRange=_scaled(self.visible()[1], share, about), padding=0)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the view by this much in data units, as far as there is something to see."""
+        (x0, x1), (y0, y1) = self.visible()
+        self.view.setRange(xRange=(x0 + dx, x1 + dx), yRange=(y0 + dy, y1 + dy), padding=0)
+
+    def reveal(self, x: float) -> None:
+        """Pan along x just so far that ``x`` is well inside."""
+        x0, x1 = self.visible()[0]
+        margin = 0.05 * (x1 - x0)
+        self.pan(min(0.0, x - margin - x0) or max(0.0, x + margin - x1), 0.0)
+
+    def to_data(self, point: QPointF) -> QPointF:
+        """Turn a point of the widget into data coordinates."""
+        return self.view.mapSceneToView(self.mapToScene(point.toPoint()))
+
+    def holds(self, point: QPointF) -> bool:
+        """Tell whether a point of the widget lies between the axes."""
+        return self.view.sceneBoundingRect().contains(point)
+
+    # Looks.
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; subclasses extend this."""
+        self.theme = theme
+        self._apply_theme()
+
+    def _apply_theme(self) -> None:
+        self.setBackground(self.theme.panel)
+        self.view.setBackgroundColor(self.theme.viewport)
+        self._show_focus()
+        for axis in (self.x_axis, self.y_axis):
+            axis.set_theme(self.theme)
+
+    def _show_focus(self) -> None:
+        self.view.setBorder(pg.mkPen(self.theme.muted if self.hasFocus() else self.theme.line))
+
+    def _on_range_changed(self, *_: object) -> None:
+        zoomed = not all(
+            math.isclose(seen, home, abs_tol=1e-6 * (homes[1] - homes[0]))
+            for seens, homes in zip(self.visible(), self._home, strict=True)
+            for seen, home in zip(seens, homes, strict=True)
+        )
+        if zoomed != self._is_zoomed:
+            self._is_zoomed = zoomed
+            self._show_cursor()
+            self.zoomed.emit(zoomed)
+
+    def _show_cursor(self) -> None:
+        shape = Qt.CursorShape.OpenHandCursor if self._is_zoomed else Qt.CursorShape.CrossCursor
+        if self._press is not None and not self._sweeping and self._last is not None:
+            shape = Qt.CursorShape.ClosedHandCursor
+        self.viewport().setCursor(shape)
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Leave out an axis title that has no room."""
+        # pyqtgraph sends None while it is being built, before there are axes.
+        super().resizeEvent(event)
+        if event is not None:
+            self.y_axis.hide_title_unless(event.size().height() - 40)
+
+    # The mouse. pyqtgraph's scene sees none of it.
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Begin a click or a drag."""
+        if event.button() is not Qt.MouseButton.LeftButton or not self.holds(event.position()):
+            event.ignore()
+            return
+        self._press, self._last = event.position(), None
+        self._sweeping = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Hover; or pan; or, with Shift, sweep over items."""
+        if self._press is None:
+            self._hover(event.position())
+            return
+        way = event.position() - self._press
+        if self._last is None and math.hypot(way.x(), way.y()) <= CLICK_RADIUS:
+            return
+        if self._sweeping:
+            self.show_sweep(self._swept_items(event.position()))
+        else:
+            move = self.to_data(self._last or self._press) - self.to_data(event.position())
+            self.pan(move.x(), move.y())
+        self._last = event.position()
+        self._show_cursor()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Tell what was clicked or swept."""
+        if event.button() is not Qt.MouseButton.LeftButton or self._press is None:
+            event.ignore()
+            return
+        press, dragged, sweeping = self._press, self._last is not None, self._sweeping
+        items = self._swept_items(event.position())
+        self._end_drag()
+        if not dragged:
+            item = self.index_at(press)
+            if item is not None:
+                self.clicked.emit(item, event.modifiers())
+        elif sweeping and items is not None:
+            self.swept.emit(*items)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Show everything."""
+        if event.button() is Qt.MouseButton.LeftButton and self.holds(event.position()):
+            self.clickRepeated.emit()
+            self.view_all()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Zoom along x, over the y axis along y; sideways, pan."""
+        at, turn = event.position(), event.angleDelta()
+        share = WHEEL_STEP ** (turn.y() / 120)
+        if turn.y() and at.x() < self.view.sceneBoundingRect().left():
+            self.zoom_y(share, self.to_data(at).y())
+        elif turn.y():
+            self.zoom_x(share, self.to_data(at).x())
+        elif turn.x():
+            x0, x1 = self.visible()[0]
+            self.pan(-turn.x() / 1200 * (x1 - x0), 0.0)
+        event.accept()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Hover nothing."""
+        self._tell_hover(None)
+
+    def _hover(self, point: QPointF) -> None:
+        self._tell_hover(self.index_at(point) if self.holds(point) else None)
+
+    def _tell_hover(self, item: int | None) -> None:
+        if item != self._under_mouse:
+            self._under_mouse = item
+            self.hovered.emit(item)
+
+    def _swept_items(self, point: QPointF) -> tuple[int, int] | None:
+        area = self.view.sceneBoundingRect()
+        point.setX(min(max(point.x(), area.left()), area.right()))
+        first = self.index_at(self._press) if self._press is not None else None
+        last = self.index_at(point)
+        return None if first is None or last is None else (first, last)
+
+    def _end_drag(self) -> None:
+        self._press = self._last = None
+        self._sweeping = False
+        self.show_sweep(None)
+        self._show_cursor()
+
+    # The keys, and what the window asks.
+
+    def event(self, event: QEvent) -> bool:
+        """Claim the plot's keys."""
+        # With the focus here these keys are ours, before any shortcut of the window.
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            plain = not event.modifiers() & ~(
+                Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
+            )
+            dragging = event.key() == Qt.Key.Key_Escape and self._press is not None
+            if (event.key() in _KEYS and plain) or dragging:
+                event.accept()
+                return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """F shows everything, arrows step, + and − zoom, Esc ends a drag."""
+        match event.key():
+            case Qt.Key.Key_F:
+                self.view_all()
+            case Qt.Key.Key_Left | Qt.Key.Key_Right:
+                way = 1 if event.key() == Qt.Key.Key_Right else -1
+                self.stepped.emit(way, event.modifiers())
+            case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
+                self.zoom_x(WHEEL_STEP)
+            case Qt.Key.Key_Minus:
+                self.zoom_x(1 / WHEEL_STEP)
+            case Qt.Key.Key_Escape if self._press is not None:
+                self._end_drag()
+            case _:
+                event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show that the keys come here."""
+        super().focusInEvent(event)
+        self._show_focus()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that the keys go elsewhere."""
+        super().focusOutEvent(event)
+        self._show_focus()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Explain what is under the mouse."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            text = self.tooltip_at(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), text, self)
+            return True
+        return super().viewportEvent(event)
+
+
+def _scaled(span: Span, share: float, about: float | None) -> Span:
+    """Return a span scaled by ``share`` about a value that keeps its place."""
+    fixed = (span[0] + span[1]) / 2 if about is None else about
+    return (fixed - share * (fixed - span[0]), fixed + share * (span[1] - fixed))

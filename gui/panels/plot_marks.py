@@ -1,0 +1,346 @@
+"""What is drawn over a line: the shown range, marked, selected and hovered positions.
+
+Everything is placed in pixels and painted by one item, so that moving a range or a hover costs a
+repaint and nothing else, however long the line is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import (
+    QApplication,
+    QGraphicsItem,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
+
+from gui.theme import SMALL, Theme, format_count
+
+RING, DOT = 4.0, 2.5
+LABEL_LIMIT = 200
+"""More labels than this cannot find a place anyway."""
+SPARSE = 8
+"""Points are drawn as dots once they are this many pixels apart."""
+
+
+def format_position(position: float) -> str:
+    """Write a position as the captions do: 1023; with thin spaces from 10 000 on."""
+    return format_count(round(position)) if abs(position) >= 10_000 else f"{position:.0f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where a view is in pixels, and the spans of data it shows."""
+
+    rect: QRectF
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+    def place(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return (m, 2) pixels; a y beyond the view lands on its edge."""
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        up = np.clip((y - self.y[0]) / (self.y[1] - self.y[0]), 0, 1)
+        return np.column_stack(
+            [
+                self.rect.left() + across * self.rect.width(),
+                self.rect.bottom() - up * self.rect.height(),
+            ]
+        )
+
+    def beyond(self, value: float) -> int:
+        """Return +1 or −1 for a value above or below the view, else 0."""
+        return int(value > self.y[1]) - int(value < self.y[0])
+
+
+class Marks(QGraphicsItem):
+    """The layer over a line plot.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    frame
+        Tells where the view is now.
+    """
+
+    def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
+        super().__init__()
+        self._theme = theme
+        self._frame_now = frame
+        self._values = np.zeros(0)
+        self._shown: tuple[int, int] | None = None
+        self._marked = np.zeros(0, dtype=int)
+        self._selected = np.zeros(0, dtype=int)
+        self._hover: int | None = None
+        self._sweep: tuple[int, int] | None = None
+        self._labels: list[tuple[int, QRectF]] | None = None
+        self._font = QFont(QApplication.font())
+        self._font.setPixelSize(SMALL)
+        self.setZValue(10)
+
+    # What to show.
+
+    def set_values(self, values: np.ndarray) -> None:
+        """Set the line's values; marks beyond its end are dropped."""
+        self._values = values
+        self._marked = self._inside(self._marked)
+        self._selected = self._inside(self._selected)
+        self.set_hover(self._hover)
+        self.invalidate()
+
+    def set_shown(self, span: tuple[int, int] | None) -> None:
+        """Make everything outside an inclusive range pale."""
+        if span != self._shown:
+            self._shown = span
+            self.update()
+
+    def set_marked(self, positions: Sequence[int]) -> None:
+        """Give these positions a ring and their number."""
+        self._marked = self._inside(np.asarray(positions, dtype=int))
+        self.invalidate()
+
+    def set_selected(self, positions: Sequence[int]) -> None:
+        """Accent these positions; the last one gets a ring and its number."""
+        self._selected = self._inside(np.asarray(positions, dtype=int))
+        self.invalidate()
+
+    def set_hover(self, position: int | None) -> None:
+        """Show one position as hovered."""
+        inside = position is not None and 0 <= position < len(self._values)
+        self._hover = position if inside else None
+        self.update()
+
+    def set_sweep(self, span: tuple[int, int] | None) -> None:
+        """Show the range that a drag is about to select."""
+        self._sweep = span
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.update()
+
+    def invalidate(self) -> None:
+        """Place the labels anew: the view or what is marked has changed."""
+        self.prepareGeometryChange()
+        self._labels = None
+        self.update()
+
+    # What is where.
+
+    def hover_point(self) -> QPointF | None:
+        """Return where the hovered position is in the view; None if it is out of sight."""
+        if self._hover is None:
+            return None
+        frame = self._frame_now()
+        if not frame.x[0] <= self._hover <= frame.x[1]:
+            return None
+        return QPointF(*self._pixels(frame, np.array([self._hover]))[0])
+
+    def mark_near(self, point: QPointF, reach: float) -> int | None:
+        """Return the marked position nearest to a point of the view, if within reach."""
+        if not len(self._marked):
+            return None
+        pixels = self._pixels(self._frame_now(), self._marked)
+        distance = np.hypot(pixels[:, 0] - point.x(), pixels[:, 1] - point.y())
+        nearest = int(distance.argmin())
+        return int(self._marked[nearest]) if distance[nearest] <= reach else None
+
+    def labels(self) -> list[tuple[int, QRectF]]:
+        """Return the numbers that found a place, and where, in the view's pixels."""
+        if self._labels is None:
+            self._labels = self._place_labels(self._frame_now())
+        return self._labels
+
+    def _place_labels(self, frame: Frame) -> list[tuple[int, QRectF]]:
+        """Put each number at a free side of its ring; leave out what has none."""
+        marked = self._in_sight(frame, self._marked)
+        marked = marked[: 0 if self._crowded(frame, marked) else LABEL_LIMIT]
+        current = self._in_sight(frame, self._selected[-1:])
+        positions = list(dict.fromkeys([*current.tolist(), *marked.tolist()]))
+        anchors = [self._anchor(frame, position) for position in positions]
+        taken = [_around(anchor, RING + 1) for anchor in anchors]
+        metrics, area = QFontMetricsF(self._font), frame.rect.adjusted(2, 2, -2, -2)
+        placed: list[tuple[int, QRectF]] = []
+        for i, position in enumerate(positions):
+            size = metrics.size(0, format_position(position))
+            others = [*taken[:i], *taken[i + 1 :]]
+            free = [
+                place
+                for place in _places(anchors[i], size.width(), size.height())
+                if area.contains(place)
+                and not any(place.adjusted(-3, 0, 3, 0).intersects(other) for other in others)
+            ]
+            # Best beside the line; on the line is still better than nowhere.
+            free.sort(key=lambda place: self._covers_line(frame, place))
+            if free:
+                placed.append((position, free[0]))
+                taken.append(free[0])
+        return placed
+
+    def _covers_line(self, frame: Frame, place: QRectF) -> bool:
+        scale = (frame.x[1] - frame.x[0]) / frame.rect.width()
+        first = max(0, int(frame.x[0] + (place.left() - frame.rect.left()) * scale))
+        stop = int(frame.x[0] + (place.right() - frame.rect.left()) * scale) + 2
+        part = self._values[first:stop]
+        if not len(part):
+            return False
+        ends = np.array([part.max(), part.min()])
+        top, bottom = frame.place(np.zeros(2), ends)[:, 1]
+        return bool(top <= place.bottom() and bottom >= place.top())
+
+    def _anchor(self, frame: Frame, position: int) -> QPointF:
+        """Return where a position's ring is, or the middle of its arrow at the view's edge."""
+        x, y = self._pixels(frame, np.array([position]))[0]
+        return QPointF(x, y + (RING + 1) * frame.beyond(self._values[position]))
+
+    def _crowded(self, frame: Frame, positions: np.ndarray) -> bool:
+        """Tell whether rings would run into one another all along the line."""
+        return len(positions) * 2 * RING > frame.rect.width()
+
+    def _pixels(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
+        return frame.place(positions, self._values[positions])
+
+    def _in_sight(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
+        return positions[(positions >= frame.x[0]) & (positions <= frame.x[1])]
+
+    def _inside(self, positions: np.ndarray) -> np.ndarray:
+        return positions[(positions >= 0) & (positions < len(self._values))]
+
+    # Painting.
+
+    def boundingRect(self) -> QRectF:
+        """Return the whole view."""
+        return self._frame_now().rect
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Paint everything, the selection last."""
+        frame = self._frame_now()
+        if not len(self._values):
+            return
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_dots(painter, frame)
+        self._paint_range(painter, frame)
+        self._paint_sweep(painter, frame)
+        self._paint_marked(painter, frame)
+        self._paint_hover(painter, frame)
+        self._paint_selected(painter, frame)
+        self._paint_labels(painter)
+
+    def _paint_dots(self, painter: QPainter, frame: Frame) -> None:
+        first, last = max(0, int(frame.x[0])), min(len(self._values) - 1, int(frame.x[1]) + 1)
+        if (last - first) * SPARSE <= frame.rect.width():
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.muted))
+            for x, y in self._pixels(frame, np.arange(first, last + 1)):
+                painter.drawEllipse(QPointF(x, y), DOT - 0.5, DOT - 0.5)
+
+    def _paint_range(self, painter: QPainter, frame: Frame) -> None:
+        """Veil the line outside the range: the same cost for a line of any length."""
+        if self._shown is None:
+            return
+        veil, area = _translucent(self._theme.viewport, 0.72), frame.rect
+        span = np.array([self._shown[0] - 0.5, self._shown[1] + 0.5])
+        edges = frame.place(span, np.zeros(2))[:, 0]
+        low, high = np.clip(edges, area.left(), area.right())
+        painter.fillRect(QRectF(area.topLeft(), QPointF(low, area.bottom())), veil)
+        painter.fillRect(QRectF(QPointF(high, area.top()), area.bottomRight()), veil)
+        painter.setPen(QPen(QColor(self._theme.line), 1))
+        for x, cuts in ((low, self._shown[0] > 0), (high, self._shown[1] < len(self._values) - 1)):
+            if cuts and area.left() < x < area.right():
+                painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()))
+
+    def _paint_sweep(self, painter: QPainter, frame: Frame) -> None:
+        if self._sweep is not None:
+            span = np.array([min(self._sweep) - 0.5, max(self._sweep) + 0.5])
+            low, high = frame.place(span, np.zeros(2))[:, 0]
+            band = QRectF(low, frame.rect.top(), high - low, frame.rect.height())
+            painter.fillRect(band, _translucent(self._theme.accent, 0.15))
+
+    def _paint_marked(self, painter: QPainter, frame: Frame) -> None:
+        painter.setPen(QPen(QColor(self._theme.text), 1))
+        painter.setBrush(QColor(self._theme.viewport))
+        marked = self._in_sight(frame, self._marked)
+        if self._crowded(frame, marked):
+            painter.setPen(QPen(QColor(self._theme.text), 2))
+            painter.drawPoints(QPolygonF([QPointF(x, y) for x, y in self._pixels(frame, marked)]))
+            return
+        for position in marked:
+            self._paint_point(painter, frame, position, RING - 0.5)
+
+    def _paint_hover(self, painter: QPainter, frame: Frame) -> None:
+        point = self.hover_point()
+        if point is not None and self._hover is not None:
+            painter.setPen(QPen(QColor(self._theme.hover), 1))
+            area = frame.rect
+            painter.drawLine(QPointF(point.x(), area.top()), QPointF(point.x(), area.bottom()))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.hover))
+            self._paint_point(painter, frame, self._hover, RING)
+
+    def _paint_selected(self, painter: QPainter, frame: Frame) -> None:
+        selected = self._in_sight(frame, self._selected)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.accent))
+        for position in selected:
+            self._paint_point(painter, frame, position, DOT)
+        if len(selected) and selected[-1] == self._selected[-1]:
+            painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            self._paint_point(painter, frame, selected[-1], RING + 1)
+
+    def _paint_point(self, painter: QPainter, frame: Frame, position: int, radius: float) -> None:
+        """Paint a disc at a point, or an arrow at the edge that it lies beyond."""
+        x, y = self._pixels(frame, np.array([position]))[0]
+        beyond = frame.beyond(self._values[position])
+        if not beyond:
+            painter.drawEllipse(QPointF(x, y), radius, radius)
+            return
+        base = y + beyond * (2 * radius + 1)
+        tip = QPointF(x, y + beyond)
+        wings = (QPointF(x - radius, base), QPointF(x + radius, base))
+        painter.drawPolygon(QPolygonF([tip, *wings]))
+
+    def _paint_labels(self, painter: QPainter) -> None:
+        painter.setFont(self._font)
+        current = self._selected[-1] if len(self._selected) else None
+        for position, rect in self.labels():
+            painter.setPen(QColor(self._theme.accent if position == current else self._theme.text))
+            painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, format_position(position))
+
+
+def _around(point: QPointF, radius: float) -> QRectF:
+    return QRectF(point.x() - radius, point.y() - radius, 2 * radius, 2 * radius)
+
+
+def _places(point: QPointF, width: float, height: float) -> list[QRectF]:
+    """Return the places for a label around a point, the best first."""
+    gap = RING + 3
+    right, left, centre = point.x() + gap, point.x() - gap - width, point.x() - width / 2
+    above, below, middle = point.y() - gap - height, point.y() + gap, point.y() - height / 2
+    return [
+        QRectF(x, y, width, height)
+        for x, y in (
+            (right, middle),
+            (left, middle),
+            (centre, above),
+            (centre, below),
+            (right, above),
+            (left, above),
+            (right, below),
+            (left, below),
+        )
+    ]
+
+
+def _translucent(color: str, opacity: float) -> QColor:
+    made = QColor(color)
+    made.setAlphaF(opacity)
+    return made
