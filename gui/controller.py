@@ -10,6 +10,7 @@ import logging
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from geometry.pca import PositionPCA, fit_pca
 from geometry.range_pca import RangePCA
 from gui.cache import ResultCache
 from gui.jobs import Jobs
-from gui.session import ModelRow, Notice, Session
+from gui.session import ColorBy, ModelRow, Notice, Session
 from gui.turn import turn_onto
 
 if TYPE_CHECKING:
@@ -116,6 +117,32 @@ class Controller:
             lambda: self._load(source, table, positions),
             lambda opened: self._show(source, opened),
             lambda error: self._fail(error, f"{_short(source)} could not be opened", source),
+        )
+
+    def open_first(
+        self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
+    ) -> None:
+        """Open what the window starts with.
+
+        Parameters
+        ----------
+        source
+            What the user asked for; opened whatever comes of it.
+        last
+            What was open when the window was closed last; "" at the first start. If it is gone,
+            or at the first start, the best model that is on this machine is opened; if there is
+            none, nothing.
+        positions
+            Range to show first.
+        """
+        if source is not None:
+            self.open(source, positions=positions)
+            return
+        self._jobs.start(
+            "first",
+            lambda: last if last and Path(last).exists() else _best_model_here(),
+            lambda found: self.open(found, positions=positions) if found else None,
+            lambda error: self._fail(error, "The list of models could not be read"),
         )
 
     def cancel_opening(self) -> None:
@@ -253,6 +280,13 @@ class Controller:
         if not np.array_equal(self.session.turn, np.eye(3)):
             self.session.turn = np.eye(3)
 
+    # ---- colours -----------------------------------------------------------------------
+
+    def color_by(self, quantity: ColorBy, component: int) -> None:
+        """Colour the curve by a quantity; ``component`` (1-based) counts for "component"."""
+        self.session.color_component = component
+        self.session.color_by = quantity
+
     # ---- selection, norms, prompt ------------------------------------------------------
 
     def select(self, positions: tuple[int, ...]) -> None:
@@ -361,6 +395,13 @@ class Controller:
 
 def _short(source: str) -> str:
     return source.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] or source
+
+
+def _best_model_here() -> str | None:
+    """Return the first model of the catalogue that opens without a network, or None."""
+    from geometry.catalogue import locate, read_catalogue
+
+    return next((entry.id for entry in read_catalogue() if locate(entry) is not None), None)
 
 
 def _list_models() -> tuple[ModelRow, ...]:

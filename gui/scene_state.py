@@ -10,6 +10,7 @@ import numpy as np
 from gui.colors import ColorScale, color_scale
 from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
+from gui.token_text import token_label
 
 MAX_TOKEN_LABELS = 64
 """Tokens beyond this many label no points: they could not be read anyway."""
@@ -98,22 +99,17 @@ def resolve_scene(session: Session) -> SceneState | None:
     )
 
 
-def readable_token(token: str) -> str:
-    """Write a token so that its spaces and line breaks can be seen."""
-    return token.replace(" ", "\N{MIDDLE DOT}").replace("\n", "\\n").replace("\t", "\\t")
-
-
 def _labels(session: Session) -> dict[int, str]:
     labels: dict[int, str] = {}
     if session.hover is not None:
         labels[session.hover] = _hover_text(session, session.hover)
     for position in session.selection[::-1][:MAX_TOKEN_LABELS]:
         token = session.token_at(position)
-        text = str(position) if token is None else f"{position} {readable_token(token)}"
+        text = str(position) if token is None else f"{position} {token_label(token)}"
         labels.setdefault(position, text)
     if session.tokens is not None:
         for position, token in enumerate(session.tokens.texts[:MAX_TOKEN_LABELS]):
-            labels.setdefault(position, readable_token(token))
+            labels.setdefault(position, token_label(token))
     return labels
 
 
@@ -123,5 +119,5 @@ def _hover_text(session: Session, position: int) -> str:
         text += f" · norm {format_number(float(session.norms.values[position]))}"
     token = session.token_at(position)
     if token is not None:
-        text += f" · {readable_token(token)}"
+        text += f" · {token_label(token)}"
     return text

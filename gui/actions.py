@@ -1,0 +1,172 @@
+"""One table of commands: menus and shortcuts come from it, and later the command palette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QMainWindow, QMenu
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something the user can do.
+
+    Attributes
+    ----------
+    name
+        The key of its handler.
+    menu
+        The menu it stands in; ``View/Camera`` is a submenu. "-" after the name of a menu starts
+        a new group.
+    title
+        Verb first, sentence case.
+    shortcut
+        A key sequence with a modifier becomes a shortcut of the window. A plain key ("F",
+        "Right", "Esc") works wherever the focused widget has no use for it itself, so that it
+        never fires while someone types or moves a slider.
+    tip
+        One sentence for the status bar.
+    checkable, needs_model
+        Whether it is a switch; whether something has to be open.
+    """
+
+    name: str
+    menu: str
+    title: str
+    shortcut: str = ""
+    tip: str = ""
+    checkable: bool = False
+    needs_model: bool = False
+
+
+COMMANDS = (
+    Command("open_folder", "File", "Open folder…", "Ctrl+O",
+            "Open a Hugging Face model folder on this machine"),
+    Command("open_file", "File", "Open file…", "Ctrl+Shift+O",
+            "Open one .safetensors, .bin, .pt, .npy or .npz file"),
+    Command("find_model", "File", "Find a model", "Ctrl+F", "Search the list of models"),
+    Command("save_picture", "File-", "Save picture…", "Ctrl+S",
+            "Save the viewport or the whole window as a PNG", needs_model=True),
+    Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",
+            "Put a picture of the viewport on the clipboard", needs_model=True),
+    Command("quit", "File-", "Quit", "Ctrl+Q", "Close the window"),
+    Command("go_to", "Positions", "Go to position…", "Ctrl+G",
+            "Type the number of a position to select it", needs_model=True),
+    Command("next", "Positions", "Next position", "Right",
+            "Walk along the curve", needs_model=True),
+    Command("previous", "Positions", "Previous position", "Left",
+            "Walk back along the curve", needs_model=True),
+    Command("next_10", "Positions", "Ten positions on", "Up", "", needs_model=True),
+    Command("previous_10", "Positions", "Ten positions back", "Down", "", needs_model=True),
+    Command("clear_selection", "Positions", "Clear selection", "Esc",
+            "Select no position, stop what moves, close the notice"),
+    Command("focus_on_selection", "Positions", "Centre on selection", "C",
+            "Bring the current position to the middle of the view", needs_model=True),
+    Command("label_tokens", "Positions-", "Label positions with a prompt", "Ctrl+L",
+            "Type a text whose tokens label the positions", needs_model=True),
+    Command("view_article", "View", "The article’s view", "Home",
+            "Elevation 20°, azimuth 45°, as in the helix article", needs_model=True),
+    Command("view_isometric", "View", "Isometric", "I", "", needs_model=True),
+    Command("view_xy", "View", "First and second axis", "Z",
+            "Look along the third component", needs_model=True),
+    Command("view_xz", "View", "First and third axis", "Y",
+            "Look along the second component", needs_model=True),
+    Command("view_yz", "View", "Second and third axis", "X",
+            "Look along the first component", needs_model=True),
+    Command("frame", "View-", "Frame the curve", "F",
+            "Bring the whole curve into sight", needs_model=True),
+    Command("zoom_in", "View", "Zoom in", "+", "", needs_model=True),
+    Command("zoom_out", "View", "Zoom out", "-", "", needs_model=True),
+    Command("spin", "View", "Spin", "Space", "Turn the curve steadily; Esc stops",
+            checkable=True, needs_model=True),
+    Command("parallel", "View-", "Parallel projection", "P",
+            "Without perspective: equal lengths look equal", checkable=True),
+    Command("faint", "View", "Show positions outside the range", "O",
+            "Draw them faintly, in the same basis", checkable=True),
+    Command("theme_system", "View-/Theme", "As the system", "", "", checkable=True),
+    Command("theme_light", "View/Theme", "Light", "", "", checkable=True),
+    Command("theme_dark", "View/Theme", "Dark", "", "", checkable=True),
+    Command("full_screen", "View", "Full screen", "F11", "", checkable=True),
+    Command("reset_layout", "Panels-", "Reset layout", "",
+            "Put all panels back where they were at first"),
+    Command("shortcuts", "Help", "Keyboard and mouse", "F1", "What keys and mouse do"),
+    Command("about", "Help", "About Helixscope", "", "Version and sources"),
+)  # fmt: skip
+MENUS = ("File", "Positions", "View", "Panels", "Help")
+_PLAIN_MODIFIERS = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+
+
+class Actions:
+    """The commands of a window as Qt actions in its menu bar.
+
+    Parameters
+    ----------
+    window
+        Gets the menus, the actions and the shortcuts.
+    handlers
+        For every command name, what to call; a checkable one gets the new state.
+    """
+
+    def __init__(self, window: QMainWindow, handlers: Mapping[str, Callable[..., object]]) -> None:
+        self.menus: dict[str, QMenu] = {}
+        self.by_name: dict[str, QAction] = {}
+        self._plain: dict[int, QAction] = {}
+        for title in MENUS:
+            self.menus[title] = window.menuBar().addMenu(title)
+        for command in COMMANDS:
+            self._add(window, command, handlers[command.name])
+
+    def _add(self, window: QMainWindow, command: Command, handler: Callable[..., object]) -> None:
+        action = QAction(command.title, window)
+        action.setStatusTip(command.tip)
+        action.setCheckable(command.checkable)
+        if command.checkable:
+            action.triggered.connect(handler)
+        else:
+            action.triggered.connect(lambda _checked=False: handler())
+        self._bind(window, action, command)
+        self._menu(command.menu).addAction(action)
+        self.by_name[command.name] = action
+
+    def _bind(self, window: QMainWindow, action: QAction, command: Command) -> None:
+        if not command.shortcut:
+            return
+        keys = QKeySequence(command.shortcut)
+        chord = keys[0]
+        function_key = Qt.Key.Key_F1 <= chord.key() <= Qt.Key.Key_F35
+        if chord.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and not function_key:
+            # Shown in the menu, but only handled by :meth:`press`.
+            action.setText(f"{command.title}\t{command.shortcut}")
+            self._plain[chord.key()] = action
+        else:
+            action.setShortcut(keys)
+            window.addAction(action)
+
+    def _menu(self, path: str) -> QMenu:
+        parts = path.split("/")
+        top = parts[0].rstrip("-")
+        menu = self.menus[top]
+        if parts[0].endswith("-") and not menu.isEmpty():
+            menu.addSeparator()
+        if len(parts) == 1:
+            return menu
+        if parts[1] not in self.menus:
+            self.menus[parts[1]] = menu.addMenu(parts[1])
+        return self.menus[parts[1]]
+
+    def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
+        """Run the command of a plain key that no widget wanted; False if there is none."""
+        action = self._plain.get(key)
+        if action is None or modifiers not in _PLAIN_MODIFIERS or not action.isEnabled():
+            return False
+        action.trigger()
+        return True
+
+    def set_model_open(self, is_open: bool) -> None:
+        """Enable the commands that need a model, or disable them."""
+        for command in COMMANDS:
+            if command.needs_model:
+                self.by_name[command.name].setEnabled(is_open)

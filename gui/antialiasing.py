@@ -1,0 +1,61 @@
+"""Smooth stills, fast motion: multisampling chosen by what the renderer can afford."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QTimer
+
+SAMPLES = 8
+REST_MS = 150
+SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "basic render", "software")
+
+
+class Antialiasing:
+    """Multisamples stills always, and moving pictures only where a graphics card does the work.
+
+    Multisampling costs some 40 ms a frame in software rendering, several times the frame itself.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor``.
+    """
+
+    def __init__(self, interactor: Any) -> None:
+        self._interactor = interactor
+        self._software: bool | None = None
+        self.at_rest = False
+        self._timer = QTimer(interactor, interval=REST_MS, singleShot=True)
+        self._timer.timeout.connect(self._on_rested)
+
+    def move(self) -> None:
+        """Something began to move: frames have to come fast."""
+        self._timer.stop()
+        self.at_rest = False
+        if self._is_software():
+            self._interactor.ren_win.SetMultiSamples(0)
+
+    def rest(self) -> None:
+        """Nothing moves any more: draw a smooth still, unless motion begins again soon."""
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Forget a still that is due; the owner calls this on closing."""
+        self._timer.stop()
+
+    def _on_rested(self) -> None:
+        self.at_rest = True
+        if self._interactor.ren_win.GetMultiSamples() != SAMPLES:
+            self._interactor.ren_win.SetMultiSamples(SAMPLES)
+            self._interactor.update()
+
+    def _is_software(self) -> bool:
+        if self._software is None:
+            window = self._interactor.ren_win
+            if not window.GetReadyForRendering():
+                return True  # not known before the first frame
+            lines = window.ReportCapabilities().lower().splitlines()
+            renderer = next((line for line in lines if "renderer string" in line), "")
+            self._software = any(name in renderer for name in SOFTWARE_RENDERERS)
+        return self._software

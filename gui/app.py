@@ -1,0 +1,206 @@
+"""The application: puts session, controller and window together and runs them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import traceback
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
+from PySide6.QtWidgets import QApplication
+from pyvistaqt.rwi import _default_format as vtk_surface_format
+
+from gui.controller import Controller
+from gui.main_window import MainWindow
+from gui.qt_jobs import QtJobs
+from gui.session import Notice, Session
+from gui.settings import Settings, log_path, settings_path
+from gui.theme import THEMES, Theme, ThemeChoice, stylesheet
+
+log = logging.getLogger(__name__)
+ICON = Path(__file__).parent.parent / "resources" / "icons" / "helixscope.svg"
+
+
+class Application(QObject):
+    """One window with its session, wired to a running QApplication.
+
+    Parameters
+    ----------
+    qt
+        The QApplication.
+    settings
+        What is remembered.
+    source, positions
+        What to open first; None for what was open last, or the best model that is here.
+    """
+
+    def __init__(
+        self,
+        qt: QApplication,
+        settings: Settings,
+        source: str | None = None,
+        positions: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__()
+        self._qt, self.settings = qt, settings
+        self.session = Session()
+        settings.load_session(self.session)
+        self.jobs = QtJobs(self.session, self)
+        self.controller = Controller(self.session, self.jobs)
+        # Reading the model goes on while the window is being built.
+        self.controller.open_first(source, settings.last_source, positions)
+        self.theme = self._resolve(settings.theme)
+        _dress(qt, self.theme)
+        self.window = MainWindow(
+            self.session, self.controller, settings, self.theme, self.choose_theme
+        )
+        self.window.set_theme(self.theme, settings.theme)
+        qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
+        self.window.show()
+        self.controller.refresh_models()
+
+    def choose_theme(self, choice: ThemeChoice) -> None:
+        """Take the user's choice of theme, and remember it."""
+        self.settings.theme = choice
+        self.theme = self._resolve(choice)
+        _dress(self._qt, self.theme)
+        self.window.set_theme(self.theme, choice)
+
+    def close(self) -> None:
+        """Close the window and stop all work."""
+        self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
+        self.window.close()
+        self.jobs.shut_down()
+        self.controller.close()
+
+    @property
+    def idle(self) -> bool:
+        """True when nothing is under way and everything is painted."""
+        return self.session.jobs == 0 and (self.session.model is None or self.window.viewport.idle)
+
+    def _resolve(self, choice: ThemeChoice) -> Theme:
+        if choice == "system":
+            dark = self._qt.styleHints().colorScheme() == Qt.ColorScheme.Dark
+            return THEMES["dark" if dark else "light"]
+        return THEMES[choice]
+
+    def _on_system_scheme_changed(self) -> None:
+        if self.settings.theme == "system":
+            self.choose_theme("system")
+
+
+def prepare_qt() -> QApplication:
+    """Return the QApplication, made with the surface format VTK needs.
+
+    The format has to be the default before the first top-level window exists.
+    """
+    QSurfaceFormat.setDefaultFormat(vtk_surface_format())
+    qt = QApplication.instance()
+    if not isinstance(qt, QApplication):
+        qt = QApplication(sys.argv[:1])
+    qt.setApplicationName("Helixscope")
+    qt.setDesktopFileName("helixscope")
+    qt.setStyle("Fusion")
+    if ICON.exists():
+        qt.setWindowIcon(QIcon(str(ICON)))
+    return qt
+
+
+def run_window(
+    source: str | None = None,
+    positions: tuple[int, int] | None = None,
+    picture: Path | None = None,
+) -> int:
+    """Open the window and run until it is closed.
+
+    Parameters
+    ----------
+    source
+        What to open; None for what was open last, or the best model that is here.
+    positions
+        Inclusive range to show first.
+    picture
+        Save a picture of the whole window there once everything is painted, and close.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    _start_log()
+    qt = prepare_qt()
+    application = Application(qt, Settings(settings_path()), source, positions)
+    hook = sys.excepthook
+    sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
+    signal.signal(signal.SIGINT, lambda *_: application.window.close())
+    status = 0
+    if picture is not None:
+        shutter = QTimer(application, interval=50)
+
+        def release_shutter() -> None:
+            nonlocal status
+            if application.idle:
+                shutter.stop()
+                status = 0 if application.window.pictures.save_window(picture) else 1
+                application.window.close()
+
+        shutter.timeout.connect(release_shutter)
+        shutter.start()
+    qt.exec()
+    application.close()
+    sys.excepthook = hook
+    return status
+
+
+def _dress(qt: QApplication, theme: Theme) -> None:
+    palette = QPalette()
+    for roles, color in (
+        (("Window", "Button", "ToolTipBase", "AlternateBase"), theme.panel),
+        (("Base",), theme.field),
+        (("WindowText", "Text", "ButtonText", "ToolTipText", "BrightText"), theme.text),
+        (("PlaceholderText",), theme.muted),
+        (("Highlight",), theme.line),
+        (("HighlightedText",), theme.text),
+        (("Link", "Accent"), theme.accent),
+        (("Mid", "Midlight", "Dark"), theme.line),
+    ):
+        for role in roles:
+            palette.setColor(QPalette.ColorRole[role], QColor(color))
+    qt.setPalette(palette)
+    qt.setStyleSheet(stylesheet(theme))
+
+
+def _start_log() -> None:
+    path = log_path()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = RotatingFileHandler(path, maxBytes=1 << 20, backupCount=1, delay=True)
+    except OSError:
+        return  # a read-only home is no reason not to start
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    logging.captureWarnings(True)
+
+
+def _report(
+    session: Session,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
+    """Show an error that nobody caught, and log it; the window stays open."""
+    log.critical("uncaught", exc_info=(kind, error, trace))
+    details = "".join(traceback.format_exception(kind, error, trace))
+    if os.environ.get("HELIXSCOPE_DEBUG"):
+        sys.stderr.write(details)
+    session.notice = Notice(
+        f"Something went wrong: {kind.__name__}: {error}",
+        "This is a fault of Helixscope; the details help to mend it.",
+        details,
+    )

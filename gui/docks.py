@@ -1,0 +1,85 @@
+"""The panels of the window, their names and places: one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+
+from gui.panels.base import Panel
+from gui.session import Session
+from gui.theme import Theme
+
+LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
+RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
+BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+
+
+@dataclass(frozen=True, slots=True)
+class Dock:
+    """A panel and where it is at first.
+
+    Attributes
+    ----------
+    name
+        Key of the panel, and of its place in a saved layout.
+    title
+        What its title bar says.
+    area
+        Where it is docked at first.
+    make
+        Builds the panel; imports happen here, not at start-up.
+    """
+
+    name: str
+    title: str
+    area: Qt.DockWidgetArea
+    make: Callable[[Session, Theme], Panel]
+
+
+def _models(session: Session, theme: Theme) -> Panel:
+    from gui.panels.models import ModelPanel
+
+    return ModelPanel(session, theme)
+
+
+def _positions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.positions import PositionsPanel
+
+    return PositionsPanel(session, theme)
+
+
+def _view(session: Session, theme: Theme) -> Panel:
+    from gui.panels.view import ViewPanel
+
+    return ViewPanel(session, theme)
+
+
+def _inspector(session: Session, theme: Theme) -> Panel:
+    from gui.panels.inspector import InspectorPanel
+
+    return InspectorPanel(session, theme)
+
+
+def _prompt(session: Session, theme: Theme) -> Panel:
+    from gui.panels.prompt import PromptPanel
+
+    return PromptPanel(session, theme)
+
+
+def _norms(session: Session, theme: Theme) -> Panel:
+    from gui.panels.norms import NormsPanel
+
+    return NormsPanel(session, theme)
+
+
+DOCKS = (
+    Dock("models", "Model", LEFT, _models),
+    Dock("positions", "Positions", LEFT, _positions),
+    Dock("view", "View", LEFT, _view),
+    Dock("inspector", "Inspector", RIGHT, _inspector),
+    Dock("prompt", "Prompt", RIGHT, _prompt),
+    Dock("norms", "Norms", BOTTOM, _norms),
+)
+"""In the order of the keys 1–9 that open them."""

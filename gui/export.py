@@ -1,0 +1,184 @@
+"""Pictures of the scene, drawn off-screen at any size: no window and no display needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonCore import vtkLogger
+
+from geometry.curve import place_curve
+from geometry.errors import HelixscopeError, RangeError
+from geometry.model import PositionalModel
+from geometry.norms import norm_profile
+from geometry.pca import fit_pca
+from gui.camera import VIEWS, CameraPose, view_pose
+from gui.scene_state import SceneState, resolve_scene
+from gui.scenes import HelixScene
+from gui.session import Session
+from gui.theme import THEMES, Theme
+
+SAMPLES = 8
+MAX_PIXELS = 16_384
+"""Largest side of a picture, in pixels: what graphics drivers draw in one piece."""
+
+
+class PictureError(HelixscopeError):
+    """A picture that cannot be drawn or written."""
+
+
+def render_scene(
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    size: tuple[int, int],
+    *,
+    scale: float = 1.0,
+    transparent: bool = False,
+    background: str | None = None,
+) -> np.ndarray:
+    """Draw a scene off-screen.
+
+    Parameters
+    ----------
+    state
+        What to show.
+    theme
+        Colours of texts, marks and (unless transparent) the background.
+    pose
+        Where the camera is, or the name of a view that frames the shown range.
+    size
+        Width and height in logical pixels.
+    scale
+        Pixels per logical pixel; points, lines and texts grow with it.
+    transparent
+        Leave the background out; texts keep the theme's colours.
+    background
+        A colour in place of the theme's background.
+
+    Returns
+    -------
+    np.ndarray
+        (height, width, 3) uint8, or (height, width, 4) when transparent.
+
+    Raises
+    ------
+    PictureError
+        If the picture would be empty or larger than drivers can draw.
+    """
+    pixels = (round(size[0] * scale), round(size[1] * scale))
+    if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
+        raise PictureError(
+            f"A picture of {pixels[0]} × {pixels[1]} pixels cannot be drawn",
+            f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
+        )
+    with _quiet_vtk():
+        plotter = pv.Plotter(off_screen=True, window_size=pixels)
+        try:
+            plotter.render_window.SetMultiSamples(SAMPLES)
+            plotter.render_window.SetDPI(round(72 * scale))
+            scene = HelixScene(plotter, theme, scale)
+            if background:
+                scene.set_theme(theme, background=background)
+            scene.show(state)
+            if isinstance(pose, str):
+                pose = view_pose(pose, scene.displayed_range, state.turn, size[0] / size[1])
+            pose.apply(plotter.camera)
+            plotter.renderer.ResetCameraClippingRange()
+            image = np.array(plotter.screenshot(transparent_background=transparent))
+            scene.release()
+        finally:
+            plotter.close()
+    return image
+
+
+def render_picture(
+    model: PositionalModel,
+    out: Path,
+    *,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, int, int] = (1, 2, 3),
+    size: tuple[int, int] = (1600, 1200),
+    scale: float = 1.0,
+    transparent: bool = False,
+    view: str = "article",
+    theme: str = "light",
+) -> None:
+    """Draw a model's positional embeddings to a PNG file.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    out
+        The file to write; its folder has to exist.
+    positions
+        Inclusive range; 1 to the last position if None.
+    components
+        Principal components on the three axes, 1-based.
+    size, scale, transparent
+        As in :func:`render_scene`.
+    view
+        One of :data:`gui.camera.VIEWS`.
+    theme
+        ``light`` or ``dark``.
+
+    Raises
+    ------
+    PictureError
+        If the file cannot be written, or there is no such view or theme.
+    geometry.errors.RangeError
+        If the model has no such positions or components.
+    """
+    if view not in VIEWS or theme not in THEMES:
+        raise PictureError(
+            f"There is no view {view!r} with theme {theme!r}",
+            f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
+        )
+    if max(components) > min(model.W_pos.shape):
+        raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
+    session = Session(positions=positions or (min(1, model.n_positions - 1), model.n_positions - 1))
+    session.components = components
+    session.model = model
+    pca = fit_pca(model.W_pos, session.positions, max(components))
+    session.curve = place_curve(model.W_pos, pca, components)
+    session.norms = norm_profile(model.W_pos)
+    state = resolve_scene(session)
+    assert state is not None
+    write_png(
+        render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
+        out,
+    )
+
+
+def write_png(image: np.ndarray, out: Path) -> None:
+    """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG.
+
+    Raises
+    ------
+    PictureError
+        If the file cannot be written; the sentence says why.
+    """
+    from PIL import Image
+
+    try:
+        Image.fromarray(image).save(out, format="PNG")
+    except OSError as error:
+        raise PictureError(
+            f"The picture could not be written to {out}: {error.strerror or error}",
+            "Choose another folder or file name.",
+        ) from error
+
+
+@contextmanager
+def _quiet_vtk() -> Iterator[None]:
+    """Keep VTK from logging that there is no display: it then draws without one."""
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        yield
+    finally:
+        vtkLogger.SetStderrVerbosity(before)

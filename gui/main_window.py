@@ -1,0 +1,369 @@
+"""The window: puts viewport, panels and menus together and connects intents to the controller.
+
+Constructors wire; what the user wants goes to the controller or into the session, and nothing is
+computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from psygnal import SignalInstance
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFileDialog,
+    QMainWindow,
+    QMenu,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui import dialogs
+from gui.actions import Actions
+from gui.controller import Controller
+from gui.docks import DOCKS, Dock
+from gui.empty_state import EmptyState
+from gui.notice_bar import NoticeBar
+from gui.panels.base import label
+from gui.save_picture import PictureSaver
+from gui.session import Session
+from gui.settings import Settings
+from gui.theme import GRID, Theme, ThemeChoice, format_percent
+from gui.viewport import Viewport
+
+FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
+DEFAULT_SIZE = (1440, 900)
+COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 232
+
+
+class MainWindow(QMainWindow):
+    """The application's window.
+
+    Parameters
+    ----------
+    session, controller, settings
+        What it shows, what answers it, what it remembers.
+    theme
+        Colours to start with.
+    choose_theme
+        Called with the user's choice of theme; the application answers with :meth:`set_theme`.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        controller: Controller,
+        settings: Settings,
+        theme: Theme,
+        choose_theme: Callable[[ThemeChoice], None],
+    ) -> None:
+        super().__init__()
+        self.session, self.controller, self.settings = session, controller, settings
+        self._choose_theme = choose_theme
+        self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self.setWindowTitle("Helixscope")
+        self.setAcceptDrops(True)
+        self.setMinimumSize(960, 600)
+        self.viewport = Viewport(session, theme)
+        self.empty_state = EmptyState(session, theme)
+        self.notice_bar = NoticeBar(session, theme)
+        self.pictures = PictureSaver(self, self.viewport, session)
+        self._build_centre()
+        self.panels: dict[str, Any] = {}
+        self.docks: dict[str, QDockWidget] = {}
+        for dock in DOCKS:
+            self._build_dock(dock, theme)
+        self.commands = Actions(self, self._handlers())
+        self._build_panel_menu()
+        self._build_status()
+        self._connect_panels()
+        self._listen_to_session()
+        self._restore_layout()
+
+    # ---- building ----------------------------------------------------------------------
+
+    def _build_centre(self) -> None:
+        centre, stage = QWidget(), QWidget()
+        stack = QStackedLayout(stage)
+        stack.setStackingMode(QStackedLayout.StackingMode.StackAll)
+        stack.addWidget(self.viewport)
+        stack.addWidget(self.empty_state)
+        stack.setCurrentWidget(self.empty_state)
+        layout = QVBoxLayout(centre)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.notice_bar)
+        layout.addWidget(stage, 1)
+        self.setCentralWidget(centre)
+
+    def _build_dock(self, dock: Dock, theme: Theme) -> None:
+        panel = dock.make(self.session, theme)
+        widget = QDockWidget(dock.title, self)
+        widget.setObjectName(dock.name)
+        widget.setWidget(panel)
+        self.panels[dock.name], self.docks[dock.name] = panel, widget
+        self.addDockWidget(dock.area, widget)
+
+    def _build_panel_menu(self) -> None:
+        menu = self.commands.menus["Panels"]
+        first = menu.actions()[0] if menu.actions() else None
+        for number, dock in enumerate(DOCKS, start=1):
+            action = self.docks[dock.name].toggleViewAction()
+            action.setText(f"{dock.title}\t{number}")
+            menu.insertAction(first, action)
+        menu.insertSeparator(first)
+
+    def _build_status(self) -> None:
+        self._status, self._jobs = label("Ready"), label()
+        self.statusBar().addWidget(self._status, 1)
+        self.statusBar().addPermanentWidget(self._jobs)
+        self._summary = label(role="muted")
+        self._summary.setContentsMargins(GRID, 0, 2 * GRID, 0)
+        self.menuBar().setCornerWidget(self._summary)
+
+    def _handlers(self) -> dict[str, Callable[..., object]]:
+        view, controller = self.viewport, self.controller
+        return {
+            "open_folder": self.open_folder,
+            "open_file": self.open_file,
+            "find_model": lambda: self._focus("models", "focus_search"),
+            "save_picture": self.pictures.ask,
+            "copy_picture": self.pictures.copy,
+            "quit": self.close,
+            "go_to": lambda: self._focus("inspector", "focus_go_to"),
+            "next": lambda: controller.walk(1),
+            "previous": lambda: controller.walk(-1),
+            "next_10": lambda: controller.walk(10),
+            "previous_10": lambda: controller.walk(-10),
+            "clear_selection": self._cancel,
+            "focus_on_selection": self._focus_on_selection,
+            "label_tokens": lambda: self._focus("prompt", "focus_text"),
+            "view_article": lambda: view.view("article"),
+            "view_isometric": lambda: view.view("isometric"),
+            "view_xy": lambda: view.view("xy"),
+            "view_xz": lambda: view.view("xz"),
+            "view_yz": lambda: view.view("yz"),
+            "frame": view.frame,
+            "zoom_in": lambda: view.zoom(1.25),
+            "zoom_out": lambda: view.zoom(0.8),
+            "spin": view.set_spinning,
+            "parallel": lambda on: self._set("projection", "parallel" if on else "perspective"),
+            "faint": lambda on: self._set("outside", "faint" if on else "hidden"),
+            "theme_system": lambda _: self._choose_theme("system"),
+            "theme_light": lambda _: self._choose_theme("light"),
+            "theme_dark": lambda _: self._choose_theme("dark"),
+            "full_screen": lambda on: self.showFullScreen() if on else self.showNormal(),
+            "reset_layout": self._arrange,
+            "shortcuts": lambda: dialogs.show_shortcuts(self),
+            "about": lambda: dialogs.show_about(self),
+        }
+
+    def _connect_panels(self) -> None:
+        controller, panels = self.controller, self.panels
+        for widget in (panels["models"], self.empty_state):
+            widget.folderRequested.connect(self.open_folder)
+            widget.fileRequested.connect(self.open_file)
+        panels["models"].openRequested.connect(controller.open)
+        panels["models"].cancelRequested.connect(controller.cancel_opening)
+        panels["positions"].rangeRequested.connect(controller.request_positions)
+        panels["positions"].dragStarted.connect(lambda: self._set("dragging", True))
+        panels["positions"].dragFinished.connect(lambda: self._set("dragging", False))
+        panels["positions"].componentsRequested.connect(lambda c: self._set("components", c))
+        panels["view"].colorByRequested.connect(controller.color_by)
+        panels["view"].colormapRequested.connect(lambda name: self._set("colormap", name))
+        panels["view"].outsideRequested.connect(lambda how: self._set("outside", how))
+        panels["view"].projectionRequested.connect(lambda how: self._set("projection", how))
+        panels["view"].keepTurnedRequested.connect(lambda on: self._set("keep_turned", on))
+        panels["prompt"].promptRequested.connect(lambda text: self._set("prompt", text))
+        panels["norms"].centredRequested.connect(lambda on: self._set("norms_centred", on))
+        for name in ("inspector", "prompt", "norms"):
+            panels[name].selectionRequested.connect(controller.select)
+        for source in (panels["inspector"], panels["prompt"], panels["norms"], self.viewport):
+            source.hoverRequested.connect(lambda position: self._set("hover", position))
+        self.viewport.clicked.connect(
+            lambda position, extend, through: controller.click(
+                position, extend=extend, through=through
+            )
+        )
+        self.viewport.menuRequested.connect(self._show_menu)
+        self.notice_bar.dismissed.connect(lambda: self._set("notice", None))
+        self.notice_bar.tableRequested.connect(
+            lambda source, table: controller.open(source, table=table)
+        )
+
+    def _listen_to_session(self) -> None:
+        events = self.session.events
+        for signal, slot in (
+            (events.model, self._on_model_changed),
+            (events.curve, self._on_summary_changed),
+            (events.status, self._on_status_changed),
+            (events.jobs, self._on_status_changed),
+            (events.projection, self._on_switches_changed),
+            (events.outside, self._on_switches_changed),
+        ):
+            signal.connect(slot)
+            self._listening.append((signal, slot))
+        self._on_model_changed()
+        self._on_switches_changed()
+
+    # ---- layout ------------------------------------------------------------------------
+
+    def _restore_layout(self) -> None:
+        self.resize(*DEFAULT_SIZE)
+        self._arrange()
+        layout = self.settings.layout
+        if layout is not None:
+            self.restoreGeometry(layout[0])
+            self.restoreState(layout[1])
+
+    def _arrange(self) -> None:
+        """Put all docks where they are at first."""
+        for dock in DOCKS:
+            widget = self.docks[dock.name]
+            widget.setFloating(False)
+            self.addDockWidget(dock.area, widget)
+            widget.show()
+        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+        columns = [self.docks["models"], self.docks["inspector"]]
+        self.resizeDocks(columns, [COLUMN_WIDTH, COLUMN_WIDTH], horizontal)
+        self.resizeDocks([self.docks["norms"]], [BOTTOM_HEIGHT], vertical)
+        left = [self.docks[name] for name in ("models", "positions", "view")]
+        self.resizeDocks(left, [400, 260, 160], vertical)
+        self.resizeDocks([self.docks["inspector"], self.docks["prompt"]], [500, 240], vertical)
+
+    def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
+        """Take new colours and tick the menu's choice."""
+        self.viewport.set_theme(theme)
+        for panel in (*self.panels.values(), self.empty_state, self.notice_bar):
+            panel.set_theme(theme)
+        for name in ("system", "light", "dark"):
+            self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
+
+    # ---- intents -----------------------------------------------------------------------
+
+    def open_folder(self) -> None:
+        """Ask for a model folder and open it."""
+        folder = QFileDialog.getExistingDirectory(self, "Open a Hugging Face model folder")
+        if folder:
+            self.controller.open(folder)
+
+    def open_file(self) -> None:
+        """Ask for a tensor file and open it."""
+        file, _ = QFileDialog.getOpenFileName(self, "Open a tensor file", "", FILE_FILTER)
+        if file:
+            self.controller.open(file)
+
+    def _set(self, field: str, value: object) -> None:
+        setattr(self.session, field, value)
+
+    def _focus(self, dock: str, method: str) -> None:
+        self.docks[dock].show()
+        self.docks[dock].raise_()
+        getattr(self.panels[dock], method)()
+
+    def _focus_on_selection(self) -> None:
+        if self.session.current is not None:
+            self.viewport.focus_on(self.session.current)
+
+    def _cancel(self) -> None:
+        """Stop what moves; else close the notice; else clear the selection."""
+        spin = self.commands.by_name["spin"]
+        if spin.isChecked():
+            spin.setChecked(False)
+            self.viewport.set_spinning(False)
+        elif self.session.notice is not None:
+            self.session.notice = None
+        else:
+            self.controller.select(())
+        self.viewport.interactor.setFocus()
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        names = ("view_article", "frame", "spin", "", "parallel", "faint", "", "save_picture",
+                 "copy_picture")  # fmt: skip
+        for name in names:
+            if name:
+                menu.addAction(self.commands.by_name[name])
+            else:
+                menu.addSeparator()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    # ---- what the session says ---------------------------------------------------------
+
+    def _on_model_changed(self) -> None:
+        model = self.session.model
+        self.commands.set_model_open(model is not None)
+        self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
+        self._on_summary_changed()
+
+    def _on_summary_changed(self) -> None:
+        model, curve = self.session.model, self.session.curve
+        if model is None or curve is None:
+            self._summary.setText("")
+            return
+        first, last = curve.pca.positions
+        total = format_percent(sum(curve.explained_variance_ratio))
+        self._summary.setText(f"{model.name} · positions {first}–{last} · {total}")
+        self._summary.parentWidget().adjustSize()
+
+    def _on_status_changed(self) -> None:
+        self._status.setText(self.session.status)
+        jobs = self.session.jobs
+        self._jobs.setText(f"{jobs} job{'' if jobs == 1 else 's'}")
+
+    def _on_switches_changed(self) -> None:
+        by_name = self.commands.by_name
+        by_name["parallel"].setChecked(self.session.projection == "parallel")
+        by_name["faint"].setChecked(self.session.outside == "faint")
+
+    # ---- events ------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Run the commands of plain keys that the focused widget did not want."""
+        number = event.key() - Qt.Key.Key_1
+        if 0 <= number < len(DOCKS) and not event.modifiers():
+            self._open_panel(self.docks[DOCKS[number].name])
+        elif not self.commands.press(event.key(), event.modifiers()):
+            super().keyPressEvent(event)
+
+    def _open_panel(self, dock: QDockWidget) -> None:
+        dock.show()
+        dock.raise_()
+        dock.widget().setFocus()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take folders and files of this machine."""
+        if self._dropped(event) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open what was dropped."""
+        path = self._dropped(event)
+        if path is not None:
+            event.acceptProposedAction()
+            self.controller.open(str(path))
+
+    def _dropped(self, event: QDropEvent) -> Path | None:
+        urls = event.mimeData().urls()
+        return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout and let go of everything."""
+        self.settings.layout = (self.saveGeometry(), self.saveState())
+        self.settings.save_session(self.session)
+        self.settings.sync()
+        for signal, slot in self._listening:
+            signal.disconnect(slot, missing_ok=True)
+        self._listening.clear()
+        for panel in (*self.panels.values(), self.empty_state, self.notice_bar):
+            panel.release()
+        self.viewport.close()
+        super().closeEvent(event)

@@ -1,0 +1,106 @@
+"""The strip that says what went wrong: a sentence, what to do, and the details behind a click."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QInputDialog,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.panels.base import Panel, label
+from gui.session import Notice, Session
+from gui.theme import GRID, Theme
+
+
+class NoticeBar(Panel):
+    """Shows ``session.notice`` above the viewport; hidden when there is none.
+
+    Signals
+    -------
+    dismissed()
+        The user closed the notice.
+    tableRequested(str, str)
+        For a source of unknown architecture: the source, and the tensor to take as positions.
+    """
+
+    dismissed = Signal()
+    tableRequested = Signal(str, str)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.setObjectName("notice")
+        self._text = label(selectable=True)
+        self._text.setWordWrap(True)
+        self._advice = label(role="muted", selectable=True)
+        self._advice.setWordWrap(True)
+        self.tables_button = QPushButton("Choose the table…")
+        self.tables_button.clicked.connect(self._choose_table)
+        self.details_button = QPushButton("Details…")
+        self.details_button.clicked.connect(self._show_details)
+        self.close_button = QToolButton()
+        self.close_button.setText("✕")
+        self.close_button.setToolTip("Close this notice (Esc)")
+        self.close_button.setAccessibleName("Close this notice")
+        self.close_button.clicked.connect(self.dismissed)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(self._text)
+        words.addWidget(self._advice)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2 * GRID, GRID, GRID, GRID)
+        row.addLayout(words, 1)
+        for button in (self.tables_button, self.details_button, self.close_button):
+            row.addWidget(button)
+        self.listen(session.events.notice, self._on_notice_changed)
+        self._on_notice_changed(session.notice)
+
+    @property
+    def text(self) -> str:
+        """The sentence that is shown."""
+        return self._text.text()
+
+    def _on_notice_changed(self, notice: Notice | None) -> None:
+        self.setVisible(notice is not None)
+        if notice is None:
+            return
+        self._text.setText(notice.text)
+        self._advice.setText(notice.advice)
+        self._advice.setVisible(bool(notice.advice))
+        self.tables_button.setVisible(bool(notice.candidates))
+        self.details_button.setVisible(bool(notice.details))
+
+    def _choose_table(self) -> None:
+        notice = self.session.notice
+        if notice is None:
+            return
+        name, chosen = QInputDialog.getItem(
+            self, "Choose the position table", "Tensors with two axes in this checkpoint:",
+            list(notice.candidates), 0, False,
+        )  # fmt: skip
+        if chosen:
+            self.tableRequested.emit(notice.source, name)
+
+    def _show_details(self) -> None:
+        notice = self.session.notice
+        if notice is None:
+            return
+        dialog = QDialog(self)
+        dialog.setWindowTitle("Details")
+        dialog.resize(720, 400)
+        text = QPlainTextEdit(f"{notice.text}\n{notice.advice}\n\n{notice.details}".strip())
+        text.setReadOnly(True)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(dialog.reject)
+        layout = QVBoxLayout(dialog)
+        layout.addWidget(text)
+        layout.addWidget(buttons)
+        dialog.exec()
+        dialog.deleteLater()

@@ -1,0 +1,240 @@
+"""Saving what is on the screen as a PNG, to a file or the clipboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QRadioButton,
+    QWidget,
+)
+
+from geometry.errors import HelixscopeError
+from gui.camera import CameraPose
+from gui.export import PictureError, render_scene
+from gui.panels.base import label
+from gui.scene_state import resolve_scene
+from gui.session import Notice, Session
+from gui.theme import LIGHT, Theme, format_count
+from gui.viewport import Viewport
+
+
+@dataclass(frozen=True, slots=True)
+class PictureOptions:
+    """What a picture shows and how.
+
+    Attributes
+    ----------
+    whole_window
+        The whole window instead of the viewport alone.
+    scale
+        Pixels per pixel on the screen, 1 to 4.
+    background
+        ``theme``; ``white``, with the light theme's colours; or ``transparent``, likewise.
+        A whole window is always as on the screen.
+    """
+
+    whole_window: bool = False
+    scale: int = 2
+    background: str = "theme"
+
+
+class PictureSaver:
+    """Takes pictures of a window and its viewport.
+
+    Parameters
+    ----------
+    window, viewport
+        What is pictured.
+    session
+        Gets a notice when a picture cannot be written.
+    """
+
+    def __init__(self, window: QWidget, viewport: Viewport, session: Session) -> None:
+        self._window, self._viewport, self._session = window, viewport, session
+        self._options = PictureOptions()
+
+    def ask(self) -> None:
+        """Let the user choose options and a file, then save."""
+        dialog = PictureDialog(self._options, self._viewport.size(), self._window)
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        self._options = dialog.options()
+        to_clipboard = dialog.to_clipboard
+        dialog.deleteLater()
+        if not accepted:
+            return
+        if to_clipboard:
+            self.copy()
+            return
+        name = self._session.model.name if self._session.model else "helixscope"
+        file, _ = QFileDialog.getSaveFileName(
+            self._window, "Save picture", f"{name}.png", "PNG picture (*.png)"
+        )
+        if file:
+            self.save(Path(file), self._options)
+
+    def save(self, out: Path, options: PictureOptions) -> bool:
+        """Save a picture; a failure becomes a notice that says why."""
+        if not out.suffix:
+            out = out.with_suffix(".png")
+        try:
+            image = self.picture(options)
+            _write(image, out)
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return False
+        self._session.status = f"Saved {out}"
+        return True
+
+    def save_window(self, out: Path) -> bool:
+        """Save a picture of the whole window as it is on the screen."""
+        return self.save(out, PictureOptions(whole_window=True, scale=1))
+
+    def copy(self) -> None:
+        """Put a picture of the viewport on the clipboard."""
+        try:
+            QGuiApplication.clipboard().setImage(self.picture(self._options))
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return
+        self._session.status = "Copied the picture"
+
+    def picture(self, options: PictureOptions) -> QImage:
+        """Draw a picture.
+
+        Raises
+        ------
+        PictureError
+            If it would be too large, or there is nothing to show.
+        """
+        if options.whole_window:
+            return self._picture_of_window(options.scale)
+        theme = self._viewport.scene.theme if options.background == "theme" else LIGHT
+        return self._picture_of_viewport(theme, options.scale, options.background == "transparent")
+
+    def _picture_of_viewport(self, theme: Theme, scale: int, transparent: bool) -> QImage:
+        state = resolve_scene(self._session)
+        if state is None:
+            raise PictureError("There is nothing to picture yet", "Open a model first.")
+        interactor = self._viewport.interactor
+        pixels = render_scene(
+            state,
+            theme,
+            CameraPose.of(interactor.camera),
+            (interactor.width(), interactor.height()),
+            scale=scale,
+            transparent=transparent,
+        )
+        return _to_image(pixels)
+
+    def _picture_of_window(self, scale: int) -> QImage:
+        """Draw the widgets at the scale, and the viewport afresh in its place."""
+        size = self._window.size()
+        image = QImage(size * scale, QImage.Format.Format_RGB32)
+        image.setDevicePixelRatio(scale)
+        self._window.render(image)
+        if self._session.model is not None:
+            viewport = self._viewport.interactor
+            corner = viewport.mapTo(self._window, QPoint(0, 0))
+            drawn = self._picture_of_viewport(self._viewport.scene.theme, scale, False)
+            painter = QPainter(image)
+            painter.drawImage(QRect(corner, viewport.size()), drawn)
+            painter.end()
+        return image
+
+
+class PictureDialog(QDialog):
+    """Asks what to picture, how large, on which background, and where to put it."""
+
+    def __init__(self, options: PictureOptions, viewport: QSize, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Save picture")
+        self._viewport, self._window = viewport, parent.size()
+        self.to_clipboard = False
+        form = QFormLayout(self)
+        self._what = _choice(form, "Picture", ("Viewport", "Whole window"))
+        self._scale = _choice(form, "Size", ("1×", "2×", "3×", "4×"))
+        self._background = _choice(form, "Background", ("As on screen", "White", "Transparent"))
+        self._what.button(int(options.whole_window)).setChecked(True)
+        self._scale.button(options.scale - 1).setChecked(True)
+        names = ("theme", "white", "transparent")
+        self._background.button(names.index(options.background)).setChecked(True)
+        self._pixels = label(role="muted")
+        form.addRow("", self._pixels)
+        buttons = QDialogButtonBox()
+        save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
+        save.setDefault(True)
+        copy = buttons.addButton("Copy to clipboard", QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        copy.clicked.connect(self._on_copy)
+        form.addRow(buttons)
+        for group in (self._what, self._scale, self._background):
+            group.idToggled.connect(self._on_changed)
+        self._on_changed()
+
+    def options(self) -> PictureOptions:
+        """Return what was chosen."""
+        return PictureOptions(
+            whole_window=self._what.checkedId() == 1,
+            scale=self._scale.checkedId() + 1,
+            background=("theme", "white", "transparent")[self._background.checkedId()],
+        )
+
+    def _on_copy(self) -> None:
+        self.to_clipboard = True
+        self.accept()
+
+    def _on_changed(self) -> None:
+        options = self.options()
+        size = (self._window if options.whole_window else self._viewport) * options.scale
+        self._pixels.setText(f"{format_count(size.width())} × {format_count(size.height())} pixels")
+        for button in self._background.buttons():
+            button.setEnabled(not options.whole_window)
+
+
+def _choice(form: QFormLayout, title: str, names: tuple[str, ...]) -> QButtonGroup:
+    row = QHBoxLayout()
+    group = QButtonGroup(form.parentWidget())
+    for i, name in enumerate(names):
+        button = QRadioButton(name)
+        group.addButton(button, i)
+        row.addWidget(button)
+    row.addStretch(1)
+    form.addRow(title, row)
+    return group
+
+
+def _to_image(pixels: np.ndarray) -> QImage:
+    height, width, channels = pixels.shape
+    kind = QImage.Format.Format_RGBA8888 if channels == 4 else QImage.Format.Format_RGB888
+    data = np.ascontiguousarray(pixels)
+    # copy() takes the pixels over: the array may go away.
+    return QImage(data.data, width, height, channels * width, kind).copy()
+
+
+def _write(image: QImage, out: Path) -> None:
+    # Writing the file with Python, and not with QImage.save, tells why it failed.
+    from PySide6.QtCore import QBuffer, QIODevice
+
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")
+    try:
+        out.write_bytes(buffer.data().data())
+    except OSError as error:
+        raise PictureError(
+            f"The picture could not be written to {out}: {error.strerror or error}",
+            "Choose another folder or file name.",
+        ) from error

@@ -1,0 +1,97 @@
+"""What is remembered between starts: a typed wrapper around an INI file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from platformdirs import user_config_path, user_log_path
+from PySide6.QtCore import QByteArray, QSettings
+
+from gui.session import Outside, Projection, Session
+from gui.theme import COLORMAPS, ThemeChoice
+
+APP = "helixscope"
+LAYOUT_VERSION = 1
+"""Raised when the docks change, so that an old layout is not forced on a new window."""
+
+
+def settings_path() -> Path:
+    """Return the file that settings are kept in."""
+    return user_config_path(APP, appauthor=False) / "settings.ini"
+
+
+def log_path() -> Path:
+    """Return the file that tracebacks and warnings are logged to."""
+    return user_log_path(APP, appauthor=False) / "helixscope.log"
+
+
+class Settings:
+    """Remembered values; anything unreadable or unknown falls back to its default.
+
+    Parameters
+    ----------
+    path
+        The INI file; made when first written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._store = QSettings(str(path), QSettings.Format.IniFormat)
+
+    def _choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        value = str(self._store.value(key, allowed[0]))
+        return value if value in allowed else allowed[0]
+
+    @property
+    def theme(self) -> ThemeChoice:
+        """Light, dark, or what the system says."""
+        return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))
+
+    @theme.setter
+    def theme(self, value: ThemeChoice) -> None:
+        self._store.setValue("look/theme", value)
+
+    @property
+    def last_source(self) -> str:
+        """The source that was open last, or ""."""
+        return str(self._store.value("model/last", ""))
+
+    def load_session(self, session: Session) -> None:
+        """Set the session's remembered fields."""
+        session.colormap = self._choice("view/colormap", COLORMAPS)
+        session.outside = cast(Outside, self._choice("view/outside", get_args(Outside)))
+        session.projection = cast(Projection, self._choice("view/projection", get_args(Projection)))
+        session.keep_turned = str(self._store.value("view/keep_turned", "false")) == "true"
+        recent: Any = self._store.value("model/recent", [])
+        session.recent = (recent,) if isinstance(recent, str) else tuple(recent or ())
+        session.prompt = str(self._store.value("prompt", ""))
+
+    def save_session(self, session: Session) -> None:
+        """Remember the session's fields for the next start."""
+        self._store.setValue("view/colormap", session.colormap)
+        self._store.setValue("view/outside", session.outside)
+        self._store.setValue("view/projection", session.projection)
+        self._store.setValue("view/keep_turned", "true" if session.keep_turned else "false")
+        self._store.setValue("model/recent", list(session.recent))
+        self._store.setValue("model/last", session.recent[0] if session.recent else "")
+        self._store.setValue("prompt", session.prompt)
+
+    @property
+    def layout(self) -> tuple[QByteArray, QByteArray] | None:
+        """Geometry and dock state of the window, or None for the first start."""
+        if str(self._store.value("window/version", "")) != str(LAYOUT_VERSION):
+            return None
+        geometry, state = self._store.value("window/geometry"), self._store.value("window/state")
+        if not isinstance(geometry, QByteArray) or not isinstance(state, QByteArray):
+            return None
+        return geometry, state
+
+    @layout.setter
+    def layout(self, value: tuple[QByteArray, QByteArray]) -> None:
+        self._store.setValue("window/version", LAYOUT_VERSION)
+        self._store.setValue("window/geometry", value[0])
+        self._store.setValue("window/state", value[1])
+
+    def sync(self) -> None:
+        """Write everything to the file now."""
+        self._store.sync()

@@ -1,0 +1,338 @@
+"""The 3D viewport: hosts the scene in the window, moves the camera, tells clicks from drags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from psygnal import SignalInstance
+from PySide6.QtCore import (
+    QEasingCurve,
+    QEvent,
+    QObject,
+    QPoint,
+    Qt,
+    QTimer,
+    QVariantAnimation,
+    Signal,
+)
+from PySide6.QtGui import QCloseEvent, QMouseEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+from pyvistaqt import QtInteractor
+
+from gui.antialiasing import Antialiasing
+from gui.camera import CameraPose, framed, view_pose
+from gui.picking import PICK_RADIUS, nearest_point
+from gui.scene_state import resolve_scene
+from gui.scenes import HelixScene
+from gui.session import Session
+from gui.theme import Theme
+from gui.turn import ease_to_true
+
+EASE_MS = 250
+CLICK_SLACK = 4
+"""A press that moved fewer logical pixels than this before its release is a click."""
+SPIN_DEGREES_PER_SECOND = 24.0
+_REFRESHED_BY = (
+    "curve", "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
+    "norms", "selection", "hover", "tokens",
+)  # fmt: skip
+
+
+class Viewport(QWidget):
+    """Shows the session's curve and tells what the mouse means.
+
+    All changes of the session are gathered and drawn once, just before the next paint.
+
+    Signals
+    -------
+    hoverRequested(int or None)
+        The mouse came near a point, or left it.
+    clicked(int, bool, bool)
+        A point was clicked; with shift; with control and shift.
+    menuRequested(QPoint)
+        The right button was clicked, in global coordinates.
+    firstPainted()
+        The first frame with a curve is on the screen.
+    """
+
+    hoverRequested = Signal(object)
+    clicked = Signal(int, bool, bool)
+    menuRequested = Signal(QPoint)
+    firstPainted = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.interactor = QtInteractor(self, auto_update=False, multi_samples=0)
+        self.interactor.setAcceptDrops(False)
+        self.interactor.setAccessibleName("3D view of the positional embeddings")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.interactor)
+        self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
+        self._antialiasing = Antialiasing(self.interactor)
+        self._dirty, self._painted = True, False
+        self._framing: str | None = "article"
+        self._framed_model: object = None
+        self._press: QPoint | None = None
+        self._dragged = False
+        self._ease_from: np.ndarray | None = None
+        self._camera_ease = self._animation(self._on_camera_eased)
+        self._turn_ease = self._animation(self._on_turn_eased)
+        self._path: tuple[CameraPose, CameraPose] | None = None
+        self._spin = QTimer(self, interval=16)
+        self._spin.timeout.connect(self._on_spin_tick)
+        self.interactor.installEventFilter(self)
+        self.interactor.frameSwapped.connect(self._on_frame_swapped)
+        self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        for name in _REFRESHED_BY:
+            self._listen(session.events[name], self.refresh)
+        self._listen(session.events.turn, self._on_turn_changed)
+        self._listen(session.events.dragging, self._on_dragging_changed)
+
+    def _listen(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
+        signal.connect(slot)
+        self._listening.append((signal, slot))
+
+    def _animation(self, slot: Callable[[float], None]) -> QVariantAnimation:
+        animation = QVariantAnimation(self, startValue=0.0, endValue=1.0, duration=EASE_MS)
+        animation.setEasingCurve(QEasingCurve.Type.InOutCubic)
+        animation.valueChanged.connect(slot)
+        animation.finished.connect(self._antialiasing.rest)
+        return animation
+
+    # ---- drawing -----------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Draw the session's present state with the next paint."""
+        self._dirty = True
+        self.interactor.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.scene.set_theme(theme)
+        self.interactor.update()
+
+    @property
+    def idle(self) -> bool:
+        """True when everything is drawn, nothing moves and stills are antialiased."""
+        running = QVariantAnimation.State.Running
+        return (
+            not self._dirty
+            and self._camera_ease.state() != running
+            and self._turn_ease.state() != running
+            and self._antialiasing.at_rest
+        )
+
+    def _draw(self) -> None:
+        """Bring the scene up to date; called once before each paint."""
+        if self._dirty:
+            self._dirty = False
+            self.scene.set_scale(self.interactor.devicePixelRatioF())
+            self.scene.show(resolve_scene(self.session))
+            if self._ease_from is not None and self.scene.state is not None:
+                self.scene.set_turn(self._ease_from)
+            if self.session.model is not self._framed_model:
+                self._framed_model = self.session.model
+                self._framing = self._framing or "keep"
+        if self._framing and self.scene.state is not None:
+            self._pose(self._framing).apply(self.interactor.camera)
+            self._framing = None
+        self.interactor.renderer.ResetCameraClippingRange()
+
+    def _on_frame_swapped(self) -> None:
+        if not self._painted and self.scene.state is not None:
+            self._painted = True
+            self._antialiasing.rest()
+            self.firstPainted.emit()
+
+    def _on_turn_changed(self, turn: np.ndarray, before: np.ndarray) -> None:
+        # During a drag the turn follows the fit without a jump; only its end is eased.
+        straightened = np.array_equal(turn, np.eye(3)) and not self.session.dragging
+        if straightened and self._painted and self.session.model is self._framed_model:
+            self._ease_from = before
+            self._antialiasing.move()
+            self._turn_ease.stop()
+            self._turn_ease.start()
+        else:
+            self._turn_ease.stop()
+            self._ease_from = None
+
+    def _on_turn_eased(self, fraction: float) -> None:
+        if self._ease_from is None or self.scene.state is None:
+            return
+        self.scene.set_turn(ease_to_true(self._ease_from, fraction))
+        if fraction >= 1.0:
+            self._ease_from = None
+        self.interactor.update()
+
+    def _on_dragging_changed(self, dragging: bool) -> None:
+        (self._antialiasing.move if dragging else self._antialiasing.rest)()
+
+    # ---- the camera --------------------------------------------------------------------
+
+    def view(self, name: str) -> None:
+        """Go to one of :data:`gui.camera.VIEWS`, with the whole curve in sight."""
+        if self.scene.state is not None:
+            self._ease_camera(self._pose(name))
+
+    def frame(self) -> None:
+        """Bring the whole shown curve into sight without turning the camera."""
+        self.view("keep")
+
+    def focus_on(self, position: int) -> None:
+        """Bring a point to the middle, keeping direction and distance."""
+        if self.scene.state is None:
+            return
+        now = CameraPose.of(self.interactor.camera)
+        shift = self.scene.displayed[position] - now.focal_point
+        self._ease_camera(
+            CameraPose(now.position + shift, now.focal_point + shift, now.up, now.parallel_scale)
+        )
+
+    def zoom(self, factor: float) -> None:
+        """Come nearer (factor above 1) or go back."""
+        now = CameraPose.of(self.interactor.camera)
+        position = now.focal_point + (now.position - now.focal_point) / factor
+        self._ease_camera(
+            CameraPose(position, now.focal_point, now.up, now.parallel_scale / factor)
+        )
+
+    def set_spinning(self, spinning: bool) -> None:
+        """Turn the camera steadily around what is up on the screen, or stop."""
+        if spinning:
+            self._antialiasing.move()
+            self._spin.start()
+        else:
+            self._spin.stop()
+            self._antialiasing.rest()
+
+    def _pose(self, view: str) -> CameraPose:
+        points = self.scene.displayed_range
+        aspect = max(self.interactor.width(), 1) / max(self.interactor.height(), 1)
+        if view != "keep":
+            return view_pose(view, points, self.session.turn, aspect)
+        now = CameraPose.of(self.interactor.camera)
+        return framed(points, now.position - now.focal_point, now.up, aspect)
+
+    def _ease_camera(self, target: CameraPose) -> None:
+        self._path = (CameraPose.of(self.interactor.camera), target)
+        self._antialiasing.move()
+        self._camera_ease.stop()
+        self._camera_ease.start()
+
+    def _on_camera_eased(self, fraction: float) -> None:
+        if self._path is None:
+            return
+        start, end = self._path
+        (end if fraction >= 1.0 else start.towards(end, fraction)).apply(self.interactor.camera)
+        self.interactor.update()
+
+    def _on_spin_tick(self) -> None:
+        self.interactor.camera.Azimuth(SPIN_DEGREES_PER_SECOND * self._spin.interval() / 1000)
+        self.interactor.update()
+
+    # ---- the mouse ---------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """See the interactor's events first: hover, clicks, and one render a frame."""
+        kind = event.type()
+        # VTK's style renders in every mouse move, and Qt again when it paints. Only the paint
+        # may: the style then only moves the camera, and moves between two paints cost nothing.
+        if kind == QEvent.Type.Paint:
+            self.interactor.iren.interactor.EnableRenderOn()
+            self._draw()
+            return False
+        self.interactor.iren.interactor.EnableRenderOff()
+        if kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+            # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...): none reach
+            # them; ignored events go on to the window.
+            event.ignore()
+            return True
+        if isinstance(event, QMouseEvent):
+            return self._on_mouse(kind, event)
+        if kind == QEvent.Type.Wheel:
+            self._antialiasing.move()
+            self._antialiasing.rest()
+            self.interactor.update()
+        elif kind == QEvent.Type.Leave:
+            self.hoverRequested.emit(None)
+        return False
+
+    def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        at = event.position().toPoint()
+        if kind == QEvent.Type.MouseButtonPress:
+            self._press, self._dragged = at, False
+            self._camera_ease.stop()
+        elif kind == QEvent.Type.MouseMove and event.buttons():
+            self._on_drag(at)
+        elif kind == QEvent.Type.MouseMove:
+            self.hoverRequested.emit(self.position_at(at))
+        elif kind == QEvent.Type.MouseButtonRelease:
+            self._on_release(at, event)
+        elif kind == QEvent.Type.MouseButtonDblClick:
+            position = self.position_at(at)
+            self.frame() if position is None else self.focus_on(position)
+            return True
+        return False
+
+    def _on_drag(self, at: QPoint) -> None:
+        if self._press is not None and not self._dragged:
+            self._dragged = (at - self._press).manhattanLength() >= CLICK_SLACK
+            if self._dragged:
+                self.hoverRequested.emit(None)
+                self._antialiasing.move()
+        self.interactor.update()
+
+    def _on_release(self, at: QPoint, event: QMouseEvent) -> None:
+        if self._dragged:
+            self._antialiasing.rest()
+        elif self._press is not None and event.button() == Qt.MouseButton.RightButton:
+            self.menuRequested.emit(event.globalPosition().toPoint())
+        elif self._press is not None and event.button() == Qt.MouseButton.LeftButton:
+            position = self.position_at(at)
+            keys = event.modifiers()
+            shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
+            control = bool(keys & Qt.KeyboardModifier.ControlModifier)
+            if position is not None:
+                self.clicked.emit(position, shift, shift and control)
+        self._press = None
+        self.interactor.update()
+
+    def position_at(self, at: QPoint) -> int | None:
+        """Return the position whose point is meant at a widget pixel, or None."""
+        state = self.scene.state
+        if state is None:
+            return None
+        ratio = self.interactor.devicePixelRatioF()
+        mouse = (at.x() * ratio, (self.interactor.height() - 1 - at.y()) * ratio)
+        first = 0 if state.outside == "faint" else state.positions[0]
+        last = len(state.coordinates) - 1 if state.outside == "faint" else state.positions[1]
+        xy, depth = self.scene.projection().to_screen(self.scene.displayed[first : last + 1])
+        found = nearest_point(xy, depth, mouse, PICK_RADIUS * ratio)
+        return None if found is None else first + found
+
+    def pixel_of(self, position: int) -> QPoint:
+        """Return the widget pixel of a position's point."""
+        projection = self.scene.projection()
+        xy, _ = projection.to_screen(self.scene.displayed[position : position + 1])
+        ratio = self.interactor.devicePixelRatioF()
+        x, y = xy[0] / ratio
+        return QPoint(round(x), round(self.interactor.height() - 1 - y))
+
+    # ---- the end -----------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Let go of the session and of VTK."""
+        for signal, slot in self._listening:
+            signal.disconnect(slot, missing_ok=True)
+        self._listening.clear()
+        for timer in (self._camera_ease, self._turn_ease, self._spin):
+            timer.stop()
+        self._antialiasing.stop()
+        self.interactor.removeEventFilter(self)
+        self.scene.release()
+        self.interactor.close()
+        super().closeEvent(event)
