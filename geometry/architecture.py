@@ -207,8 +207,8 @@ def _match(
     index: Index, config: Mapping[str, Any], family: str, stack: Stack
 ) -> Architecture | None:
     """Place a row of the family table in the index, or None if its table is not there."""
-    computed_here = family == "trocr" and config.get("use_learned_position_embeddings") is False
-    if stack.positions and not computed_here:
+    stack = stack.for_config(config)
+    if stack.positions:
         for name in _ending(index, stack.positions):
             return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
     if stack.computed is None:
@@ -241,10 +241,10 @@ def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
 
 
 def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
-    stack = FAMILIES[kind][0]
-    place = _match(index, config, kind, stack)
-    if place is None or not place.table:
+    place = _match(index, config, kind, FAMILIES[kind][0])
+    if place is None or place.stack is None or not place.table:
         return 0
+    stack = place.stack
     names = (*stack.tokens[:1], stack.query, stack.key, stack.out, stack.mlp_norm)
     score = 1.0 + sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
     word = kind.replace("-", "").replace("_", "")

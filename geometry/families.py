@@ -11,10 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 #: How W_Q, W_K and W_V lie in one stored matrix, along its output axis.
-Fused = Literal["side by side", "by head or multi-query"]
+Fused = Literal["side by side", "by head", "multi-query"]
+
+#: What attention scores are multiplied by.
+Scale = Literal["1/sqrt(d_head)", "1/sqrt(d_head)/(layer + 1)", "1"]
 
 #: How a table that is not learned is computed; see :mod:`geometry.sinusoids`.
 Sinusoid = Literal["marian", "tensor2tensor"]
@@ -48,6 +51,8 @@ class Stack:
         whether positions pass through it too.
     begin
         Put the beginning-of-text token first even though the family's tokenizer does not.
+    variants
+        Setting of the configuration, its value, and the row that then counts instead.
     """
 
     positions: str
@@ -66,10 +71,18 @@ class Stack:
     fused: Fused | None = None
     row_of_position_0: int | None = 0
     computed: Sinusoid | None = None
-    attention_scale: Literal["1/sqrt(d_head)", "1"] = "1/sqrt(d_head)"
+    attention_scale: Scale = "1/sqrt(d_head)"
     map_in: str = ""
     map_positions: bool = False
     begin: bool = False
+    variants: tuple[tuple[str, bool, Stack], ...] = ()
+
+    def for_config(self, config: Mapping[str, Any]) -> Stack:
+        """Return the row that counts under this configuration."""
+        for setting, value, row in self.variants:
+            if config.get(setting) is value:
+                return row
+        return self
 
 
 _GPT2 = Stack(
@@ -85,6 +98,20 @@ _GPT2 = Stack(
     conv1d=True,
     fused="side by side",
     begin=True,
+)
+_GPT2_VARIANTS = (
+    ("scale_attn_weights", False, replace(_GPT2, attention_scale="1")),
+    (
+        "scale_attn_by_inverse_layer_idx",
+        True,
+        replace(_GPT2, attention_scale="1/sqrt(d_head)/(layer + 1)"),
+    ),
+)
+_BIGCODE = replace(
+    _GPT2,
+    conv1d=False,
+    fused="multi-query",
+    variants=(("multi_query", False, replace(_GPT2, conv1d=False, fused="by head")),),
 )
 _GPT_NEO = replace(
     _GPT2,
@@ -186,8 +213,10 @@ def _pre_norm(row: Stack, **changes: object) -> Stack:
 
 _BART = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
 _PRE_NORM = (_pre_norm(_BART[0]), _pre_norm(_BART[1]))
-_OPT = _pre_norm(_BART[0], map_in="decoder.project_in.weight")
-_TROCR = replace(_BART[0], tokens=("decoder.embed_tokens.weight",))
+_OPT_350M = replace(_BART[0], map_in="decoder.project_in.weight", embedding_norm="")
+_OPT = _pre_norm(_OPT_350M, variants=(("do_layer_norm_before", False, _OPT_350M),))
+_COMPUTED_TROCR = replace(_BART[0], positions="", row_of_position_0=None, computed="tensor2tensor")
+_TROCR = replace(_BART[0], variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),))
 _BIOGPT = _pre_norm(_tower("decoder", ""))
 _BLENDERBOT = tuple(replace(row, row_of_position_0=0) for row in _PRE_NORM)
 _LONG = "encoder.layers.{layer}.self_attn.longformer_self_attn."
@@ -233,14 +262,19 @@ _SIGLIP = replace(_CLIP, causal=False)
 #: transformers' ``model_type`` → its stacks; the first is opened unless another is asked for.
 FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
-        "gpt2": (_GPT2,),
+        "gpt2": (replace(_GPT2, variants=_GPT2_VARIANTS),),
         "gpt_neo": (_GPT_NEO,),
-        "gpt_bigcode": (replace(_GPT2, conv1d=False, fused="by head or multi-query"),),
+        "gpt_bigcode": (_BIGCODE,),
         "imagegpt": (replace(_GPT2, begin=False),),
         "decision_transformer": (replace(_GPT2, tokens=(), begin=False),),
         "openai-gpt": (_GPT1,),
         "bert": (_BERT,),
-        "distilbert": (_DISTILBERT,),
+        "distilbert": (
+            replace(
+                _DISTILBERT,
+                variants=(("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="marian")),),
+            ),
+        ),
         "electra": (_ELECTRA,),
         "albert": (_ALBERT,),
         "big_bird": (_BERT,),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from geometry.array_store import NpzStore, open_npy
 from geometry.errors import SourceError
-from geometry.safetensors_store import AGAIN, open_safetensors
+from geometry.safetensors_store import AGAIN, MAX_HEADER, open_safetensors
 from geometry.sharded_store import open_sharded
 from geometry.stores import TensorStore, cannot_read
 from geometry.torch_store import open_torch
@@ -63,9 +63,6 @@ def open_store(path: Path) -> TensorStore:
         return open_sharded(path)
     if not head:
         raise SourceError(f"{path.name} is empty.", AGAIN)
-    for magic, what, advice in OTHERS:
-        if head.startswith(magic):
-            raise SourceError(f"{path.name} {what}.", advice)
     return _opener(path, head)(path)
 
 
@@ -78,12 +75,18 @@ def _head(path: Path) -> bytes:
 
 
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
+    # Eight bytes of header length, then JSON. Asked first: the length's bytes can be anything.
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
+        return open_safetensors
     if head.startswith(b"\x93NUMPY"):
         return open_npy
     if head.startswith(b"PK"):
         return NpzStore if _holds_arrays(path) else open_torch
-    # The eight bytes of a header's length, then JSON; a damaged one says what is wrong with it.
-    if path.suffix == ".safetensors" or head[8:9] == b"{":
+    for magic, what, advice in OTHERS:
+        if head.startswith(magic):
+            raise SourceError(f"{path.name} {what}.", advice)
+    if path.suffix == ".safetensors":
+        # Its reader says what is wrong with it.
         return open_safetensors
     raise SourceError(f"{path.name} is not a weights file.", f"Open {KINDS}, or a folder.")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.architecture import Architecture, table_shape
 from geometry.errors import SourceError, TensorUnavailable
+from geometry.families import Fused, Stack
 from geometry.sinusoids import sinusoid
 from geometry.stores import FloatArray, TensorStore
 
@@ -83,33 +85,44 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
 
 
 def orient(
-    stored: FloatArray, place: Architecture, name: WeightName, n_heads: int | None
+    stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
 ) -> npt.NDArray[np.float64]:
     """Turn a stored matrix into (d_out, d_in) and cut its part out of a fused one."""
-    stack = place.stack
     matrix = stored.astype(np.float64)
     if stack is not None and stack.conv1d:
         matrix = matrix.T
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
-        matrix = _cut(matrix, ("W_Q", "W_K", "W_V").index(name), stack.fused, place, n_heads)
+        matrix = _cut(matrix, ("W_Q", "W_K", "W_V").index(name), stack.fused, n_heads)
     matrix = np.ascontiguousarray(matrix)
     matrix.setflags(write=False)
     return matrix
 
 
 def _cut(
-    matrix: npt.NDArray[np.float64], which: int, fused: str, place: Architecture, heads: int | None
-) -> npt.NDArray[Any]:
+    matrix: npt.NDArray[np.float64], which: int, fused: Fused, n_heads: int | None
+) -> npt.NDArray[np.float64]:
     """Return W_Q (0), W_K (1) or W_V (2) of a fused matrix (d_out of all three, d_model)."""
     rows, d_model = matrix.shape
     if fused == "side by side":
-        if rows % 3:
-            raise SourceError(f"A fused attention matrix has 3 × d_out rows, got {rows}.")
-        return np.split(matrix, 3)[which]
-    if not heads or d_model % heads:
-        raise TensorUnavailable("The number of heads is needed to take Q, K and V apart.")
-    d_head = d_model // heads
-    if place.config.get("multi_query", True):
+        parts: Sequence[npt.NDArray[np.float64]] = np.split(matrix, 3) if rows % 3 == 0 else ()
+    elif not n_heads or d_model % n_heads:
+        raise TensorUnavailable(
+            "Without the number of heads, W_Q, W_K and W_V cannot be taken apart.",
+            "Put the model's config.json beside its weights.",
+        )
+    elif fused == "by head":
+        d_head = d_model // n_heads
+        by_head = matrix.reshape(n_heads, 3, d_head, d_model) if rows == 3 * d_model else None
+        parts = () if by_head is None else [by_head[:, i].reshape(-1, d_model) for i in range(3)]
+    else:
         # All queries, then the one key and the one value that the heads share.
-        return np.split(matrix, (d_model, d_model + d_head))[which]
-    return matrix.reshape(heads, 3, d_head, d_model)[:, which].reshape(-1, d_model)
+        d_head = d_model // n_heads
+        fits = rows == d_model + 2 * d_head
+        parts = np.split(matrix, (d_model, d_model + d_head)) if fits else ()
+    if not len(parts):
+        raise SourceError(
+            f"A matrix with W_Q, W_K and W_V ({fused}) does not fit {d_model} dimensions and "
+            f"{n_heads} heads: its shape is {matrix.shape}.",
+            "The weights and the configuration are of different models.",
+        )
+    return parts[which]

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.architecture import Architecture
-from geometry.errors import SourceError, TensorUnavailable
-from geometry.matrices import WEIGHTS, WeightName, orient, read_positions
+from geometry.errors import TensorUnavailable
+from geometry.layers import FULL, Layers
+from geometry.matrices import WeightName, read_positions
 from geometry.stores import TensorStore
 from geometry.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
@@ -58,6 +59,7 @@ class PositionalModel:
         self.name = name
         self.family = architecture.family
         self.table = architecture.table or "computed sinusoid"
+        self.layers = Layers(store, architecture)
         self.W_pos = read_positions(store, architecture)
         self.n_positions, self.d_model = self.W_pos.shape
 
@@ -73,10 +75,8 @@ class PositionalModel:
     @property
     def computed(self) -> bool:
         """P is a fixed sinusoid, not learned."""
-        stack, config = self._architecture.stack, self._architecture.config
-        if stack is None:
-            return False
-        return stack.computed is not None or bool(config.get("sinusoidal_pos_embds"))
+        stack = self._architecture.stack
+        return stack is not None and stack.computed is not None
 
     @property
     def causal(self) -> bool:
@@ -105,17 +105,12 @@ class PositionalModel:
     @property
     def n_layers(self) -> int | None:
         """Layers of the tower that reads these positions."""
-        return self._architecture.setting(
-            "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
-        )
+        return self.layers.count
 
     @property
     def n_heads(self) -> int | None:
         """Attention heads of each layer."""
-        return self._architecture.setting(
-            "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
-            "attention_heads",
-        )  # fmt: skip
+        return self.layers.n_heads
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -142,7 +137,7 @@ class PositionalModel:
         """
         name = self._tokens_name()
         if name is None:
-            raise TensorUnavailable(self.missing["W_E"], "Open the full checkpoint of this model.")
+            raise TensorUnavailable(self.missing["W_E"], FULL)
         embeddings = self._store.read(name).astype(np.float32, copy=False)
         embeddings.setflags(write=False)
         return embeddings
@@ -167,29 +162,14 @@ class PositionalModel:
         TensorUnavailable
             The checkpoint or the family has no such matrix.
         """
-        tensor = self._weight_name(name, layer)
-        if tensor not in self._store.tensors:
-            raise TensorUnavailable(
-                f"{tensor} is not in this checkpoint." if tensor else self.missing[name],
-                "Open the full checkpoint of this model.",
-            )
-        stored = self._store.read(tensor)
-        if stored.ndim != 2:
-            raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
-        return orient(stored, self._architecture, name, self.n_heads)
+        return self.layers.weight(name, layer)
 
     @cached_property
     def missing(self) -> Mapping[str, str]:
         """What this checkpoint lacks, and why: "W_E", "W_Q", … of the first layer."""
-        absent: dict[str, str] = {}
+        absent = self.layers.missing()
         if self._tokens_name() is None:
             absent["W_E"] = "no token embeddings in this checkpoint"
-        for name in WEIGHTS:
-            tensor = self._weight_name(name, 0)
-            if not tensor:
-                absent[name] = "the source is a bare table of positions"
-            elif tensor not in self._store.tensors:
-                absent[name] = f"no {tensor} in this checkpoint"
         return MappingProxyType(absent)
 
     def _tokens_name(self) -> str | None:
@@ -197,21 +177,6 @@ class PositionalModel:
         if stack is None:
             return None
         return next((root + n for n in stack.tokens if root + n in self._store.tensors), None)
-
-    def _weight_name(self, name: WeightName, layer: int) -> str:
-        stack, root = self._architecture.stack, self._architecture.root
-        if stack is None:
-            return ""
-        layers = self.n_layers
-        if layer < 0 or (layers is not None and layer >= layers):
-            raise TensorUnavailable(
-                f"{self.name} has layers 0–{(layers or 1) - 1}, asked for {layer}."
-            )
-        names = {"W_Q": stack.query, "W_K": stack.key, "W_V": stack.value,
-                 "W_O": stack.out, "W_in": stack.fan_out}  # fmt: skip
-        suffix = names[name] or stack.query
-        groups = self._architecture.setting("num_hidden_groups") or 1
-        return root + suffix.format(layer=layer, group=layer * groups // (layers or 1))
 
     # -- prompt ------------------------------------------------------------------------------
 

@@ -89,7 +89,8 @@ def _on_this_machine(text: str) -> tuple[Path, str]:
         )
     raise SourceError(
         f"{text} is not on this machine: it is no file or folder, and not in the Hub cache.",
-        f"Download it with `hf download {entry.id if entry else name}`, or open a checkpoint's folder.",
+        f"Download it with `hf download {entry.id if entry else name}`, or open another one's "
+        "folder.",
     )
 
 

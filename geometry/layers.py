@@ -1,0 +1,163 @@
+"""The layers of a checkpoint, each matrix read when asked for and turned into one orientation."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.architecture import Architecture
+from geometry.errors import SourceError, TensorUnavailable
+from geometry.families import Stack
+from geometry.matrices import WEIGHTS, WeightName, orient
+from geometry.stores import TensorStore
+
+FULL = "Open the full checkpoint of this model."
+
+
+class Layers:
+    """Weights of every layer of one tower.
+
+    Parameters
+    ----------
+    store
+        The checkpoint's tensors.
+    architecture
+        Where they are; without a family there are no layers.
+    """
+
+    def __init__(self, store: TensorStore, architecture: Architecture) -> None:
+        self._store = store
+        self._architecture = architecture
+
+    @property
+    def count(self) -> int | None:
+        """Layers by the configuration, or None."""
+        return self._architecture.setting(
+            "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
+        )
+
+    @property
+    def n_heads(self) -> int | None:
+        """Attention heads of each layer by the configuration, or None."""
+        return self._architecture.setting(
+            "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
+            "attention_heads",
+        )  # fmt: skip
+
+    def missing(self) -> dict[str, str]:
+        """Return why each matrix of the first layer is missing, if it is, by the index alone."""
+        if self._architecture.stack is None:
+            return dict.fromkeys(WEIGHTS, "the source is a bare table of positions")
+        names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
+        return {
+            weight: f"no {name} in this checkpoint"
+            for weight, name in names.items()
+            if name not in self._store.tensors
+        }
+
+    def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
+        """Read a matrix; see :meth:`geometry.model.PositionalModel.weight`."""
+        tensor = self._present(self._tensor(name, layer))
+        stored = self._store.read(tensor)
+        if stored.ndim != 2:
+            raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
+        return orient(stored, self._architecture.stack, name, self.n_heads)
+
+    def norm_gain(
+        self, reader: Literal["attention", "mlp"], layer: int = 0
+    ) -> npt.NDArray[np.float64] | None:
+        """Read the gain γ of the LayerNorm that the attention or the MLP of a layer reads.
+
+        Returns
+        -------
+        (d_hidden,) float64, read-only; None where there is no LayerNorm before (GPT-1's first
+        attention)
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks it, or there are no layers.
+        """
+        stack = self._stack(layer)
+        suffix = stack.attention_norm if reader == "attention" else stack.mlp_norm
+        if reader == "attention" and layer == 0 and "before}" in suffix:
+            suffix = stack.embedding_norm
+        if not suffix:
+            return None
+        name = self._name(suffix, layer)
+        if name not in self._store.tensors:
+            # BERT's first checkpoints were converted from TensorFlow, with its names.
+            name = self._present(name, name.removesuffix("weight") + "gamma")
+        gain = self._store.read(name).astype(np.float64)
+        gain.setflags(write=False)
+        return gain
+
+    def attention_scale(self, layer: int = 0) -> float:
+        """Return what attention scores q·k are multiplied by before the softmax.
+
+        Raises
+        ------
+        TensorUnavailable
+            The number of heads is not known.
+        """
+        stack = self._stack(layer)
+        if stack.attention_scale == "1":
+            return 1.0
+        rows = self.weight("W_Q", layer).shape[0]
+        if not self.n_heads:
+            raise TensorUnavailable("The number of heads is not known.", FULL)
+        scale = 1 / math.sqrt(rows / self.n_heads)
+        return scale / (layer + 1) if stack.attention_scale.endswith("(layer + 1)") else scale
+
+    def embedding_map(self, what: Literal["positions", "tokens"]) -> npt.NDArray[np.float64] | None:
+        """Read the matrix that takes embeddings to the layers' size, where the two differ.
+
+        Returns
+        -------
+        (d_hidden, d_embedding) float64, read-only; None where embeddings enter as they are
+        """
+        stack = self._architecture.stack
+        if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
+            return None
+        name = self._architecture.root + stack.map_in
+        if name not in self._store.tensors:
+            return None
+        matrix = self._store.read(name).astype(np.float64)
+        matrix.setflags(write=False)
+        return matrix
+
+    def _stack(self, layer: int) -> Stack:
+        stack, count = self._architecture.stack, self.count
+        if stack is None:
+            raise TensorUnavailable("The source is a bare table of positions: it has no layers.",
+                                    "Open a checkpoint's folder.")  # fmt: skip
+        if layer < 0 or (count is not None and layer >= count):
+            raise TensorUnavailable(
+                f"The layers are 0–{(count or 1) - 1}, asked for layer {layer}."
+            )
+        return stack
+
+    def _tensor(self, weight: WeightName, layer: int) -> str:
+        stack = self._stack(layer)
+        names = {"W_Q": stack.query, "W_K": stack.key, "W_V": stack.value,
+                 "W_O": stack.out, "W_in": stack.fan_out}  # fmt: skip
+        return self._name(names[weight] or stack.query, layer)
+
+    def _name(self, suffix: str, layer: int) -> str:
+        # ALBERT shares weights: its layers are dealt out evenly to groups.
+        groups, count = self._architecture.setting("num_hidden_groups") or 1, self.count or 1
+        return self._architecture.root + suffix.format(
+            layer=layer,
+            before=layer - 1,
+            group=layer * groups // count,
+            group_before=(layer - 1) * groups // count,
+        )
+
+    def _present(self, *names: str) -> str:
+        for name in names:
+            if name in self._store.tensors:
+                return name
+        raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)
