@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -20,7 +21,8 @@ from gui.panels.base import Panel, label
 from gui.panels.go_to import GoTo
 from gui.panels.inspector_text import details_text, selection_text
 from gui.panels.position_card import PositionCard
-from gui.panels.position_table import REMOVE, Column, PositionTable, Row
+from gui.panels.position_rows import REMOVE, Column, Row
+from gui.panels.position_table import PositionTable
 from gui.session import Session
 from gui.theme import GRID, Theme, format_count, format_number
 from gui.token_text import token_label
@@ -34,6 +36,14 @@ _OTHERS = (
     Column("Distance", "Euclidean distance of the two rows, in the table's own units"),
     Column("Cosine", "Cosine of the angle between the two stored rows"),
 )
+
+
+class _Scroll(QScrollArea):
+    """Scrolls with the wheel; keys are left to the window, where the arrows walk the curve."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave every key to the window."""
+        event.ignore()
 
 
 class InspectorPanel(Panel):
@@ -97,6 +107,7 @@ class InspectorPanel(Panel):
         self.copy_list.clicked.connect(self._on_copy_list_clicked)
         self.clear.clicked.connect(lambda: self.selectionRequested.emit(()))
         for table in (self.beside, self.nearest):
+            table.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             table.hovered.connect(self.hoverRequested)
             table.chosen.connect(self._on_other_chosen)
         self.listed.hovered.connect(self.hoverRequested)
@@ -172,6 +183,8 @@ class InspectorPanel(Panel):
         self.go_to.set_table(model.n_positions if model is not None else 0, current)
         sentence = self._sentence()
         self.sentence.setText(sentence)
+        if sentence:
+            _let_focus_go(self._scroll)
         self._pages.setCurrentIndex(0 if sentence else 1)
         self._show_current()
         self._show_list()
@@ -215,6 +228,8 @@ class InspectorPanel(Panel):
     def _show_list(self) -> None:
         selection = self.session.selection
         several = len(selection) > 1 and self.session.model is not None
+        if not several:
+            _let_focus_go(self._list)
         self._list.setVisible(several)
         self.listed_title.setText(f"Selected · {format_count(len(selection))}")
         # In the order of positions: a click that makes one of them current moves no row.
@@ -237,6 +252,7 @@ class InspectorPanel(Panel):
         return Row(position, (str(position), shown, norm, REMOVE))
 
     def _lay_out(self) -> None:
+        self.setFocusProxy(self.go_to.field)
         self.sentence.setWordWrap(True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.card.heading.addWidget(self.copy)
@@ -257,7 +273,8 @@ class InspectorPanel(Panel):
         column.addWidget(self.nearest)
         column.addWidget(self._list_part())
         column.addStretch(1)
-        scroll = QScrollArea(widgetResizable=True)
+        self._scroll = scroll = _Scroll(widgetResizable=True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(content)
@@ -283,6 +300,16 @@ class InspectorPanel(Panel):
         column.addLayout(head)
         column.addWidget(self.listed)
         return self._list
+
+
+def _let_focus_go(part: QWidget) -> None:
+    """Take the focus from a part that is to be hidden.
+
+    Qt would give it to the next field, and the keys that walked the curve would type there.
+    """
+    focused = QApplication.focusWidget()
+    if focused is not None and part.isAncestorOf(focused):
+        focused.clearFocus()
 
 
 def _other_row(current: int, other: Neighbour) -> Row:
@@ -312,4 +339,6 @@ def _selection_table() -> PositionTable:
 def _button(text: str, tip: str) -> QPushButton:
     button = QPushButton(text)
     button.setToolTip(tip)
+    # A click must not take the arrow keys away from walking along the curve.
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

@@ -3,124 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-)
-from PySide6.QtGui import QColor, QCursor, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QColor, QCursor, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
+from gui.panels.position_rows import REMOVE, Column, Index, PositionRows, Row
 from gui.theme import SMALL, Theme
 
 ROW_HEIGHT = 20
-REMOVE = "×"
 
-_Index = QModelIndex | QPersistentModelIndex
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its title, what the title means, a width in pixels (0 shares what is left)."""
-
-    title: str
-    tip: str
-    width: int = 0
-    left: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row: the position it stands for, and the text of each cell."""
-
-    position: int
-    cells: tuple[str, ...]
-
-
-class _Rows(QAbstractTableModel):
-    """Rows replaced in place: as many rows as before is a repaint and not a reset."""
-
-    def __init__(self, columns: Sequence[Column], tip: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.columns = tuple(columns)
-        self.rows: tuple[Row, ...] = ()
-        self.tints: dict[int, QColor] = {}
-        self._tip = tip
-
-    def replace(self, rows: tuple[Row, ...]) -> None:
-        if len(rows) == len(self.rows):
-            self.rows = rows
-            self.repaint()
-            return
-        self.beginResetModel()
-        self.rows = rows
-        self.endResetModel()
-
-    def tint(self, tints: dict[int, QColor]) -> None:
-        if tints != self.tints:
-            self.tints = tints
-            self.repaint()
-
-    def repaint(self) -> None:
-        if self.rows:
-            self.dataChanged.emit(
-                self.index(0, 0), self.index(len(self.rows) - 1, len(self.columns) - 1)
-            )
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.columns)
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        row, column = self.rows[index.row()], index.column()
-        text = row.cells[column]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return text
-            case Qt.ItemDataRole.BackgroundRole:
-                return self.tints.get(row.position)
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return self._alignment(column)
-            case Qt.ItemDataRole.ToolTipRole:
-                if text == REMOVE:
-                    return f"Take position {row.position} out of the selection (Delete)"
-                return self._tip.format(position=row.position)
-        return None
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return self.columns[section].title
-            case Qt.ItemDataRole.ToolTipRole:
-                return self.columns[section].tip
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return self._alignment(section)
-        return None
-
-    def _alignment(self, column: int) -> Qt.AlignmentFlag:
-        if self.columns[column].title == "":
-            return Qt.AlignmentFlag.AlignCenter
-        side = (
-            Qt.AlignmentFlag.AlignLeft
-            if self.columns[column].left
-            else (Qt.AlignmentFlag.AlignRight)
-        )
-        return side | Qt.AlignmentFlag.AlignVCenter
+_NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class PositionTable(QTableView):
@@ -154,7 +47,7 @@ class PositionTable(QTableView):
         self._least_rows, self._most_rows = least_rows, most_rows
         self._hover: int | None = None
         self._in_sight: int | None = None
-        self._rows = _Rows(columns, tip, self)
+        self._rows = PositionRows(columns, tip, self)
         self.setModel(self._rows)
         self._set_up_look(columns, header)
         self.setMouseTracking(True)
@@ -233,14 +126,17 @@ class PositionTable(QTableView):
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             if marked:
                 self.chosen.emit(marked[-1], event.modifiers())
-        else:
+        elif event.key() in _NAVIGATION or event.matches(QKeySequence.StandardKey.SelectAll):
             super().keyPressEvent(event)
+        else:
+            # A table would search for letters and step through columns; the window has commands.
+            event.ignore()
 
     @property
     def _removable(self) -> bool:
         return any(row.cells[-1] == REMOVE for row in self.rows[:1])
 
-    def _position_at(self, index: _Index) -> int | None:
+    def _position_at(self, index: Index) -> int | None:
         return self.rows[index.row()].position if index.isValid() else None
 
     def _position_at_mouse(self) -> int | None:

@@ -100,6 +100,11 @@ class PromptPanel(Panel):
         self._on_prompt_changed()
         self._show_tokens()
 
+    def focus_text(self) -> None:
+        """Put the cursor into the text, ready to type over what is there."""
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         super().set_theme(theme)
@@ -207,6 +212,7 @@ class PromptPanel(Panel):
         self.flow.set_marks(self.session.hover, self.session.selection)
 
     def _lay_out(self) -> None:
+        self.setFocusProxy(self.field)
         self.field.setFixedHeight(2 * (TEXT + 3) + 14)
         row = QHBoxLayout()
         row.setSpacing(GRID)

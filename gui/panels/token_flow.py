@@ -136,13 +136,17 @@ class TokenFlow(QAbstractScrollArea):
         """Walk along the tokens with the arrow keys, Home and End."""
         last = len(self._texts) - 1
         current = self._selection[-1] if self._selection else -1
+        if last < 0 or current > last:
+            # Nothing here to walk along from the current position: leave the keys to the window.
+            event.ignore()
+            return
         targets = {
             Qt.Key.Key_Left: current - 1,
             Qt.Key.Key_Right: current + 1,
             Qt.Key.Key_Home: 0,
             Qt.Key.Key_End: last,
         }
-        if event.key() in targets and last >= 0:
+        if event.key() in targets:
             target = min(max(targets[Qt.Key(event.key())], 0), last)
             self.chosen.emit(target, Qt.KeyboardModifier.NoModifier)
         else:
@@ -156,6 +160,8 @@ class TokenFlow(QAbstractScrollArea):
         told = f"Position {position} · {token_label(text)}"
         if position < len(self._ids):
             told += f" · token {self._ids[position]}"
+        if "\N{REPLACEMENT CHARACTER}" in text:
+            told += "\nPart of a character: the tokenizer splits rare ones into bytes"
         if self._chips[position].special:
             told += (
                 "\nThe beginning-of-text token, which the tokenizer adds"

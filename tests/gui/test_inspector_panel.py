@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from geometry.curve import place_curve
 from geometry.neighbours import position_details
@@ -96,12 +97,6 @@ def click(table: PositionTable, row: int, column: int = 0, keys=Qt.KeyboardModif
     QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, keys, spot(table, row, column))
 
 
-def go_to(panel: InspectorPanel, text: str) -> None:
-    panel.focus_go_to()
-    QTest.keyClicks(panel.go_to.field, text)
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
-
-
 def test_nothing_open_and_nothing_selected_each_say_what_to_do(make):
     session = Session()
     panel = make(session)
@@ -166,74 +161,18 @@ def test_other_components_and_a_range_with_too_few_of_them(make, session):
     assert shown[2] == format_number(session.details.coordinates[-1])
 
 
-@pytest.mark.parametrize(
-    ("typed", "expected"),
-    [
-        ("17", (17,)),
-        ("10-13", (10, 11, 12, 13)),
-        ("13 - 10", (13, 12, 11, 10)),
-        ("5, 9 40", (5, 9, 40)),
-        ("3, 1-4", (3, 1, 2, 4)),
-        ("63", (63,)),
-    ],
-)
-def test_go_to_selects_what_is_typed(make, session, typed, expected):
-    panel = make(session)
-    go_to(panel, typed)
-    assert session.selection == expected
-    assert not panel.go_to.message.isVisible()
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("64", "There is no 64: positions 0–63"),
-        ("10-99", "There is no 99: positions 0–63"),
-        ("-5", "“-5” is no position"),
-        ("twelve", "“twelve” is no position"),
-    ],
-)
-def test_go_to_says_what_is_wrong_and_keeps_the_text(make, session, typed, said):
-    panel = make(session)
-    panel.answers.select((7,))
-    go_to(panel, typed)
-    assert said in panel.go_to.message.text()
-    assert panel.go_to.message.isVisible()
-    assert panel.go_to.field.text() == typed
-    assert session.selection == (7,)
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_End)
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Backspace)
-    assert not panel.go_to.message.isVisible()
-
-
-def test_a_range_too_long_is_cut_and_says_so(make):
-    session = Session()
-    session.model = SimpleNamespace(n_positions=5000)
-    panel = make(session)
-    panel.selectionRequested.disconnect()
-    asked = []
-    panel.selectionRequested.connect(asked.append)
-    go_to(panel, "0-2999")
-    assert asked == [tuple(range(2000))]
-    assert "1\u2009000 more are not" in panel.go_to.message.text()
-
-
-def test_enter_on_an_empty_field_changes_nothing_and_escape_clears(make, session):
-    panel = make(session)
-    panel.answers.select((7,))
-    go_to(panel, "")
-    assert session.selection == (7,)
-    QTest.keyClicks(panel.go_to.field, "12")
-    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Escape)
-    assert panel.go_to.field.text() == ""
-
-
-def test_focus_go_to_takes_typing(make, session):
+def test_go_to_selects_and_keeps_what_is_wrong(make, session):
     panel = make(session)
     panel.go_to.field.setText("12")
     panel.focus_go_to()
     assert panel.focusWidget() is panel.go_to.field
-    assert panel.go_to.field.selectedText() == "12"
+    QTest.keyClicks(panel.go_to.field, "17")  # over the 12, which was marked
+    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
+    assert session.selection == (17,)
+    QTest.keyClicks(panel.go_to.field, "64")
+    QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)
+    assert session.selection == (17,)
+    assert panel.go_to.message.text() == "There is no 64: positions 0–63"
 
 
 def test_step_buttons_walk_and_stop_at_the_ends(make, session):
@@ -338,6 +277,23 @@ def test_a_long_list_keeps_the_current_one_in_sight(make, session, qtbot):
 
     qtbot.waitUntil(in_sight)
     assert table.rows[last].position == 60
+
+
+def test_keys_the_list_has_no_use_for_reach_the_window(make, session, qtbot):
+    panel = make(session)
+    panel.answers.select((40, 12, 5))
+    reached = []
+    panel.keyPressEvent = lambda event: reached.append(event.key())
+    panel.listed.setFocus()
+    keys = [Qt.Key.Key_Right, Qt.Key.Key_F, Qt.Key.Key_Space, Qt.Key.Key_2]
+    for key in [*keys, Qt.Key.Key_Down]:
+        QTest.keyClick(panel.listed, key)
+    assert reached == keys
+    QTest.mouseClick(panel.copy, Qt.MouseButton.LeftButton)
+    assert panel.focusWidget() is panel.listed
+    click(panel.beside, 0)  # one is selected: the list goes, and takes no text field's focus
+    assert not panel.listed.isVisible()
+    assert QApplication.focusWidget() is None
 
 
 def test_tokens_stand_beside_their_positions(make, session):

@@ -118,6 +118,22 @@ def test_the_text_is_exact(make, session):
     assert asked == ["a\u00a0b  c\n\u3000é "]
 
 
+def test_focus_text_takes_typing(make, session):
+    panel = make(session)
+    show_adam(session)
+    panel.focus_text()
+    assert panel.focusWidget() is panel.field
+    QTest.keyClicks(panel.field, "x")
+    assert panel.field.exact_text() == "x"
+
+
+def test_a_part_of_a_character_says_so(make, session):
+    panel = make(session)
+    session.prompt = "x"
+    session.tokens = TokenizedPrompt((1, 2), ("a", "\ufffd"))
+    assert "Part of a character" in panel.flow.tip(1)
+
+
 def test_clear_takes_text_and_labels_away(make, session):
     panel = make(session)
     assert not panel.clear.isVisible()
