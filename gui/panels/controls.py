@@ -13,6 +13,7 @@ def controls_style(theme: Theme) -> str:
     selected positions.
     """
     return f"""
+QLineEdit {{ placeholder-text-color: {theme.muted}; }}
 QSpinBox QLineEdit {{ border: none; padding: 0; min-height: 0; background: transparent; }}
 QSpinBox {{ padding: 2px 4px; }}
 QSpinBox::up-button, QSpinBox::down-button {{ width: 0; border: none; }}

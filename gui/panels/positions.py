@@ -131,6 +131,7 @@ class PositionsPanel(Panel):
         self.listen(events.opening, self._on_model_changed)
         self.listen(events.norms, self._on_norms_changed)
         self.listen(events.positions, self._on_positions_changed)
+        self.listen(events.dragging, self._update_badge)
         self.listen(events.components, self._on_curve_changed)
         self.listen(events.curve, self._on_curve_changed)
 
@@ -216,7 +217,8 @@ class PositionsPanel(Panel):
         pca = self.session.pca
         if pca is None or pca.positions != self.session.positions:
             self.components.show_badge("refitting…")
-        elif not pca.exact:
-            self.components.show_badge("fast fit while dragging")
-        else:
+        elif pca.exact:
             self.components.show_badge("exact fit of {}–{}".format(*pca.positions))
+        else:
+            dragging = self.session.dragging
+            self.components.show_badge("fast fit while dragging" if dragging else "refitting…")

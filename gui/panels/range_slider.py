@@ -14,7 +14,7 @@ _STILL = 2
 """A press is no drag before the mouse has moved this many pixels."""
 
 
-class RangeSlider(QRangeSlider):  # type: ignore[misc]  # superqt has no types
+class RangeSlider(QRangeSlider):
     """A slider for an inclusive range of integers.
 
     Handles drag one end, the bar between them drags both. Left and Right move the handle used

@@ -72,7 +72,7 @@ class VarianceBars(QWidget):
 
     def sizeHint(self) -> QSize:
         """Return room for ten bars with their numbers."""
-        return QSize(240, 72)
+        return QSize(240, 88)
 
     def minimumSizeHint(self) -> QSize:
         """Return the least that can still be read."""

@@ -324,10 +324,13 @@ def test_a_range_of_few_positions_has_few_bars(panel):
 
 def test_the_badge_tells_when_the_basis_was_fitted(panel):
     W_pos = table()
+    panel.session.dragging = True
     panel.session.positions = (5, 150)
     assert panel.components.foot.note() == "refitting…"
     panel.session.curve = place_curve(W_pos, fitted(W_pos, (5, 150), exact=False), (1, 2, 3))
     assert panel.components.foot.note() == "fast fit while dragging"
+    panel.session.dragging = False
+    assert panel.components.foot.note() == "refitting…"
     panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
     assert panel.components.foot.note() == "exact fit of 5–150"
 
