@@ -4,36 +4,37 @@
 #   .ci/set-up.sh app     what the window needs
 #   .ci/set-up.sh test    the test extra too
 #
-# What was installed is written into .venv; with nothing changed since, this takes milliseconds.
+# PYTHON names the interpreter that makes it. What was installed is written into .venv; with nothing
+# changed since, this takes milliseconds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 part=${1:?which part: app or test}
 python=${PYTHON:-python3}
 
-display=${DISPLAY:-}${WAYLAND_DISPLAY:-}
-if [ "$part" = test ] || [ -z "$display" ]; then
-  bash .ci/system-packages.sh xvfb
-else
-  bash .ci/system-packages.sh
-fi
-
-if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
-  printf 'Helixscope needs Python 3.11 or newer; %s is %s. Name another one: make PYTHON=python3.11 …\n' \
-    "$python" "$("$python" --version 2>&1 || true)" >&2
+if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+  found=$("$python" --version 2>&1) || found="not here"
+  printf 'Helixscope needs Python 3.11 or newer, and %s is %s.\n' "$python" "$found"
+  printf 'Name another one: make run PYTHON=python3.11\n'
   exit 1
+fi >&2
+
+if [ "$part" = test ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+  PYTHON=$python bash .ci/system-packages.sh xvfb
+else
+  PYTHON=$python bash .ci/system-packages.sh
 fi
 
 # The place counts too: an environment that was moved still points to where it was made.
 wanted=$({ pwd; cat pyproject.toml constraints.txt; } | cksum)
 installed() { [ "$(cat ".venv/installed-$1" 2>/dev/null)" = "$wanted" ]; }
 
-if .venv/bin/python -c '' 2>/dev/null; then
-  if installed test || { [ "$part" = app ] && installed app; }; then
-    exit 0
-  fi
-else
-  rm -rf .venv
+if installed test || { [ "$part" = app ] && installed app; }; then
+  ! .venv/bin/python -c '' 2>/dev/null || exit 0
+fi
+
+if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+  rm -rf .venv # none, half made, or its interpreter has gone
   "$python" -m venv .venv
 fi
 
