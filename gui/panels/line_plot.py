@@ -14,6 +14,8 @@ from gui.theme import SMALL, Theme
 REACH = 8
 """A marked point this near to the mouse, in pixels, is taken before the nearest position."""
 SMALLEST_SPAN = 8.0
+LABEL_PADDING = 16
+"""What the hover label needs beside its text, in pixels."""
 MARGIN = 0.015
 """Empty space at both ends, as a share of the table: rings at the ends are not cut."""
 
@@ -40,6 +42,7 @@ class LinePlot(Plot):
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         self._label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._label.hide()
+        self._said = ""
         self.view.sigRangeChanged.connect(self._on_view_changed)
         self.view.sigResized.connect(self._on_view_changed)
         self.set_theme(theme)
@@ -69,9 +72,7 @@ class LinePlot(Plot):
     def set_hover(self, position: int | None, text: str = "") -> None:
         """Show a position as hovered, with a label that says ``text``."""
         self.marks.set_hover(position)
-        if self._label.text() != text:
-            self._label.setText(text)
-            self._label.adjustSize()
+        self._said = text
         self._place_label()
 
     def index_at(self, point: QPointF) -> int | None:
@@ -124,10 +125,15 @@ class LinePlot(Plot):
     def _place_label(self) -> None:
         """Put the hover label beside its point, inside the axes whatever happens."""
         point = self.marks.hover_point()
-        if point is None or not self._label.text():
+        if point is None or not self._said:
             self._label.hide()
             return
         area = self.view.sceneBoundingRect()
+        room = int(area.width()) - LABEL_PADDING
+        shown = self._label.fontMetrics().elidedText(self._said, Qt.TextElideMode.ElideRight, room)
+        if self._label.text() != shown:
+            self._label.setText(shown)
+            self._label.adjustSize()
         at = area.topLeft() + point
         width, height, gap = self._label.width(), self._label.height(), 8
         x = at.x() + gap if at.x() + gap + width <= area.right() else at.x() - gap - width

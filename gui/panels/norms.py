@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -292,6 +292,14 @@ class NormsPanel(Panel):
         super().set_theme(theme)
         if self.plot is not None:
             self.plot.set_theme(theme)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the three-row arrangement, whichever is in use."""
+        return QSize(240, 176)
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a dock under the viewport."""
+        return QSize(960, 208)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came in while nobody could see it."""

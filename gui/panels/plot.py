@@ -352,6 +352,10 @@ class Plot(pg.GraphicsView):
         super().focusOutEvent(event)
         self._show_focus()
 
+    def close(self) -> bool:
+        """Close like any widget: pyqtgraph's own takes the viewport away, and Qt crashes on it."""
+        return QWidget.close(self)
+
     def viewportEvent(self, event: QEvent) -> bool:
         """Explain what is under the mouse."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):

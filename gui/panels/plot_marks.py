@@ -237,10 +237,8 @@ class Marks(QGraphicsItem):
     def _paint_dots(self, painter: QPainter, frame: Frame) -> None:
         first, last = max(0, int(frame.x[0])), min(len(self._values) - 1, int(frame.x[1]) + 1)
         if (last - first) * SPARSE <= frame.rect.width():
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(self._theme.muted))
-            for x, y in self._pixels(frame, np.arange(first, last + 1)):
-                painter.drawEllipse(QPointF(x, y), DOT - 0.5, DOT - 0.5)
+            positions = np.arange(first, last + 1)
+            _paint_discs(painter, self._pixels(frame, positions), DOT - 0.5, self._theme.muted)
 
     def _paint_range(self, painter: QPainter, frame: Frame) -> None:
         """Veil the line outside the range: the same cost for a line of any length."""
@@ -269,8 +267,7 @@ class Marks(QGraphicsItem):
         painter.setBrush(QColor(self._theme.viewport))
         marked = self._in_sight(frame, self._marked)
         if self._crowded(frame, marked):
-            painter.setPen(QPen(QColor(self._theme.text), 2))
-            painter.drawPoints(QPolygonF([QPointF(x, y) for x, y in self._pixels(frame, marked)]))
+            _paint_discs(painter, self._pixels(frame, marked), 1, self._theme.text)
             return
         for position in marked:
             self._paint_point(painter, frame, position, RING - 0.5)
@@ -287,10 +284,7 @@ class Marks(QGraphicsItem):
 
     def _paint_selected(self, painter: QPainter, frame: Frame) -> None:
         selected = self._in_sight(frame, self._selected)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.accent))
-        for position in selected:
-            self._paint_point(painter, frame, position, DOT)
+        _paint_discs(painter, self._pixels(frame, selected), DOT, self._theme.accent)
         if len(selected) and selected[-1] == self._selected[-1]:
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -338,6 +332,13 @@ def _places(point: QPointF, width: float, height: float) -> list[QRectF]:
             (left, below),
         )
     ]
+
+
+def _paint_discs(painter: QPainter, pixels: np.ndarray, radius: float, color: str) -> None:
+    """Paint many equal discs in one call: a round pen's points."""
+    cap = Qt.PenCapStyle.RoundCap
+    painter.setPen(QPen(QColor(color), 2 * radius, Qt.PenStyle.SolidLine, cap))
+    painter.drawPoints(QPolygonF([QPointF(x, y) for x, y in pixels.tolist()]))
 
 
 def _translucent(color: str, opacity: float) -> QColor:
