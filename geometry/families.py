@@ -38,8 +38,10 @@ class Stack:
         shared group. With ``fused``, ``query`` names the matrix that holds all three.
     attention_norm, mlp_norm
         The LayerNorm that the attention and the MLP read from ("" for none); ``{before}`` is the
-        layer before; ``embedding_norm`` is what the first layer reads where LayerNorm comes after
-        each block ("post").
+        layer before.
+    embedding_norm
+        What the first layer reads instead, where LayerNorm comes after each block; "" for none, or
+        where a map to the hidden size comes between.
     conv1d
         Matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
     row_of_position_0
@@ -168,9 +170,10 @@ _ALBERT = replace(
     "full_layer_layer_norm.weight",
     mlp_norm=_ALBERT_LAYER + "attention.LayerNorm.weight",
     map_in="encoder.embedding_hidden_mapping_in.weight",
+    embedding_norm="",
     map_positions=True,
 )
-_ELECTRA = replace(_BERT, map_in="embeddings_project.weight", map_positions=True)
+_ELECTRA = replace(_BERT, embedding_norm="", map_in="embeddings_project.weight", map_positions=True)
 _ROBERTA = replace(_BERT, row_of_position_0=None)
 _ESM = replace(
     _ROBERTA,
@@ -211,9 +214,14 @@ def _pre_norm(row: Stack, **changes: object) -> Stack:
     )
 
 
-_BART = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
-_PRE_NORM = (_pre_norm(_BART[0]), _pre_norm(_BART[1]))
-_OPT_350M = replace(_BART[0], map_in="decoder.project_in.weight", embedding_norm="")
+_TOWERS = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
+_PRE_NORM = (_pre_norm(_TOWERS[0]), _pre_norm(_TOWERS[1]))
+# A decoder's MLP comes after the attention to the encoder.
+_BART = (
+    replace(_TOWERS[0], mlp_norm="decoder.layers.{layer}.encoder_attn_layer_norm.weight"),
+    _TOWERS[1],
+)
+_OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="")
 _OPT = _pre_norm(_OPT_350M, variants=(("do_layer_norm_before", False, _OPT_350M),))
 _COMPUTED_TROCR = replace(_BART[0], positions="", row_of_position_0=None, computed="tensor2tensor")
 _TROCR = replace(_BART[0], variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),))
@@ -285,10 +293,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "esm": (_ESM,),
         "opt": (_OPT,),
         "bart": _BART,
-        "mbart": tuple(
-            replace(row, embedding_norm=bart.embedding_norm)
-            for row, bart in zip(_PRE_NORM, _BART, strict=True)
-        ),
+        "mbart": _PRE_NORM,
         "biogpt": (_BIOGPT,),
         "trocr": (_TROCR,),
         "blenderbot": _BLENDERBOT,

@@ -73,8 +73,8 @@ class Layers:
 
         Returns
         -------
-        (d_hidden,) float64, read-only; None where there is no LayerNorm before (GPT-1's first
-        attention)
+        (d_hidden,) float64, read-only; None where none comes directly before, as before the first
+        attention of GPT-1 and ALBERT
 
         Raises
         ------

@@ -1,0 +1,206 @@
+"""Every family: what we read is what the family's own module in transformers uses."""
+
+import functools
+import json
+import operator
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from geometry.errors import NoPositionalEmbeddings
+from geometry.families import FAMILIES
+from geometry.sources import open_source
+from tests.geometry.family_cases import CASES, Case
+
+
+@pytest.fixture(params=CASES, ids=operator.attrgetter("id"))
+def case(request: pytest.FixtureRequest) -> Case:
+    return request.param
+
+
+@pytest.fixture
+def module(case: Case) -> torch.nn.Module:
+    torch.manual_seed(0)
+    kind = getattr(transformers, case.model)
+    # Ids of special tokens must lie in the tiny vocabulary.
+    special = (
+        {}
+        if "text_config" in case.config
+        else dict(
+            bos_token_id=0,
+            eos_token_id=2,
+            pad_token_id=1,
+            **({"decoder_start_token_id": 2} if "encoder_layers" in case.config else {}),
+        )
+    )
+    model = kind(kind.config_class(**{**special, **case.config})).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "embed_positions" not in name or not case.computed:
+                parameter.normal_(std=0.3)
+    return model
+
+
+def the_table(module: torch.nn.Module, case: Case) -> np.ndarray:
+    """Rows in use by position, as the module's own forward pass takes them."""
+    captured: list[torch.Tensor] = []
+    place = module.get_submodule(case.positions)
+    handle = place.register_forward_hook(lambda *args: captured.append(args[-1]))
+    try:
+        with torch.no_grad():
+            run(module)
+    finally:
+        handle.remove()
+    rows = captured[0]
+    return rows.reshape(-1, rows.shape[-1]).double().numpy()
+
+
+def run(module: torch.nn.Module) -> None:
+    ids = torch.arange(3, 3 + 9).reshape(1, -1)
+    kind = type(module).__name__
+    if kind.startswith("Whisper"):
+        module(input_features=torch.zeros(1, 8, 32), decoder_input_ids=ids)
+    elif kind.startswith("TrOCR"):
+        module(input_ids=ids, encoder_hidden_states=torch.ones(1, 4, 16))
+    elif kind in ("CLIPModel", "SiglipModel"):
+        module.text_model(input_ids=ids)
+    elif kind.startswith("DecisionTransformer"):
+        # The whole model places every time step at position 0; its encoder does not.
+        module.encoder(inputs_embeds=torch.ones(1, 9, 16))
+    elif module.config.is_encoder_decoder:
+        module(input_ids=ids, decoder_input_ids=ids)
+    else:
+        module(input_ids=ids)
+
+
+def expected_qkv(module: torch.nn.Module, case: Case, layer: int) -> list[np.ndarray]:
+    """W_Q, W_K, W_V as (d_out, d_in), taken apart as the module's forward pass does."""
+    part = module.get_submodule(case.layer.format(layer))
+    if case.query != case.key:
+        names = (case.query, case.key, case.value)
+        return [part.get_submodule(name).weight.detach().numpy() for name in names]
+    weight = part.get_submodule(case.query).weight.detach()
+    if not case.model.startswith("GPTBigCode"):
+        return [piece.T.numpy() for piece in weight.split(16, dim=1)]
+    if module.config.multi_query:
+        return [piece.numpy() for piece in weight.split((16, 8, 8), dim=0)]
+    pieces = weight.T.reshape(16, 2, 24).split((8, 8, 8), dim=2)
+    return [piece.reshape(16, 16).T.numpy() for piece in pieces]
+
+
+def linear(module: torch.nn.Module) -> np.ndarray:
+    """A weight as (d_out, d_in)."""
+    weight = module.weight.detach().numpy()
+    return weight.T if type(module).__name__ == "Conv1D" else weight
+
+
+def test_reads_what_the_module_uses(case: Case, module: torch.nn.Module, tmp_path: Path) -> None:
+    module.save_pretrained(tmp_path)
+    model = open_source(tmp_path, table=case.table)
+
+    used = the_table(module, case)
+    assert model.d_model == used.shape[1]
+    assert model.n_positions == case.n_positions
+    tolerance = 1e-6 if case.computed else 0
+    np.testing.assert_allclose(model.W_pos[:9], used[:9], atol=tolerance, rtol=0)
+    assert model.computed == case.computed
+    assert model.causal == case.causal
+    assert (model.n_layers, model.n_heads) == (2, 2)
+    assert model.family in FAMILIES
+
+    if case.tokens:
+        tokens = module.get_submodule(case.tokens).weight.detach().numpy()
+        np.testing.assert_array_equal(model.W_E, tokens)
+        assert model.d_vocab == len(tokens)
+    else:
+        assert "W_E" in model.missing
+    for layer in range(2):
+        part = module.get_submodule(case.layer.format(layer))
+        for name, expected in zip(
+            ("W_Q", "W_K", "W_V"), expected_qkv(module, case, layer), strict=True
+        ):
+            np.testing.assert_array_equal(model.weight(name, layer), expected)
+        for name, path in (("W_O", case.out), ("W_in", case.fan_out)):
+            expected = linear(part.get_submodule(path))
+            np.testing.assert_array_equal(model.weight(name, layer), expected)
+    assert set(model.missing) <= {"W_E"}
+
+
+def test_layer_norms_are_those_that_feed_the_matrices(
+    case: Case, module: torch.nn.Module, tmp_path: Path
+) -> None:
+    """What the module's query and fan-out matrices are fed is the LayerNorm whose gain we read."""
+    module.save_pretrained(tmp_path)
+    layers = open_source(tmp_path, table=case.table).layers
+    fed: dict[str, torch.Tensor] = {}
+    outputs: list[tuple[torch.nn.Module, torch.Tensor]] = []
+    for name, part in module.named_modules():
+        part.register_forward_hook(functools.partial(remember, name, fed, outputs))
+    with torch.no_grad():
+        run(module)
+    for layer in range(2):
+        for reader, path in (("attention", case.query), ("mlp", case.fan_out)):
+            if "albert" in case.layer and layer == 1:
+                continue  # one shared module: its first call was layer 0's
+            given = fed[f"{case.layer.format(layer)}.{path}"]
+            gain = layers.norm_gain(reader, layer)
+            norm = next((n for n, out in outputs if out.data_ptr() == given.data_ptr()), None)
+            assert (gain is None) == (norm is None), (reader, layer)
+            if gain is not None:
+                np.testing.assert_array_equal(gain, norm.weight.detach().numpy())
+
+
+def remember(
+    name: str,
+    fed: dict[str, torch.Tensor],
+    outputs: list[tuple[torch.nn.Module, torch.Tensor]],
+    place: torch.nn.Module,
+    inputs: tuple[torch.Tensor, ...],
+    output: torch.Tensor,
+) -> None:
+    """Note what a module is first fed, and what comes out of each LayerNorm."""
+    if inputs:
+        fed.setdefault(name, inputs[0])
+    if type(place).__name__.endswith("LayerNorm"):
+        outputs.append((place, output))
+
+
+def test_every_family_of_the_table_is_proven() -> None:
+    proven = {getattr(transformers, case.model).config_class.model_type for case in CASES}
+    proven |= {"clip_text_model", "siglip_text_model"}
+    assert set(FAMILIES) <= proven
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        ("llama", "it rotates queries and keys"),
+        ("gpt_neox", "it rotates queries and keys"),
+        ("gptj", "it rotates queries and keys"),
+        ("bloom", "ALiBi"),
+        ("mpt", "ALiBi"),
+        ("t5", "relative distance"),
+    ],
+)
+def test_families_without_a_table_say_what_they_do(
+    family: str, words: str, write_safetensors: Callable[..., Path], tmp_path: Path
+) -> None:
+    write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": family}))
+    with pytest.raises(NoPositionalEmbeddings, match=words) as error:
+        open_source(tmp_path)
+    assert str(error.value).startswith(f"{family} stores no positional embeddings: ")
+
+
+def test_rotary_models_of_unknown_families_are_recognised(
+    write_safetensors: Callable[..., Path], tmp_path: Path
+) -> None:
+    write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
+    config = {"model_type": "brandnew", "rope_theta": 10000.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(NoPositionalEmbeddings, match="brandnew stores no positional embeddings"):
+        open_source(tmp_path)
