@@ -21,7 +21,8 @@ from gui.scenes import HelixScene
 from gui.session import Session
 from gui.theme import THEMES, Theme
 
-SAMPLES = 8
+SUPERSAMPLING = 2
+"""Pictures are drawn this many times larger and averaged: smooth edges on every driver."""
 MAX_PIXELS = 16_384
 """Largest side of a picture, in pixels: what graphics drivers draw in one piece."""
 
@@ -75,12 +76,13 @@ def render_scene(
             f"A picture of {pixels[0]} × {pixels[1]} pixels cannot be drawn",
             f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
         )
+    finer = SUPERSAMPLING if max(pixels) * SUPERSAMPLING <= MAX_PIXELS else 1
     with _quiet_vtk():
-        plotter = pv.Plotter(off_screen=True, window_size=pixels)
+        plotter = pv.Plotter(off_screen=True, window_size=(pixels[0] * finer, pixels[1] * finer))
         try:
-            plotter.render_window.SetMultiSamples(SAMPLES)
-            plotter.render_window.SetDPI(round(72 * scale))
-            scene = HelixScene(plotter, theme, scale)
+            plotter.render_window.SetMultiSamples(0)
+            plotter.render_window.SetDPI(round(72 * scale * finer))
+            scene = HelixScene(plotter, theme, scale * finer)
             if background:
                 scene.set_theme(theme, background=background)
             scene.show(state)
@@ -92,7 +94,7 @@ def render_scene(
             scene.release()
         finally:
             plotter.close()
-    return image
+    return _averaged(image, finer)
 
 
 def render_picture(
@@ -171,6 +173,20 @@ def write_png(image: np.ndarray, out: Path) -> None:
             f"The picture could not be written to {out}: {error.strerror or error}",
             "Choose another folder or file name.",
         ) from error
+
+
+def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
+    """Average blocks of factor × factor pixels; colours count by their opacity."""
+    if factor == 1:
+        return image
+    height, width, channels = image.shape
+    blocks = image.reshape(height // factor, factor, width // factor, factor, channels)
+    if channels == 3:
+        return np.round(blocks.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
+    alpha = blocks[..., 3:].astype(np.float32)
+    weight = alpha.sum(axis=(1, 3))
+    color = (blocks[..., :3] * alpha).sum(axis=(1, 3)) / np.maximum(weight, 1)
+    return np.round(np.concatenate([color, weight / factor**2], axis=2)).astype(np.uint8)
 
 
 @contextmanager

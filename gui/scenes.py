@@ -245,23 +245,32 @@ class HelixScene:
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
         tips = (rotation @ self.turn)[:2].T * ARROW_LENGTH * self._scale
         origin = np.array([x, y])
-        polylines = []
-        for tip, text, label in zip(tips, self._arrow_labels, state.axis_labels, strict=True):
-            length = float(np.hypot(*tip))
+        lengths = np.hypot(*tips.T)
+        polylines, places = [], []
+        for tip, length in zip(tips, lengths, strict=True):
             polylines.append(np.array([origin, origin + tip]))
-            along = tip / length if length > 1e-6 else np.zeros(2)
-            across = np.array([-along[1], along[0]])
+            along = tip / max(float(length), 1e-9)
             if length > 8 * self._scale:
-                barb = 5 * self._scale
-                polylines.append(
-                    origin
-                    + tip
-                    + barb * np.array([across / 2 - along, (0, 0), -across / 2 - along])
-                )
-            text.write(label)
-            place = origin + tip + 10 * self._scale * along
-            text.place(*place, align=_side(along[0]), middle=True)
+                across = np.array([-along[1], along[0]])
+                head = np.array([across / 2 - along, (0, 0), -across / 2 - along])
+                polylines.append(origin + tip + 5 * self._scale * head)
+            else:
+                # It points at the viewer: its label goes where the other arrows are not.
+                along = -tips.sum(axis=0) / max(float(np.hypot(*tips.sum(axis=0))), 1e-9)
+            places.append((origin + tip + 10 * self._scale * along, _side(along[0])))
         self._arrows.draw(polylines)
+        raised: list[Box] = []
+        for i in sorted(range(3), key=lambda i: places[i][0][1]):
+            (left, height), side = places[i]
+            width = 0.6 * SMALL * len(state.axis_labels[i]) * self._scale
+            start = left - {"left": 0.0, "centre": width / 2, "right": width}[side]
+            # Arrows that nearly coincide would write their labels over each other.
+            for box in raised:
+                if start < box[2] and box[0] < start + width:
+                    height = max(height, box[3])
+            raised.append((start, height, start + width, height + 15 * self._scale))
+            self._arrow_labels[i].write(state.axis_labels[i])
+            self._arrow_labels[i].place(left, height, side, middle=True)
 
     def _draw_marks(self, state: SceneState) -> None:
         """Draw rings around selected and hovered points, and the labels that do not collide."""
