@@ -218,7 +218,7 @@ class PositionsPanel(Panel):
         if pca is None or pca.positions != self.session.positions:
             self.components.show_badge("refitting…")
         elif pca.exact:
-            self.components.show_badge("exact fit of {}–{}".format(*pca.positions))
+            self.components.show_badge("exact fit {}–{}".format(*pca.positions))
         else:
             dragging = self.session.dragging
-            self.components.show_badge("fast fit while dragging" if dragging else "refitting…")
+            self.components.show_badge("fast fit, dragging" if dragging else "refitting…")

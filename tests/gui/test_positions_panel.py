@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QFocusEvent, QHelpEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QFocusEvent, QHelpEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -100,7 +100,7 @@ def test_shows_the_range_everywhere(panel):
     assert panel.slider.value() == (1, 199)
     assert (panel.first.value(), panel.last.value()) == (1, 199)
     assert panel.count.note() == "199 positions"
-    assert panel.components.foot.note() == "exact fit of 1–199"
+    assert panel.components.foot.note() == "exact fit 1–199"
 
 
 def test_dragging_a_handle_asks_live_between_start_and_finish(panel):
@@ -328,11 +328,11 @@ def test_the_badge_tells_when_the_basis_was_fitted(panel):
     panel.session.positions = (5, 150)
     assert panel.components.foot.note() == "refitting…"
     panel.session.curve = place_curve(W_pos, fitted(W_pos, (5, 150), exact=False), (1, 2, 3))
-    assert panel.components.foot.note() == "fast fit while dragging"
+    assert panel.components.foot.note() == "fast fit, dragging"
     panel.session.dragging = False
     assert panel.components.foot.note() == "refitting…"
     panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
-    assert panel.components.foot.note() == "exact fit of 5–150"
+    assert panel.components.foot.note() == "exact fit 5–150"
 
 
 def test_with_nothing_open_it_says_what_it_will_show(qtbot, session):
@@ -378,3 +378,51 @@ def test_a_released_panel_hears_nothing(panel):
     panel.release()
     panel.session.positions = (3, 4)
     assert panel.first.value() == 1
+
+
+def test_a_click_beside_the_handles_fetches_the_nearer_one(panel):
+    heard = record(panel)
+    follow(panel)
+    panel.session.positions = (80, 120)
+    QTest.mouseClick(panel.slider, Qt.MouseButton.LeftButton, pos=QPoint(40, 11))
+    assert [words[0] for words in heard] == ["started", "range", "finished"]
+    assert panel.session.positions[0] < 40
+    assert panel.session.positions[1] == 120
+
+
+def test_a_range_of_one_position_is_shown_for_what_it_is(panel):
+    W_pos = table()
+    panel.session.positions = (9, 9)
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (9, 9)), (1, 2, 3))
+    assert panel.count.note() == "1 position"
+    assert (panel.first.value(), panel.last.value()) == (9, 9)
+    assert panel.grab().width() == 280
+
+
+def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
+    heard = record(panel)
+    follow(panel)
+    panel.session.positions = (80, 120)
+
+    def turn_wheel() -> None:
+        centre = QPointF(panel.slider.rect().center())
+        wheel = QWheelEvent(
+            centre,
+            panel.slider.mapToGlobal(centre),
+            QPoint(),
+            QPoint(0, 120),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(panel.slider, wheel)
+
+    turn_wheel()
+    assert heard == []
+    panel.activateWindow()
+    panel.slider.setFocus()
+    qtbot.waitUntil(panel.slider.hasFocus)
+    turn_wheel()
+    assert [words[0] for words in heard] == ["range"]
+    assert panel.session.positions[1] - panel.session.positions[0] == 40
