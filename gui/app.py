@@ -49,6 +49,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         self._qt, self.settings = qt, settings
+        self._closed = False
         self.session = Session()
         settings.load_session(self.session)
         self.jobs = QtJobs(self.session, self)
@@ -73,7 +74,10 @@ class Application(QObject):
         self.window.set_theme(self.theme, choice)
 
     def close(self) -> None:
-        """Close the window and stop all work."""
+        """Close the window and stop all work; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         self.window.close()
         self.jobs.shut_down()

@@ -1,0 +1,234 @@
+"""Fixtures for the GUI tests: small models, a session without a window, the whole application."""
+
+import gc
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shiboken6
+from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QObject, QTimer
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+from safetensors.numpy import save_file
+
+from geometry.model import PositionalModel
+from geometry.sources import open_source
+from gui.app import Application, prepare_qt
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from gui.session import Session
+from gui.settings import Settings
+
+N_POSITIONS, D_MODEL = 200, 24
+WORDS = ("<|endoftext|>", "[UNK]", "hello", "my", "name", "is", "adam")
+TIMEOUT_MS = 20_000
+"""How long a test waits for the application before it fails; never how long it takes."""
+
+
+# ---- models ----------------------------------------------------------------------------
+
+
+def _helix(n_positions: int = N_POSITIONS, d_model: int = D_MODEL, seed: int = 5) -> np.ndarray:
+    """Return a helix of 3 turns in a random basis, with falling noise; its ends are outliers."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(n_positions) / max(n_positions - 1, 1)
+    angle = 6 * np.pi * t
+    latent = rng.normal(size=(n_positions, d_model)) * 0.03 * 0.8 ** np.arange(d_model)
+    latent[:, :3] += np.column_stack([2.0 * np.cos(angle), 1.5 * np.sin(angle), 2.5 * t])
+    basis, _ = np.linalg.qr(rng.normal(size=(d_model, d_model)))
+    table = latent @ basis + 0.2
+    table[0] *= 4
+    table[-1] *= 0.05
+    return table
+
+
+@pytest.fixture
+def helix() -> Callable[..., np.ndarray]:
+    """Make a table: ``helix(n_positions, d_model, seed)``."""
+    return _helix
+
+
+@pytest.fixture
+def write_table(tmp_path: Path) -> Callable[..., Path]:
+    """Write a table as a .npy file, the helix if none is given."""
+
+    def write(W_pos: np.ndarray | None = None, name: str = "helix") -> Path:
+        path = tmp_path / f"{name}.npy"
+        np.save(path, _helix() if W_pos is None else W_pos)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def open_table(write_table: Callable[..., Path]) -> Callable[..., PositionalModel]:
+    """Open a table as a model, through a real file."""
+
+    def opened(W_pos: np.ndarray | None = None, name: str = "helix") -> PositionalModel:
+        return open_source(write_table(W_pos, name))
+
+    return opened
+
+
+@pytest.fixture
+def model(open_table: Callable[..., PositionalModel]) -> PositionalModel:
+    """The small helix: 200 positions, 24 dimensions, no tokenizer."""
+    return open_table()
+
+
+@pytest.fixture
+def write_gpt2(tmp_path: Path) -> Callable[..., Path]:
+    """Write a tiny GPT-2 folder with a tokenizer: ``write_gpt2(name, W_pos)``."""
+
+    def write(name: str = "tiny-gpt2", W_pos: np.ndarray | None = None) -> Path:
+        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+        table = _helix() if W_pos is None else W_pos
+        folder = tmp_path / name
+        folder.mkdir()
+        n_positions, d_model = table.shape
+        config = {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, "n_head": 2,
+                  "n_layer": 1, "vocab_size": len(WORDS)}  # fmt: skip
+        (folder / "config.json").write_text(json.dumps(config), "utf-8")
+        (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": WORDS[0]}), "utf-8")
+        vocabulary = {word: i for i, word in enumerate(WORDS)}
+        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+        tokenizer.normalizer = normalizers.Lowercase()
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        tokenizer.save(str(folder / "tokenizer.json"))
+        save_file({"wpe.weight": table.astype(np.float32)}, folder / "model.safetensors")
+        return folder
+
+    return write
+
+
+# ---- without a window ------------------------------------------------------------------
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session()
+
+
+@pytest.fixture
+def controller(session: Session) -> Iterator[Controller]:
+    """A controller whose jobs are done before it returns."""
+    made = Controller(session, InlineJobs())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def opened(session: Session, controller: Controller, write_table: Callable[..., Path]) -> Session:
+    """A session with the small helix open, answered by ``controller``."""
+    controller.open(str(write_table()))
+    assert session.notice is None
+    return session
+
+
+# ---- the application -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def qapp() -> QApplication:
+    """The QApplication as the application makes it: VTK's surface format has to come first."""
+    return prepare_qt()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings in a file of this test alone."""
+    return Settings(tmp_path / "settings.ini")
+
+
+def _moving() -> set[QObject]:
+    """Return the timers and animations made in Python that run now."""
+    running = QAbstractAnimation.State.Running
+    found = set()
+    for item in gc.get_objects():
+        if not isinstance(item, QTimer | QAbstractAnimation) or not shiboken6.isValid(item):
+            continue
+        if item.isActive() if isinstance(item, QTimer) else item.state() == running:
+            found.add(item)
+    return found
+
+
+def _threads() -> set[str]:
+    return {t.name for t in threading.enumerate() if t.name.startswith("helixscope")}
+
+
+@pytest.fixture
+def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
+    """Fail the test if it leaves a top-level widget, a thread of the pool or a running timer."""
+    windows, moving = set(qapp.topLevelWidgets()), _moving()
+    yield
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    left = {
+        "threads": sorted(_threads()),
+        "timers": [f"{t!r} of {t.parent()!r}" for t in _moving() - moving],
+        "windows": [repr(w) for w in qapp.topLevelWidgets() if w not in windows],
+    }
+    left = {what: which for what, which in left.items() if which}
+    assert not left, f"left behind: {left}"
+
+
+@pytest.fixture
+def wait_until_idle(qtbot: QtBot) -> Callable[[Application], None]:
+    """Wait until no job is under way and everything is painted."""
+
+    def wait(application: Application) -> None:
+        qtbot.waitUntil(lambda: application.idle, timeout=TIMEOUT_MS)
+
+    return wait
+
+
+@pytest.fixture
+def start_application(
+    qapp: QApplication,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    nothing_left_behind: None,
+    wait_until_idle: Callable[[Application], None],
+) -> Iterator[Callable[..., Application]]:
+    """Start the application with a source, and wait until it is idle; closed after the test.
+
+    Keyword arguments: ``positions``; ``settings``, if other than the fixture's; ``wait``.
+    """
+    # What the user of this machine has in the Hub cache is none of a test's business.
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    started: list[Application] = []
+
+    def start(
+        source: str | Path | None = None,
+        *,
+        positions: tuple[int, int] | None = None,
+        settings: Settings = settings,
+        wait: bool = True,
+    ) -> Application:
+        source = None if source is None else str(source)
+        application = Application(qapp, settings, source, positions)
+        started.append(application)
+        if wait:
+            wait_until_idle(application)
+        return application
+
+    yield start
+    for application in started:
+        if shiboken6.isValid(application):
+            application.close()
+            application.window.deleteLater()
+            application.deleteLater()
+    qapp.setStyleSheet("")
+
+
+@pytest.fixture
+def application(
+    start_application: Callable[..., Application], write_gpt2: Callable[..., Path]
+) -> Application:
+    """The running application, with a tiny GPT-2 with a tokenizer open and painted."""
+    return start_application(write_gpt2())
