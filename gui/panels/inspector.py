@@ -271,8 +271,8 @@ class InspectorPanel(Panel):
         column.addWidget(self.beside)
         column.addWidget(near_title)
         column.addWidget(self.nearest)
-        column.addWidget(self._list_part())
-        column.addStretch(1)
+        column.addWidget(self._list_part(), 1)
+        column.addStretch(0)
         self._scroll = scroll = _Scroll(widgetResizable=True)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -331,7 +331,9 @@ def _selection_table() -> PositionTable:
         Column("Norm", "Norm of the row, as in the norms panel: raw or row-centred", 60),
         Column("", "Take out of the selection", 24),
     )
-    table = PositionTable(columns, "Click to make position {position} the current one", most_rows=8)
+    table = PositionTable(
+        columns, "Click to make position {position} the current one", scrolls_from=4
+    )
     table.setAccessibleName("Selected positions")
     return table
 

@@ -14,7 +14,7 @@ from gui.token_text import token_label
 NOT_YET = "…"
 ABSENT = "–"
 
-_NORM_TIP = "Euclidean length of the stored row, ‖P_i‖, in the table's own units"
+_NORM_TIP = "Euclidean length of the stored row, ‖Pᵢ‖, in the table's own units"
 _RESIDUAL_TIP = (
     "Off-subspace residual: the share of the row's length, measured from the range's mean, that "
     "lies outside the shown components. 0: the curve shows all of it. 1: it shows nothing of it."

@@ -19,6 +19,20 @@ _NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_Pag
 class PositionTable(QTableView):
     """Positions in rows.
 
+    Parameters
+    ----------
+    columns
+        Titles, tips and widths.
+    tip
+        What a click on a row does; ``{position}`` stands for its position.
+    header
+        Show the columns' titles.
+    least_rows
+        Keep the place of so many rows, so that nothing moves when there are fewer.
+    scrolls_from
+        With more rows than this the table may be made lower than its rows, and then scrolls;
+        0 for a table that is always shown in full.
+
     Signals
     -------
     hovered(object)
@@ -40,11 +54,11 @@ class PositionTable(QTableView):
         *,
         header: bool = True,
         least_rows: int = 0,
-        most_rows: int = 0,
+        scrolls_from: int = 0,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._least_rows, self._most_rows = least_rows, most_rows
+        self._least_rows, self._scrolls_from = least_rows, scrolls_from
         self._hover: int | None = None
         self._in_sight: int | None = None
         self._rows = PositionRows(columns, tip, self)
@@ -59,7 +73,7 @@ class PositionTable(QTableView):
         return self._rows.rows
 
     def set_rows(self, rows: Iterable[Row]) -> None:
-        """Show other rows; the height follows their number between least and most rows."""
+        """Show other rows; the height follows their number."""
         new = tuple(rows)
         if new == self._rows.rows:
             return
@@ -165,7 +179,7 @@ class PositionTable(QTableView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        if not self._most_rows:
+        if not self._scrolls_from:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
@@ -186,10 +200,10 @@ class PositionTable(QTableView):
 
     def _fit_height(self) -> None:
         count = max(len(self._rows.rows), self._least_rows)
-        if self._most_rows:
-            count = min(count, self._most_rows)
+        least = min(count, self._scrolls_from) if self._scrolls_from else count
         header = ROW_HEIGHT if not self.horizontalHeader().isHidden() else 0
-        self.setFixedHeight(header + count * ROW_HEIGHT)
+        self.setMinimumHeight(header + least * ROW_HEIGHT)
+        self.setMaximumHeight(header + count * ROW_HEIGHT)
 
 
 def _tone(color: str, alpha: int) -> QColor:
