@@ -1,6 +1,5 @@
 """The command line: the window, or everything it shows without it."""
 
-import importlib.metadata
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -299,6 +298,8 @@ def _plain_errors() -> Iterator[None]:
 
 
 def _version() -> str:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("helixscope")
     except importlib.metadata.PackageNotFoundError:

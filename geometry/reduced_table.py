@@ -5,6 +5,7 @@ from itertools import islice
 import numpy as np
 
 from geometry.components import Array, PositionPCA, make_pca
+from geometry.ritz_bounds import coordinate_errors, refine
 from geometry.subspace import (
     Product,
     RitzPairs,
@@ -16,6 +17,7 @@ from geometry.subspace import (
 
 TOLERANCE = 1e-4
 BASIS = 48
+GUARD = 4
 EXPANSIONS = 5
 SUM_ROWS = 64
 
@@ -71,17 +73,20 @@ class ReducedTable:
         mean = self._mean(first, last)
         offset = mean - self._centre
         Q, Y = self._basis, self._rows[first : last + 1] - offset @ self._basis
-        # Images of centred rows sum to zero: the transposed product needs no centring.
         for _ in range(EXPANSIONS):
-            pairs = ritz_pairs(Q, Y, lambda Z: rows.T @ Z, k + max(k, 4))
+            # Images of centred rows sum to zero: the transposed product needs no centring.
+            pairs = ritz_pairs(Q, Y, lambda Z: rows.T @ Z, k + GUARD)
             if pairs.values[certified - 1] <= self._missed**2:
                 # What the basis misses may be as large: no bound will ever hold.
                 return None
-            if self._error_bound(pairs, certified, first, last, offset) <= TOLERANCE:
+            errors, shrink = self._bound_errors(pairs, certified, first, last, offset)
+            values, vectors = pairs.values[:k], pairs.vectors[:, :k]
+            if (errors * shrink).max() <= TOLERANCE:
+                if errors.max() > TOLERANCE:
+                    values, vectors = refine(pairs, k, Q, Y, lambda V: rows @ V - mean @ V)
                 total = float(self._energy[last + 1] - self._energy[first])
                 total -= len(rows) * float(offset @ offset)
-                components, values = pairs.vectors[:, :k].T, pairs.values[:k]
-                return make_pca((first, last), mean, components, values, total, exact=False)
+                return make_pca((first, last), mean, vectors.T, values, total, exact=False)
             new = orthonormal_extension(Q, pairs.residuals, float(pairs.values[0]))
             if new.shape[1] == 0 or Q.shape[1] + new.shape[1] > min(rows.shape) * 3 // 4:
                 return None
@@ -100,71 +105,17 @@ class ReducedTable:
         mean: Array = total / (stop - start)
         return mean
 
-    def _error_bound(self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array) -> float:
-        """Bound of the error of any coordinate, as a share of the largest coordinate."""
+    def _bound_errors(
+        self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array
+    ) -> tuple[Array, Array]:
+        """Bounds as in `coordinate_errors`, as shares of the largest coordinate."""
         away = float(np.linalg.norm(offset))
         reach = float(self._reach[first : last + 1].max()) + away
         offset_tail = float(np.linalg.norm(_outside(offset, self._basis)))
         tail = float(self._tail[first : last + 1].max()) + offset_tail
         sizes = np.abs(pairs.images).max(axis=0)
-        errors = coordinate_errors(pairs, k, self._missed**2, reach, tail, sizes)
-        largest = float(sizes[:k].max())
-        return float(errors.max()) / largest if largest > 0.0 else np.inf
-
-
-def coordinate_errors(
-    pairs: RitzPairs, k: int, missed: float, reach: float, tail: float, sizes: Array
-) -> Array:
-    """Bound the error of the first k coordinates of every row.
-
-    Let C = XᵀX in the subspace Q and its complement be [[A, Fᵀ], [F, D]], with θ_j, w_j the
-    eigenpairs of A and F w_j the residuals (norm ρ_j). An eigenvector Q a + q of C, eigenvalue
-    λ, obeys (D − λ) q = −F a and (A − λ) a = −Fᵀ q, hence ‖q‖ ≤ ‖F a‖ / (λ − ‖D‖) and
-    |a_j| ≤ ρ_j ‖q‖ / |θ_j − λ|. λ_i is not below θ_i, and above it by at most ‖D‖ and at most
-    Σρ_j² / (θ_i − θ_{p+1} − ‖D‖) (Schur complement of the p pairs). A row's coordinate is then
-    off by at most ‖q‖ times the row's part outside Q, plus |a_j| times its other coordinates.
-
-    Parameters
-    ----------
-    pairs
-        Ritz pairs; more than k of them sharpen the bound.
-    k
-        Coordinates to bound.
-    missed
-        Bound of ‖D‖, the largest eigenvalue of C outside the subspace.
-    reach, tail
-        Largest norm of a centred row, and of its part outside the subspace.
-    sizes : (p,)
-        Largest absolute coordinate by pair.
-
-    Returns
-    -------
-    (k,) float64
-        Infinite where an eigenvalue is not told apart from the next.
-    """
-    rho = np.linalg.norm(pairs.residuals, axis=0)
-    p = rho.size
-    theta = pairs.values[:p]
-    # Ritz pairs beyond p are bounded together, from ‖F w_j‖ ≤ √θ_j ‖D‖^½.
-    rest = float(pairs.values[p]) if p < pairs.values.size else 0.0
-    rho_rest = np.sqrt(max(rest, 0.0) * missed)
-    errors = np.full(k, np.inf)
-    for i in range(k):
-        above = theta[i] - rest - missed
-        drift = min(missed, rho @ rho / above) if above > 0.0 else missed
-        gaps = np.where(np.arange(p) < i, theta - theta[i] - drift, theta[i] - theta)
-        gaps[i] = np.inf
-        gap_rest = theta[i] - rest
-        if min(float(gaps.min()), float(gap_rest)) <= 0.0:
-            continue
-        room = theta[i] - missed - (rho**2 / gaps).sum() - rho_rest**2 / gap_rest
-        if room <= 0.0:
-            continue
-        q = rho[i] / room
-        a, a_rest = rho * q / gaps, rho_rest * q / gap_rest
-        lost = q * q + float(a @ a) + a_rest * a_rest
-        errors[i] = q * tail + float(a @ sizes) + a_rest * reach + lost * sizes[i]
-    return errors
+        errors, shrink = coordinate_errors(pairs, k, self._missed**2, reach, tail, sizes)
+        return errors / max(float(sizes[:k].max()), np.finfo(float).tiny), shrink
 
 
 def _outside(V: Array, basis: Array) -> Array:

@@ -32,21 +32,24 @@ class RitzPairs:
         X·vectors: the coordinates.
     residuals : (d, p)
         XᵀX·v − θ·v, orthogonal to the subspace.
+    weights : (s, s)
+        The vectors' coefficients in the subspace's basis, all of them.
     """
 
     values: Array
     vectors: Array
     images: Array
     residuals: Array
+    weights: Array
 
 
 def ritz_pairs(Q: Array, Y: Array, Xt_times: Product, count: int) -> RitzPairs:
     """Rayleigh–Ritz in the subspace: the first `count` pairs with their residuals."""
     values, W = np.linalg.eigh(Y.T @ Y)
-    values, W = values[::-1], W[:, : -count - 1 : -1]
-    vectors, images = Q @ W, Y @ W
-    residuals = Xt_times(images) - vectors * values[: W.shape[1]]
-    return RitzPairs(values, vectors, images, residuals)
+    values, W = values[::-1], W[:, ::-1]
+    vectors, images = Q @ W[:, :count], Y @ W[:, :count]
+    residuals = Xt_times(images) - vectors * values[:count]
+    return RitzPairs(values, vectors, images, residuals, W)
 
 
 def orthonormal_extension(Q: Array, block: Array, scale: float) -> Array:

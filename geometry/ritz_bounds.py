@@ -1,0 +1,104 @@
+"""How far Ritz pairs are from the true ones, and one step that brings them closer.
+
+Let C = XᵀX, in the subspace Q and its complement, be [[A, Fᵀ], [F, D]], with θ_j, w_j the
+eigenpairs of A and F w_j, of norm ρ_j, the residuals. An eigenvector Q a + q of C with eigenvalue λ
+obeys (D − λ) q = −F a and (A − λ) a = −Fᵀ q. Hence ‖q‖ ≤ ‖F a‖ / (λ − ‖D‖), and the share of
+another pair in it is |a_j| ≤ ρ_j ‖q‖ / |θ_j − λ|. λ_i is not below θ_i, and above it by at most ‖D‖
+and by at most Σρ_j² / (θ_i − θ_{p+1} − ‖D‖) (Schur complement of the first p pairs).
+"""
+
+import numpy as np
+
+from geometry.components import Array
+from geometry.subspace import Product, RitzPairs
+
+
+def coordinate_errors(
+    pairs: RitzPairs, k: int, missed: float, reach: float, tail: float, sizes: Array
+) -> tuple[Array, Array]:
+    """Bound the error of the first k coordinates of every row.
+
+    A coordinate is off by at most ‖q‖ times the row's part outside the subspace, plus |a_j| times
+    the row's other coordinates.
+
+    Parameters
+    ----------
+    pairs
+        Ritz pairs; more than k of them sharpen the bound.
+    k
+        Coordinates to bound.
+    missed
+        Bound of ‖D‖, the largest eigenvalue of C outside the subspace.
+    reach, tail
+        Largest norm of a centred row, and of its part outside the subspace.
+    sizes : (p,)
+        Largest absolute coordinate by pair.
+
+    Returns
+    -------
+    errors : (k,) float64
+        Infinite where an eigenvalue is not told apart from the next.
+    shrink : (k,) float64
+        What `refine` would leave of them, as a share.
+    """
+    rho = np.linalg.norm(pairs.residuals, axis=0)
+    p = rho.size
+    theta = pairs.values[:p]
+    # Ritz pairs beyond p are bounded together, from ‖F w_j‖ ≤ √θ_j ‖D‖^½.
+    rest = float(pairs.values[p]) if p < pairs.values.size else 0.0
+    rho_rest = np.sqrt(max(rest, 0.0) * missed)
+    errors, shrink = np.full(k, np.inf), np.ones(k)
+    for i in range(k):
+        above = theta[i] - rest - missed
+        drift = min(missed, rho @ rho / above) if above > 0.0 else missed
+        gaps = np.where(np.arange(p) < i, theta - theta[i] - drift, theta[i] - theta)
+        gaps[i] = np.inf
+        gap_rest = theta[i] - rest
+        gap = min(float(gaps.min()), float(gap_rest))
+        if gap <= 0.0:
+            continue
+        room = theta[i] - missed - (rho**2 / gaps).sum() - rho_rest**2 / gap_rest
+        if room <= 0.0:
+            continue
+        q = rho[i] / room
+        a, a_rest = rho * q / gaps, rho_rest * q / gap_rest
+        lost = q * q + float(a @ a) + a_rest * a_rest
+        errors[i] = q * tail + float(a @ sizes) + a_rest * reach + lost * sizes[i]
+        # `refine` misses of q what comes from D, from the other pairs and from λ − θ, of each a_j
+        # the same and λ − θ once more; twice that, for its making them orthonormal.
+        shrink[i] = min(1.0, 2.0 * ((drift + theta[i] - room) / theta[i] + drift / gap))
+    return errors, shrink
+
+
+def refine(pairs: RitzPairs, k: int, Q: Array, Y: Array, X_times: Product) -> tuple[Array, Array]:
+    """Bring the first k Ritz pairs closer to the true ones by one step of perturbation theory.
+
+    Takes q = F w_i / θ_i, and with it a_j = (F w_j)ᵀ q / (θ_i − θ_j) for all pairs of the
+    subspace: one product with the rows instead of another round in an extended subspace.
+
+    Parameters
+    ----------
+    pairs
+        Ritz pairs of the subspace.
+    k
+        Pairs to refine.
+    Q, Y
+        The subspace's basis and its image.
+    X_times
+        V ↦ X·V.
+
+    Returns
+    -------
+    values : (k,)
+    vectors : (d, k), orthonormal
+    """
+    theta = pairs.values[:k]
+    outside = pairs.residuals[:, :k] / theta
+    values = theta + np.einsum("ij,ij->j", outside, pairs.residuals[:, :k])
+    pull = pairs.weights.T @ (Y.T @ X_times(outside))
+    gaps = values - pairs.values[:, None]
+    np.fill_diagonal(gaps, np.inf)
+    vectors, triangle = np.linalg.qr(
+        pairs.vectors[:, :k] + Q @ (pairs.weights @ (pull / gaps)) + outside
+    )
+    return values, vectors * np.sign(np.diag(triangle))
