@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -40,6 +41,12 @@ class Command:
     tip: str = ""
     checkable: bool = False
     needs_model: bool = False
+
+    @property
+    def has_plain_key(self) -> bool:
+        """Whether the shortcut is a key without a modifier (F1 and the like are none)."""
+        key = self.shortcut
+        return bool(key) and (key in "+-" or "+" not in key) and not re.fullmatch(r"F\d+", key)
 
 
 COMMANDS = (
@@ -113,7 +120,7 @@ class Actions:
     def __init__(self, window: QMainWindow, handlers: Mapping[str, Callable[..., object]]) -> None:
         self.menus: dict[str, QMenu] = {}
         self.by_name: dict[str, QAction] = {}
-        self._plain: dict[int, QAction] = {}
+        self._plain: dict[str, QAction] = {}
         for title in MENUS:
             self.menus[title] = window.menuBar().addMenu(title)
         for command in COMMANDS:
@@ -134,15 +141,12 @@ class Actions:
     def _bind(self, window: QMainWindow, action: QAction, command: Command) -> None:
         if not command.shortcut:
             return
-        keys = QKeySequence(command.shortcut)
-        chord = keys[0]
-        function_key = Qt.Key.Key_F1 <= chord.key() <= Qt.Key.Key_F35
-        if chord.keyboardModifiers() == Qt.KeyboardModifier.NoModifier and not function_key:
+        if command.has_plain_key:
             # Shown in the menu, but only handled by :meth:`press`.
             action.setText(f"{command.title}\t{command.shortcut}")
-            self._plain[chord.key()] = action
+            self._plain[command.shortcut] = action
         else:
-            action.setShortcut(keys)
+            action.setShortcut(QKeySequence(command.shortcut))
             window.addAction(action)
 
     def _menu(self, path: str) -> QMenu:
@@ -159,7 +163,7 @@ class Actions:
 
     def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
         """Run the command of a plain key that no widget wanted; False if there is none."""
-        action = self._plain.get(key)
+        action = self._plain.get(QKeySequence(key).toString())
         if action is None or modifiers not in _PLAIN_MODIFIERS or not action.isEnabled():
             return False
         action.trigger()

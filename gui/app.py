@@ -24,6 +24,8 @@ from gui.settings import Settings, log_path, settings_path
 from gui.theme import THEMES, Theme, ThemeChoice, stylesheet
 
 log = logging.getLogger(__name__)
+PATIENCE_MS = 100
+"""How long the window may stay hidden for a model that is still being read."""
 ICON = Path(__file__).parent.parent / "resources" / "icons" / "helixscope.svg"
 
 
@@ -63,6 +65,8 @@ class Application(QObject):
         )
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
+        # The first frame has the curve if the model is there by now, as it nearly always is.
+        self.jobs.deliver("open", PATIENCE_MS)
         self.window.show()
         self.controller.refresh_models()
 

@@ -14,11 +14,11 @@ MARGIN = 1.15
 
 
 def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
-    elevation, azimuth = np.radians(elevation), np.radians(azimuth)
+    up, around = np.radians(elevation), np.radians(azimuth)
     return (
-        float(np.cos(elevation) * np.cos(azimuth)),
-        float(np.cos(elevation) * np.sin(azimuth)),
-        float(np.sin(elevation)),
+        float(np.cos(up) * np.cos(around)),
+        float(np.cos(up) * np.sin(around)),
+        float(np.sin(up)),
     )
 
 
@@ -75,7 +75,7 @@ class CameraPose:
         direction = _mix_directions(start, end, self.up, fraction)
         up = _mix_directions(self.up, other.up, direction, fraction)
         up = up - (up @ direction) * direction
-        length = np.linalg.norm(up)
+        length = float(np.linalg.norm(up))
         if length < 1e-6:
             up, length = other.up, 1.0
         return CameraPose(

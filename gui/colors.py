@@ -70,10 +70,10 @@ def color_scale(session: Session) -> ColorScale:
         return _measured("Off-subspace residual", session.curve.residual, session.colormap)
     k = session.color_component
     pca = session.curve.pca
-    values = np.zeros(n_positions)
+    along = np.zeros(n_positions)
     if k <= len(pca.components):
-        values = (session.model.W_pos - pca.mean) @ pca.components[k - 1]
-    return _measured(f"PC {k}", values, session.colormap)
+        along = (session.model.W_pos - pca.mean) @ pca.components[k - 1]
+    return _measured(f"PC {k}", along, session.colormap)
 
 
 def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:

@@ -9,43 +9,32 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.curve import Curve, place_curve
 from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.neighbours import position_details
-from geometry.norms import NormProfile, norm_profile
-from geometry.pca import PositionPCA, fit_pca
-from geometry.range_pca import RangePCA
-from gui.cache import ResultCache
+from geometry.norms import norm_profile
+from gui.fitting import Fitter
 from gui.jobs import Jobs
-from gui.session import ColorBy, ModelRow, Notice, Session
-from gui.turn import turn_onto
+from gui.loading import (
+    Opened,
+    Wanted,
+    first_source,
+    list_models,
+    load,
+    remembered_name,
+    short_name,
+)
+from gui.session import ColorBy, Notice, Session
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
 
 log = logging.getLogger(__name__)
 
-N_COMPONENTS = 10
-"""Components that are fitted, shown as bars and on offer for the axes."""
-INLINE_SIZE = 6_000_000
-"""Tables with more entries than this are fitted in the background even while dragging."""
 MAX_RECENT = 8
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Opened:
-    """All that showing a newly opened model needs, computed off the GUI thread."""
-
-    model: PositionalModel
-    fast: RangePCA
-    curve: Curve
-    norms: NormProfile
 
 
 class Controller:
@@ -70,18 +59,13 @@ class Controller:
         self.session = session
         self._jobs = jobs
         self._opener = opener
-        self._fast: RangePCA | None = None
-        self._cache = ResultCache(max_bytes=64 << 20)
+        self._fitter = Fitter(session, jobs, self._fail)
         events = session.events
-        self._listening = [
-            (events.positions, self._on_positions_changed),
-            (events.dragging, self._on_dragging_changed),
-            (events.components, self._on_components_changed),
-            (events.color_component, self._on_components_changed),
-            (events.keep_turned, self._on_keep_turned_changed),
-            (events.selection, self._on_selection_changed),
+        self._listening: list[tuple[Any, Callable[..., None]]] = [
+            (events.curve, self._describe_selection),
+            (events.selection, self._describe_selection),
             (events.norms_centred, self._on_norms_centred_changed),
-            (events.prompt, self._on_prompt_changed),
+            (events.prompt, self._tokenize),
         ]
         for signal, slot in self._listening:
             signal.connect(slot)
@@ -91,6 +75,7 @@ class Controller:
         for signal, slot in self._listening:
             signal.disconnect(slot, missing_ok=True)
         self._listening.clear()
+        self._fitter.close()
 
     # ---- opening -----------------------------------------------------------------------
 
@@ -109,14 +94,16 @@ class Controller:
             Range to show first; 1 to the last position if None.
         """
         session = self.session
+        wanted = Wanted(source, table, positions, session.components, session.norms_centred)
+        self._jobs.cancel("first")
         session.opening = source
         session.notice = None
-        session.status = f"Opening {_short(source)}…"
+        session.status = f"Opening {short_name(source)}…"
         self._jobs.start(
             "open",
-            lambda: self._load(source, table, positions),
+            lambda: load(wanted, self._opener),
             lambda opened: self._show(source, opened),
-            lambda error: self._fail(error, f"{_short(source)} could not be opened", source),
+            lambda error: self._fail(error, f"{short_name(source)} could not be opened", source),
         )
 
     def open_first(
@@ -140,14 +127,15 @@ class Controller:
             return
         self._jobs.start(
             "first",
-            lambda: last if last and Path(last).exists() else _best_model_here(),
+            lambda: first_source(last),
             lambda found: self.open(found, positions=positions) if found else None,
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
     def cancel_opening(self) -> None:
         """Give up on the source being opened; what was open stays."""
-        self._jobs.cancel("open")
+        for slot in ("first", "open"):
+            self._jobs.cancel(slot)
         self.session.opening = ""
         self.session.status = "Opening cancelled"
 
@@ -155,43 +143,29 @@ class Controller:
         """Read the catalogue again, and what of it is on this machine."""
         self._jobs.start(
             "models",
-            _list_models,
+            list_models,
             lambda rows: setattr(self.session, "models", rows),
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
-    def _load(self, source: str, table: str | None, positions: tuple[int, int] | None) -> Opened:
-        opener = self._opener
-        if opener is None:
-            from geometry.sources import open_source as opener
-        model = opener(source, table=table)
-        if positions is None:
-            positions = (min(1, model.n_positions - 1), model.n_positions - 1)
-        fast = RangePCA(model.W_pos)
-        pca = fast.fit(positions, self._wanted_components())
-        curve = place_curve(model.W_pos, pca, self.session.components)
-        norms = norm_profile(model.W_pos, centred=self.session.norms_centred)
-        return Opened(model, fast, curve, norms)
-
     def _show(self, source: str, opened: Opened) -> None:
         session = self.session
-        self._fast = None  # no refit while the old table's range gives way to the new one's
+        self._fitter.pause()
         session.hover = None
         session.model = opened.model
         session.positions = opened.curve.pca.positions
         session.turn = np.eye(3)
         session.norms = opened.norms
         session.curve = opened.curve
-        self._fast = opened.fast
         session.opening = ""
+        source = remembered_name(source)
         session.recent = (source, *(r for r in session.recent if r != source))[:MAX_RECENT]
         session.status = "Ready"
         session.selection = tuple(p for p in session.selection if p < opened.model.n_positions)
-        self._describe_selection()
         self._tokenize()
-        self._fit_exactly()
+        self._fitter.use(opened.fast)
 
-    # ---- the range and the components --------------------------------------------------
+    # ---- the range and the colours -------------------------------------------------------
 
     def request_positions(self, first: int, last: int) -> None:
         """Show a range; it is put in order and kept inside the table."""
@@ -200,87 +174,6 @@ class Controller:
         end = self.session.model.n_positions - 1
         first, last = sorted((min(max(first, 0), end), min(max(last, 0), end)))
         self.session.positions = (first, last)
-
-    def _on_positions_changed(self) -> None:
-        self._refit()
-
-    def _on_components_changed(self) -> None:
-        self._refit()
-
-    def _on_dragging_changed(self, dragging: bool) -> None:
-        if not dragging:
-            self._fit_exactly()
-
-    def _on_keep_turned_changed(self, keep_turned: bool) -> None:
-        if not keep_turned and not self.session.dragging:
-            self._straighten()
-
-    def _wanted_components(self) -> int:
-        return max(N_COMPONENTS, *self.session.components, self.session.color_component)
-
-    def _refit(self) -> None:
-        """Fit the range fast, at once where the table is small; exactly when no drag is on."""
-        model, fast, positions = self.session.model, self._fast, self.session.positions
-        if model is None or fast is None:
-            return
-        k = max(*self.session.components, 3)
-        if model.W_pos.size <= INLINE_SIZE:
-            self._take(fast.fit(positions, k))
-        else:
-            self._jobs.start(
-                "range",
-                lambda: fast.fit(positions, k),
-                self._take,
-                lambda error: self._fail(error, "The components could not be fitted"),
-            )
-        if not self.session.dragging:
-            self._fit_exactly()
-
-    def _take(self, pca: PositionPCA) -> None:
-        """Show a fit, turned onto what was shown before."""
-        session = self.session
-        assert session.model is not None
-        previous = session.curve
-        curve = place_curve(session.model.W_pos, pca, session.components)
-        if previous is not None and previous.components == curve.components:
-            session.turn = turn_onto(curve, previous, session.turn)
-        else:
-            session.turn = np.eye(3)
-        session.curve = curve
-        self._describe_selection()
-
-    def _fit_exactly(self) -> None:
-        model, positions, k = self.session.model, self.session.positions, self._wanted_components()
-        if model is None or self._fast is None:
-            return
-        key = (model.fingerprint, "pca", positions, k)
-        found = self._cache.get(key)
-        if found is not None:
-            self._jobs.cancel("exact")
-            self._finish(found)
-            return
-        self.session.status = f"Fitting positions {positions[0]}–{positions[1]} exactly…"
-        self._jobs.start(
-            "exact",
-            lambda: fit_pca(model.W_pos, positions, k),
-            lambda pca: self._finish(self._cache.put(key, pca)),
-            lambda error: self._fail(error, "The components could not be fitted"),
-        )
-
-    def _finish(self, pca: PositionPCA) -> None:
-        """Show the exact fit, and the components as they truly lie unless the user prefers not."""
-        if pca.positions != self.session.positions:
-            return
-        self._take(pca)
-        self.session.status = "Ready"
-        if not self.session.keep_turned and not self.session.dragging:
-            self._straighten()
-
-    def _straighten(self) -> None:
-        if not np.array_equal(self.session.turn, np.eye(3)):
-            self.session.turn = np.eye(3)
-
-    # ---- colours -----------------------------------------------------------------------
 
     def color_by(self, quantity: ColorBy, component: int) -> None:
         """Colour the curve by a quantity; ``component`` (1-based) counts for "component"."""
@@ -328,9 +221,6 @@ class Controller:
         target = first if current is None else min(max(current + step, 0), end)
         self.select((target,))
 
-    def _on_selection_changed(self) -> None:
-        self._describe_selection()
-
     def _describe_selection(self) -> None:
         session = self.session
         if session.model is None or session.pca is None or session.current is None:
@@ -345,9 +235,6 @@ class Controller:
             self.session.norms = norm_profile(
                 self.session.model.W_pos, centred=self.session.norms_centred
             )
-
-    def _on_prompt_changed(self) -> None:
-        self._tokenize()
 
     def _tokenize(self) -> None:
         """Split the prompt; reading a tokenizer the first time takes a moment."""
@@ -391,21 +278,3 @@ class Controller:
                 "This is a fault of Helixscope; the details help to mend it.",
                 details,
             )
-
-
-def _short(source: str) -> str:
-    return source.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] or source
-
-
-def _best_model_here() -> str | None:
-    """Return the first model of the catalogue that opens without a network, or None."""
-    from geometry.catalogue import locate, read_catalogue
-
-    return next((entry.id for entry in read_catalogue() if locate(entry) is not None), None)
-
-
-def _list_models() -> tuple[ModelRow, ...]:
-    from geometry.catalogue import read_catalogue, state
-
-    rows: list[Any] = [ModelRow(entry, state(entry)) for entry in read_catalogue()]
-    return tuple(rows)

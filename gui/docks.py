@@ -6,14 +6,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QToolButton, QWidget
 
-from gui.panels.base import Panel
+from gui.panels.base import Panel, label
 from gui.session import Session
-from gui.theme import Theme
+from gui.theme import GRID, Theme
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+
+
+class DockTitle(QWidget):
+    """The title bar of a dock: its name in small capitals, float and close at the right."""
+
+    def __init__(self, title: str, dock: QDockWidget) -> None:
+        super().__init__(dock)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID, GRID // 2, GRID // 2, 0)
+        row.setSpacing(0)
+        row.addWidget(label(title.upper(), "heading"), 1)
+        for sign, tip, slot in (
+            ("⧉", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
+            ("✕", f"Close {title}; the Panels menu brings it back", dock.close),
+        ):
+            button = QToolButton()
+            button.setText(sign)
+            button.setToolTip(tip)
+            button.setAccessibleName(tip)
+            button.setProperty("role", "title button")
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.clicked.connect(slot)
+            row.addWidget(button)
+        self._dock = dock
+
+    def _toggle_floating(self) -> None:
+        self._dock.setFloating(not self._dock.isFloating())
 
 
 @dataclass(frozen=True, slots=True)

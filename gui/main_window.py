@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from gui import dialogs
 from gui.actions import Actions
 from gui.controller import Controller
-from gui.docks import DOCKS, Dock
+from gui.docks import DOCKS, Dock, DockTitle
 from gui.empty_state import EmptyState
 from gui.notice_bar import NoticeBar
 from gui.panels.base import label
@@ -74,14 +74,15 @@ class MainWindow(QMainWindow):
         self.notice_bar = NoticeBar(session, theme)
         self.pictures = PictureSaver(self, self.viewport, session)
         self._build_centre()
-        self.panels: dict[str, Any] = {}
+        self._theme = theme
+        self._panels: dict[str, Any] = {}
         self.docks: dict[str, QDockWidget] = {}
         for dock in DOCKS:
-            self._build_dock(dock, theme)
+            self._build_dock(dock)
         self.commands = Actions(self, self._handlers())
         self._build_panel_menu()
         self._build_status()
-        self._connect_panels()
+        self._connect_centre()
         self._listen_to_session()
         self._restore_layout()
 
@@ -101,17 +102,33 @@ class MainWindow(QMainWindow):
         layout.addWidget(stage, 1)
         self.setCentralWidget(centre)
 
-    def _build_dock(self, dock: Dock, theme: Theme) -> None:
-        panel = dock.make(self.session, theme)
+    def _build_dock(self, dock: Dock) -> None:
         widget = QDockWidget(dock.title, self)
         widget.setObjectName(dock.name)
-        widget.setWidget(panel)
-        self.panels[dock.name], self.docks[dock.name] = panel, widget
+        widget.setTitleBarWidget(DockTitle(dock.title, widget))
+        self.docks[dock.name] = widget
         self.addDockWidget(dock.area, widget)
+
+    @property
+    def panels(self) -> dict[str, Any]:
+        """The panels by their docks' names; built when first wanted, after the first frame.
+
+        The curve is on the screen sooner when it need not wait for them.
+        """
+        self._build_panels()
+        return self._panels
+
+    def _build_panels(self) -> None:
+        if self._panels:
+            return
+        for dock in DOCKS:
+            self._panels[dock.name] = dock.make(self.session, self._theme)
+            self.docks[dock.name].setWidget(self._panels[dock.name])
+        self._connect_panels()
 
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]
-        first = menu.actions()[0] if menu.actions() else None
+        first = menu.actions()[0]
         for number, dock in enumerate(DOCKS, start=1):
             action = self.docks[dock.name].toggleViewAction()
             action.setText(f"{dock.title}\t{number}")
@@ -163,11 +180,27 @@ class MainWindow(QMainWindow):
             "about": lambda: dialogs.show_about(self),
         }
 
+    def _connect_centre(self) -> None:
+        controller, viewport = self.controller, self.viewport
+        self.empty_state.folderRequested.connect(self.open_folder)
+        self.empty_state.fileRequested.connect(self.open_file)
+        viewport.hoverRequested.connect(lambda position: self._set("hover", position))
+        viewport.clicked.connect(
+            lambda position, extend, through: controller.click(
+                position, extend=extend, through=through
+            )
+        )
+        viewport.menuRequested.connect(self._show_menu)
+        viewport.firstFrame.connect(self._on_first_frame, Qt.ConnectionType.QueuedConnection)
+        self.notice_bar.dismissed.connect(lambda: self._set("notice", None))
+        self.notice_bar.tableRequested.connect(
+            lambda source, table: controller.open(source, table=table)
+        )
+
     def _connect_panels(self) -> None:
-        controller, panels = self.controller, self.panels
-        for widget in (panels["models"], self.empty_state):
-            widget.folderRequested.connect(self.open_folder)
-            widget.fileRequested.connect(self.open_file)
+        controller, panels = self.controller, self._panels
+        panels["models"].folderRequested.connect(self.open_folder)
+        panels["models"].fileRequested.connect(self.open_file)
         panels["models"].openRequested.connect(controller.open)
         panels["models"].cancelRequested.connect(controller.cancel_opening)
         panels["positions"].rangeRequested.connect(controller.request_positions)
@@ -183,18 +216,7 @@ class MainWindow(QMainWindow):
         panels["norms"].centredRequested.connect(lambda on: self._set("norms_centred", on))
         for name in ("inspector", "prompt", "norms"):
             panels[name].selectionRequested.connect(controller.select)
-        for source in (panels["inspector"], panels["prompt"], panels["norms"], self.viewport):
-            source.hoverRequested.connect(lambda position: self._set("hover", position))
-        self.viewport.clicked.connect(
-            lambda position, extend, through: controller.click(
-                position, extend=extend, through=through
-            )
-        )
-        self.viewport.menuRequested.connect(self._show_menu)
-        self.notice_bar.dismissed.connect(lambda: self._set("notice", None))
-        self.notice_bar.tableRequested.connect(
-            lambda source, table: controller.open(source, table=table)
-        )
+            panels[name].hoverRequested.connect(lambda position: self._set("hover", position))
 
     def _listen_to_session(self) -> None:
         events = self.session.events
@@ -240,8 +262,9 @@ class MainWindow(QMainWindow):
 
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Take new colours and tick the menu's choice."""
+        self._theme = theme
         self.viewport.set_theme(theme)
-        for panel in (*self.panels.values(), self.empty_state, self.notice_bar):
+        for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
             panel.set_theme(theme)
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
@@ -312,7 +335,7 @@ class MainWindow(QMainWindow):
         first, last = curve.pca.positions
         total = format_percent(sum(curve.explained_variance_ratio))
         self._summary.setText(f"{model.name} · positions {first}–{last} · {total}")
-        self._summary.parentWidget().adjustSize()
+        self.menuBar().setCornerWidget(self._summary)
 
     def _on_status_changed(self) -> None:
         self._status.setText(self.session.status)
@@ -324,20 +347,24 @@ class MainWindow(QMainWindow):
         by_name["parallel"].setChecked(self.session.projection == "parallel")
         by_name["faint"].setChecked(self.session.outside == "faint")
 
+    def _on_first_frame(self) -> None:
+        if self.isVisible():  # and not closed meanwhile
+            self._build_panels()
+
     # ---- events ------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Run the commands of plain keys that the focused widget did not want."""
         number = event.key() - Qt.Key.Key_1
         if 0 <= number < len(DOCKS) and not event.modifiers():
-            self._open_panel(self.docks[DOCKS[number].name])
+            self._open_panel(DOCKS[number].name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
 
-    def _open_panel(self, dock: QDockWidget) -> None:
-        dock.show()
-        dock.raise_()
-        dock.widget().setFocus()
+    def _open_panel(self, name: str) -> None:
+        self.docks[name].show()
+        self.docks[name].raise_()
+        self.panels[name].setFocus()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take folders and files of this machine."""
@@ -363,7 +390,7 @@ class MainWindow(QMainWindow):
         for signal, slot in self._listening:
             signal.disconnect(slot, missing_ok=True)
         self._listening.clear()
-        for panel in (*self.panels.values(), self.empty_state, self.notice_bar):
+        for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
             panel.release()
         self.viewport.close()
         super().closeEvent(event)

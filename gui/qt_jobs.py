@@ -7,11 +7,11 @@ process-wide warning filters from its threads; two workers that overlap leave th
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal, Slot
 
 from gui.session import Session
 
@@ -36,6 +36,7 @@ class QtJobs(QObject):
         self._session = session
         self._generations: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="helixscope")
+        self._latest: dict[str, Future[None]] = {}
         self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
 
     def start(
@@ -60,11 +61,20 @@ class QtJobs(QObject):
                 error = caught
             self._finished.emit(_Outcome(slot, generation, result, error, on_result, on_error))
 
-        self._pool.submit(run)
+        self._latest[slot] = self._pool.submit(run)
 
     def cancel(self, slot: str) -> None:
         """Forget what is under way in a slot; nothing of it will be delivered."""
         self._generations[slot] = self._generations.get(slot, 0) + 1
+
+    def deliver(self, slot: str, patience_ms: int) -> None:
+        """Hand over what a slot's job found, now and not in the event loop, if it is done in time.
+
+        For the moment before the window is first shown; afterwards nothing waits.
+        """
+        if slot in self._latest:
+            wait([self._latest[slot]], patience_ms / 1000)
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
 
     def shut_down(self) -> None:
         """Drop everything under way and wait for the threads; the owner calls this on closing."""

@@ -230,7 +230,7 @@ def _write(image: QImage, out: Path) -> None:
 
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, "PNG")
+    image.save(buffer, b"PNG")
     try:
         out.write_bytes(buffer.data().data())
     except OSError as error:

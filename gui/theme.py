@@ -121,6 +121,10 @@ QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 4px; p
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; }}
 QToolButton:hover {{ background: {theme.line}; }}
 QToolButton:checked {{ color: {theme.accent}; border-color: {theme.accent}; }}
+QToolButton[role="title button"] {{
+    color: {theme.muted}; font-size: {SMALL}px; padding: 0 4px; min-height: 18px; border: none;
+}}
+QToolButton[role="title button"]:hover {{ color: {theme.text}; background: {theme.line}; }}
 QToolButton:disabled {{ color: {theme.muted}; }}
 QPushButton {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;

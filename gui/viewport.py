@@ -53,6 +53,8 @@ class Viewport(QWidget):
         A point was clicked; with shift; with control and shift.
     menuRequested(QPoint)
         The right button was clicked, in global coordinates.
+    firstFrame()
+        The first frame is on the screen, with or without a curve.
     firstPainted()
         The first frame with a curve is on the screen.
     """
@@ -60,6 +62,7 @@ class Viewport(QWidget):
     hoverRequested = Signal(object)
     clicked = Signal(int, bool, bool)
     menuRequested = Signal(QPoint)
+    firstFrame = Signal()
     firstPainted = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -73,7 +76,7 @@ class Viewport(QWidget):
         layout.addWidget(self.interactor)
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
         self._antialiasing = Antialiasing(self.interactor)
-        self._dirty, self._painted = True, False
+        self._dirty, self._swapped, self._painted = True, False, False
         self._framing: str | None = "article"
         self._framed_model: object = None
         self._press: QPoint | None = None
@@ -147,6 +150,9 @@ class Viewport(QWidget):
             self._painted = True
             self._antialiasing.rest()
             self.firstPainted.emit()
+        if not self._swapped:
+            self._swapped = True
+            self.firstFrame.emit()
 
     def _on_turn_changed(self, turn: np.ndarray, before: np.ndarray) -> None:
         # During a drag the turn follows the fit without a jump; only its end is eased.

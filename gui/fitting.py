@@ -1,0 +1,155 @@
+"""Fitting the components of the shown range: fast while it is dragged, exactly when it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.curve import place_curve
+from geometry.pca import PositionPCA, fit_pca
+from geometry.range_pca import RangePCA
+from gui.cache import ResultCache
+from gui.jobs import Jobs
+from gui.session import Session
+from gui.turn import turn_onto
+
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+
+N_COMPONENTS = 10
+"""Components that an exact fit has at least: as many as are shown as bars and on offer as axes."""
+INLINE_SIZE = 6_000_000
+"""Tables with more entries than this are fitted in the background even while dragging."""
+MISHAP = "The components could not be fitted"
+
+
+class Fitter:
+    """Keeps ``session.curve`` and ``session.turn`` true to the range and components wanted.
+
+    Parameters
+    ----------
+    session
+        The state it reads and writes.
+    jobs
+        What runs exact fits.
+    on_error
+        Called with an error and what failed, in words.
+    """
+
+    def __init__(
+        self, session: Session, jobs: Jobs, on_error: Callable[[Exception, str], None]
+    ) -> None:
+        self._session, self._jobs = session, jobs
+        self._on_error = on_error
+        self._fast: RangePCA | None = None
+        self._cache = ResultCache(max_bytes=64 << 20)
+        events = session.events
+        self._listening: list[tuple[Any, Callable[..., None]]] = [
+            (events.positions, self._on_range_changed),
+            (events.components, self._on_range_changed),
+            (events.color_by, self._on_color_changed),
+            (events.color_component, self._on_color_changed),
+            (events.dragging, self._on_dragging_changed),
+            (events.keep_turned, self._on_keep_turned_changed),
+        ]
+        for signal, slot in self._listening:
+            signal.connect(slot)
+
+    def close(self) -> None:
+        """Stop answering."""
+        for signal, slot in self._listening:
+            signal.disconnect(slot, missing_ok=True)
+        self._listening.clear()
+
+    def pause(self) -> None:
+        """Fit nothing until :meth:`use`: the table is about to change."""
+        self._fast = None
+        for slot in ("range", "exact"):
+            self._jobs.cancel(slot)
+
+    def use(self, fast: RangePCA) -> None:
+        """Fit the table of the model that is open now, whose curve is shown already."""
+        self._fast = fast
+        self._fit_exactly()
+
+    @staticmethod
+    def n_components(session: Session) -> int:
+        """Return how many components an exact fit for this session has."""
+        return max(N_COMPONENTS, *session.components, session.color_component)
+
+    def _on_range_changed(self) -> None:
+        model, fast, positions = self._session.model, self._fast, self._session.positions
+        if model is None or fast is None:
+            return
+        k = max(self._session.components)
+        if self._session.color_by == "component":
+            k = max(k, self._session.color_component)
+        if model.W_pos.size <= INLINE_SIZE:
+            self._show(fast.fit(positions, k), model)
+        else:
+            self._jobs.start(
+                "range",
+                lambda: fast.fit(positions, k),
+                lambda pca: self._show(pca, model),
+                lambda error: self._on_error(error, MISHAP),
+            )
+        if not self._session.dragging:
+            self._fit_exactly()
+
+    def _on_color_changed(self) -> None:
+        if self._session.color_by == "component":
+            self._fit_exactly()
+
+    def _on_dragging_changed(self, dragging: bool) -> None:
+        if not dragging:
+            self._fit_exactly()
+
+    def _on_keep_turned_changed(self, keep_turned: bool) -> None:
+        if not keep_turned and not self._session.dragging:
+            self._straighten()
+
+    def _fit_exactly(self) -> None:
+        model, positions = self._session.model, self._session.positions
+        if model is None or self._fast is None:
+            return
+        k = self.n_components(self._session)
+        key = (model.fingerprint, "pca", positions, k)
+        found = self._cache.get(key)
+        if found is not None:
+            self._jobs.cancel("exact")
+            self._finish(found, model)
+            return
+        self._session.status = f"Fitting positions {positions[0]}–{positions[1]} exactly…"
+        self._jobs.start(
+            "exact",
+            lambda: fit_pca(model.W_pos, positions, k),
+            lambda pca: self._finish(self._cache.put(key, pca), model),
+            lambda error: self._on_error(error, MISHAP),
+        )
+
+    def _finish(self, pca: PositionPCA, model: PositionalModel) -> None:
+        """Show an exact fit, the components as they truly lie unless the user prefers not."""
+        if pca.positions != self._session.positions:
+            return
+        self._jobs.cancel("range")
+        self._show(pca, model)
+        self._session.status = "Ready"
+        if not self._session.keep_turned and not self._session.dragging:
+            self._straighten()
+
+    def _show(self, pca: PositionPCA, model: PositionalModel) -> None:
+        """Show a fit, turned onto what was shown before."""
+        session = self._session
+        previous = session.curve
+        curve = place_curve(model.W_pos, pca, session.components)
+        if previous is not None and previous.components == curve.components:
+            session.turn = turn_onto(curve, previous, session.turn)
+        else:
+            session.turn = np.eye(3)
+        session.curve = curve
+
+    def _straighten(self) -> None:
+        if not np.array_equal(self._session.turn, np.eye(3)):
+            self._session.turn = np.eye(3)
