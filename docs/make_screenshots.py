@@ -59,6 +59,7 @@ def main(source: str, folder: Path) -> None:
 def _set_the_scene(application: Application) -> None:
     """Choose a range, label positions with a prompt, go to a position."""
     panels = application.window.panels
+    assert application.session.model is not None
     last = application.session.model.n_positions - 2
     application.window.activateWindow()
     for field, text in (

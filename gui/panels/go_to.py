@@ -10,6 +10,7 @@ from geometry.errors import RangeError
 from gui.panels.base import label
 from gui.selection import SELECTION_LIMIT, read_positions
 from gui.theme import GRID, format_count
+from gui.tooltips import wrapped
 
 
 class _Field(QLineEdit):
@@ -64,13 +65,14 @@ class GoTo(QWidget):
             self._n_positions = n_positions
             self.say("")
         self.setEnabled(n_positions > 0)
-        self.field.setToolTip(
+        tip = (
             f"Go to a position, 0–{n_positions - 1}, with Enter. 10-20 selects a range "
             f"(up to {format_count(SELECTION_LIMIT)} positions), 5, 9, 100 selects several. "
             "(Ctrl+G)"
             if n_positions
             else "Go to a position once a model is open"
         )
+        self.field.setToolTip(wrapped(tip))
         self.previous.setEnabled(n_positions > 0 and current != 0)
         self.next.setEnabled(n_positions > 0 and current != n_positions - 1)
 

@@ -26,6 +26,7 @@ from gui.panels.position_table import PositionTable
 from gui.session import Session
 from gui.theme import GRID, Theme, format_count, format_number
 from gui.token_text import token_label
+from gui.tooltips import wrapped
 
 PATIENCE_MS = 120
 """How long the last position's numbers stay while the next one's are worked out."""
@@ -260,8 +261,10 @@ class InspectorPanel(Panel):
         self.nearest.setAccessibleName("Nearest positions more than 8 away")
         near_title = label("Nearest elsewhere", "heading")
         near_title.setToolTip(
-            "The five rows nearest by Euclidean distance among positions more than 8 away: where "
-            "the curve comes back close to itself"
+            wrapped(
+                "The five rows nearest by Euclidean distance among positions more than 8 away: "
+                "where the curve comes back close to itself"
+            )
         )
         content = QWidget()
         column = QVBoxLayout(content)

@@ -10,6 +10,7 @@ from geometry.neighbours import PositionDetails
 from gui.panels.base import label
 from gui.theme import GRID, format_number
 from gui.token_text import token_label
+from gui.tooltips import wrapped
 
 NOT_YET = "…"
 ABSENT = "–"
@@ -50,7 +51,7 @@ class Number(QWidget):
     def set_title(self, title: str, tip: str) -> None:
         """Say what the number is, and explain it on hover."""
         _set_text(self._title, title)
-        self.setToolTip(tip)
+        self.setToolTip(wrapped(tip))
         self.value.setAccessibleName(title)
 
     def set_value(self, text: str) -> None:
@@ -73,7 +74,7 @@ class PositionCard(QWidget):
         self.coordinates = tuple(Number(f"PC {i}", "") for i in (1, 2, 3))
         self.range = label(role="small")
         self.outlier = label("Norm outlier", "badge")
-        self.outlier.setToolTip(_OUTLIER_TIP)
+        self.outlier.setToolTip(wrapped(_OUTLIER_TIP))
         self.heading = QHBoxLayout()
         self._lay_out()
 
@@ -83,7 +84,8 @@ class PositionCard(QWidget):
         shown = token_label(token) if token is not None else ""
         if self.token.text() != shown:
             self.token.setText(shown)
-        self.token.setToolTip("" if token is None else f"The prompt's token at {position}: {shown}")
+        tip = "" if token is None else f"The prompt's token at {position}: {shown}"
+        self.token.setToolTip(wrapped(tip))
 
     def show_numbers(
         self, details: PositionDetails | None, components: tuple[int, ...], fitted: int
@@ -114,8 +116,10 @@ class PositionCard(QWidget):
         inside = first <= position <= last
         _set_text(self.range, f"{'In' if inside else 'Outside'} the range {first}–{last}")
         self.range.setToolTip(
-            "The components are fitted to the positions of the shown range"
-            + ("" if inside else "; this one had no say in them")
+            wrapped(
+                "The components are fitted to the positions of the shown range"
+                + ("" if inside else "; this one had no say in them")
+            )
         )
         self.outlier.setVisible(outlier)
 

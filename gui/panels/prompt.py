@@ -39,8 +39,8 @@ class PromptField(QPlainTextEdit):
         self.setPlaceholderText("Hello my name is Adam")
         self.setAccessibleName("Prompt")
         self.setToolTip(
-            "A text whose tokens label the positions. Enter takes it at once, Shift+Enter starts a "
-            "new line."
+            "A text whose tokens label the positions.\n"
+            "Enter takes it at once, Shift+Enter starts a new line."
         )
         self.setTabChangesFocus(True)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -201,10 +201,10 @@ class PromptPanel(Panel):
             return
         n_positions = format_count(model.n_positions)
         self.count.setText(f"{format_count(tokens)} of {n_positions} positions")
-        self.count.setToolTip("Positions that have a token; the first token stands at position 0")
+        self.count.setToolTip("Positions that have a token;\nthe first token stands at position 0")
         self.surplus.setText(f"{format_count(truncated)} too many" if truncated else "")
         self.surplus.setToolTip(
-            f"The table ends at position {model.n_positions - 1}: "
+            f"The table ends at position {model.n_positions - 1}:\n"
             f"{format_count(truncated)} further tokens of the text have no position."
         )
 

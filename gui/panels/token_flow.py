@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from gui.theme import SMALL, TEXT, Theme
 from gui.token_text import is_special, token_label, token_runs
+from gui.tooltips import wrapped
 
 CHIP_HEIGHT = 22
 GAP = 4
@@ -168,7 +169,7 @@ class TokenFlow(QAbstractScrollArea):
                 if position == 0
                 else "\nA control token"
             )
-        return told
+        return wrapped(told)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the chips in sight."""

@@ -125,7 +125,7 @@ def test_shows_the_numbers_of_the_current_position(make, session):
     assert [n.title for n in panel.card.coordinates] == ["PC 1", "PC 2", "PC 3"]
     expected = [format_number(v) for v in session.curve.coordinates[30]]
     assert [n.value.text() for n in panel.card.coordinates] == expected
-    assert "share of the row" in panel.card.residual.toolTip()
+    assert "Off-subspace residual" in panel.card.residual.toolTip()
     assert [row.position for row in panel.beside.rows] == [29, 31]
     assert [row.cells[1] for row in panel.beside.rows] == ["−1", "+1"]
     assert [row.position for row in panel.nearest.rows] == [n.position for n in details.nearest]

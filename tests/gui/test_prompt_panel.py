@@ -260,7 +260,7 @@ def test_chips_wrap_inside_the_width_and_do_not_overlap(make, session, width):
     assert all(box.right() < panel.flow.viewport().width() for box in boxes)
     assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert panel.flow.chips[4].runs[-1][0].endswith("…")
-    assert "x" * 300 in panel.flow.tip(4)
+    assert panel.flow.tip(4).count("x") == 300
 
 
 def test_files_are_left_to_the_window(make, session):
