@@ -64,7 +64,8 @@ class Architecture:
         if self.stack.row_of_position_0 is not None:
             return self.stack.row_of_position_0
         padding = first_int(self.config, ("pad_token_id",))
-        return (DEFAULT_PADDING if padding is None else padding) + 1
+        # A model without padding starts at row 0.
+        return max(0, (DEFAULT_PADDING if padding is None else padding) + 1)
 
     def setting(self, *keys: str) -> int | None:
         """Read a whole number of the configuration; ``{side}`` in a key is this tower's side."""

@@ -107,7 +107,7 @@ class Layers:
         if stack.attention_scale == "1":
             return 1.0
         rows = self.weight("W_Q", layer).shape[0]
-        if not self.n_heads:
+        if self.n_heads is None or self.n_heads < 1:
             raise TensorUnavailable("The number of heads is not known.", FULL)
         scale = 1 / math.sqrt(rows / self.n_heads)
         return scale / (layer + 1) if stack.attention_scale.endswith("(layer + 1)") else scale

@@ -15,6 +15,9 @@ from geometry.sinusoids import sinusoid
 from geometry.stores import FloatArray, TensorStore
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
+#: No computed table is longer; a damaged configuration may say so.
+MAX_NUMBERS = 2**28
+
 WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
 
@@ -35,7 +38,8 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
     table = table[place.row_of_position_0 :]
     if 0 in table.shape:
         raise SourceError(
-            f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}."
+            f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}.",
+            "Open another checkpoint.",
         )
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
@@ -56,6 +60,12 @@ def _computed(place: Architecture) -> npt.NDArray[np.float64]:
             f"{place.family} computes its positions, and its configuration does not give "
             "max_position_embeddings and d_model.",
             "Put the model's config.json beside its weights.",
+        )
+    if min(n_positions, d_model) < 0 or n_positions * d_model > MAX_NUMBERS:
+        raise SourceError(
+            f"config.json asks for a computed table of {n_positions} × {d_model} numbers, more "
+            "than any model has.",
+            "Download or copy config.json again.",
         )
     return sinusoid(place.stack.computed, n_positions + place.row_of_position_0, d_model)
 
@@ -105,7 +115,7 @@ def _cut(
     rows, d_model = matrix.shape
     if fused == "side by side":
         parts: Sequence[npt.NDArray[np.float64]] = np.split(matrix, 3) if rows % 3 == 0 else ()
-    elif not n_heads or d_model % n_heads:
+    elif n_heads is None or n_heads < 1 or d_model % n_heads:
         raise TensorUnavailable(
             "Without the number of heads, W_Q, W_K and W_V cannot be taken apart.",
             "Put the model's config.json beside its weights.",

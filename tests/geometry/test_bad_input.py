@@ -1,0 +1,371 @@
+"""Damaged and foreign input: one plain sentence each, and never anything else."""
+
+import json
+import os
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from geometry.errors import SourceError
+from geometry.sources import UnknownArchitecture, open_source
+from geometry.stores import LocalFile, cannot_read
+
+WriteSafetensors = Callable[..., Path]
+CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
+
+
+@pytest.fixture
+def checkpoint(write_safetensors: WriteSafetensors, tmp_path: Path) -> Path:
+    """A tiny GPT-2 folder with nothing but positions."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    table = np.arange(32, dtype=np.float32).reshape(8, 4)
+    write_safetensors(folder / "model.safetensors", {"wpe.weight": table})
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    return folder
+
+
+def refusal(source: Path | str, **options: Any) -> SourceError:
+    """The error for a source: one sentence, with something to do next."""
+    with pytest.raises(SourceError) as caught:
+        open_source(source, **options)
+    sentence = str(caught.value)
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    assert caught.value.advice.endswith(".")
+    return caught.value
+
+
+def test_the_checkpoint_itself_opens(checkpoint: Path) -> None:
+    model = open_source(checkpoint)
+    assert model.W_pos.shape == (8, 4)
+    assert model.name == "tiny"
+
+
+def test_nothing_at_the_path(tmp_path: Path) -> None:
+    assert "There is nothing at" in str(refusal(tmp_path / "absent"))
+
+
+@pytest.mark.parametrize("source", ["", "\0", "a" * 5000, "no such model", "x.safetensors"])
+def test_no_path_at_all(source: str) -> None:
+    with pytest.raises(SourceError):
+        open_source(source)
+
+
+def test_sample_is_not_there_yet() -> None:
+    assert str(refusal("sample")) == "There is no bundled model yet."
+
+
+def test_empty_folder(tmp_path: Path) -> None:
+    assert "is empty" in str(refusal(tmp_path))
+
+
+def test_folder_without_weights(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    assert "holds no weights, only notes.txt" in str(refusal(tmp_path))
+    (tmp_path / "tf_model.h5").write_text("x")
+    assert "another framework" in str(refusal(tmp_path))
+
+
+def test_folder_with_several_weights(tmp_path: Path) -> None:
+    for name in ("a.bin", "b.bin", "training_args.bin"):
+        (tmp_path / name).write_text("x")
+    assert "holds 2 weights files" in str(refusal(tmp_path))
+
+
+def test_empty_file(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").write_bytes(b"")
+    assert str(refusal(checkpoint)) == "model.safetensors is empty."
+
+
+@pytest.mark.parametrize("keep", [3, 8, 20, 60, -1])
+def test_truncated_file(checkpoint: Path, keep: int) -> None:
+    path = checkpoint / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    error = refusal(checkpoint)
+    assert "truncated" in str(error) or "holds 3 bytes" in str(error)
+    assert "again" in error.advice
+
+
+def test_file_with_more_than_the_header_says(checkpoint: Path) -> None:
+    with (checkpoint / "model.safetensors").open("ab") as file:
+        file.write(b"more")
+    assert "describes only" in str(refusal(checkpoint))
+
+
+@pytest.mark.parametrize("length", [2**63, 2**40, 100_000_001])
+def test_absurd_header_length(checkpoint: Path, length: int) -> None:
+    path = checkpoint / "model.safetensors"
+    path.write_bytes(length.to_bytes(8, "little") + path.read_bytes()[8:])
+    assert f"header would be {length} bytes long" in str(refusal(checkpoint))
+
+
+def with_header(folder: Path, header: bytes, data: int = 128) -> Path:
+    path = folder / "model.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(data))
+    return folder
+
+
+def entry(begin: int = 0, end: int = 128, dtype: Any = "F32", shape: Any = (8, 4)) -> dict:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (b"{not json", "is not JSON"),
+        (b'{"\xff": 1}', "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b"[1, 2]", "should be a JSON object"),
+        (b'{"a": 1}', "does not describe 'a'"),
+        (b'{"a": {}, "a": {}}', "names 'a' twice"),
+        ({"a": entry(shape=[8, -4])}, "does not describe 'a'"),
+        ({"a": entry(shape=[8, 4.0])}, "does not describe 'a'"),
+        ({"a": entry(shape=[8, True])}, "does not describe 'a'"),
+        ({"a": entry(shape=7)}, "does not describe 'a'"),
+        ({"a": entry(dtype=3)}, "does not describe 'a'"),
+        ({"a": {"dtype": "F32", "shape": [8, 4], "data_offsets": [0]}}, "does not describe"),
+        ({"a": entry(end=127)}, "takes 128 bytes, and its data_offsets give 127"),
+        ({"a": entry(128, 0)}, "contradicts itself"),
+        ({"a": entry(shape=[2**40, 2**40])}, "contradicts itself"),
+        ({"a": entry(), "b": entry()}, "overlaps 'a'"),
+        ({"a": entry(), "b": entry(64, 192)}, "overlaps 'a'"),
+        ({"a": entry(0, 64, shape=[16]), "b": entry(96, 128, shape=[8])}, "gap after 'a'"),
+        ({"a": entry(0, 256, shape=[64])}, "truncated"),
+    ],
+)
+def test_wrong_header(checkpoint: Path, header: Any, words: str) -> None:
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
+    assert words in str(refusal(with_header(checkpoint, raw)))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "config.json is not JSON"),
+        ("[]", "config.json should be a JSON object, got list"),
+        ("\x00", "config.json is not JSON"),
+        ("[" * 100_000, "config.json is not JSON"),
+    ],
+)
+def test_config_is_not_json(checkpoint: Path, text: str, words: str) -> None:
+    (checkpoint / "config.json").write_text(text)
+    assert words in str(refusal(checkpoint))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite(
+    checkpoint: Path, write_safetensors: WriteSafetensors, value: float
+) -> None:
+    table = np.zeros((8, 4), np.float32)
+    table[5, 2] = value
+    write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": table})
+    assert "has 1 rows with NaN or infinite numbers, the first at position 5" in str(
+        refusal(checkpoint)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ((8, 3), r"should have shape (8, 4) by config.json, got (8, 3)"),
+        ((9, 4), r"should have shape (8, 4) by config.json, got (9, 4)"),
+        ((32,), r"should have shape (n_positions, d_model), got (32,)"),
+        ((2, 4, 4), r"should have shape (n_positions, d_model), got (2, 4, 4)"),
+    ],
+)
+def test_wrong_shape(
+    checkpoint: Path, write_safetensors: WriteSafetensors, shape: tuple[int, ...], words: str
+) -> None:
+    table = np.zeros(shape, np.float32)
+    write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": table})
+    assert words in str(refusal(checkpoint))
+
+
+def test_table_without_rows(checkpoint: Path, write_safetensors: WriteSafetensors) -> None:
+    (checkpoint / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": np.zeros((0, 4), "f4")})
+    assert "holds no positions" in str(refusal(checkpoint))
+
+
+@pytest.mark.parametrize("dtype", ["i8", "i1", "?"])
+def test_whole_numbers(checkpoint: Path, write_safetensors: WriteSafetensors, dtype: str) -> None:
+    write_safetensors(checkpoint / "model.safetensors", {"wpe.weight": np.zeros((8, 4), dtype)})
+    assert "only floating-point tensors" in str(refusal(checkpoint))
+
+
+def test_unknown_architecture_offers_its_tables(
+    checkpoint: Path, write_safetensors: WriteSafetensors
+) -> None:
+    (checkpoint / "config.json").write_text(json.dumps({"model_type": "brandnew", "d_model": 4}))
+    table = np.arange(32, dtype=np.float32).reshape(8, 4)
+    tensors = {"mix.weight": np.ones((4, 4), np.float32), "where_pos": table,
+               "bias": np.ones(4, np.float32), "ids": np.zeros((1, 8), np.int64)}  # fmt: skip
+    write_safetensors(checkpoint / "model.safetensors", tensors)
+    error = refusal(checkpoint)
+    assert isinstance(error, UnknownArchitecture)
+    assert [info.name for info in error.candidates] == ["where_pos", "mix.weight"]
+    assert "'brandnew' is unknown; 2 tensors could be" in str(error)
+
+    model = open_source(checkpoint, table="where_pos")
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert model.table == "where_pos"
+    assert set(model.missing) == {"W_E", "W_Q", "W_K", "W_V", "W_O", "W_in"}
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [("nowhere", "no tensor 'nowhere'"), ("bias", "bias cannot be a table of positions")],
+)
+def test_a_table_that_cannot_be_one(
+    checkpoint: Path, write_safetensors: WriteSafetensors, table: str, words: str
+) -> None:
+    tensors = {"wpe.weight": np.ones((8, 4), np.float32), "bias": np.ones(4, np.float32)}
+    write_safetensors(checkpoint / "model.safetensors", tensors)
+    error = refusal(checkpoint, table=table)
+    assert words in str(error)
+    assert "wpe.weight" in error.advice
+
+
+def test_git_lfs_pointer(checkpoint: Path) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 548105171\n"
+    (checkpoint / "model.safetensors").write_text(pointer)
+    error = refusal(checkpoint)
+    assert "git-LFS pointer" in str(error)
+    assert "git lfs pull" in error.advice
+
+
+def test_web_page_instead_of_weights(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").write_text("<!DOCTYPE html><html></html>")
+    assert "web page" in str(refusal(checkpoint))
+
+
+class Evil:
+    """Leaves a trace if it is ever unpickled."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace = trace
+
+    def __reduce__(self) -> tuple[Callable[..., None], tuple[str]]:
+        return os.mkdir, (str(self.trace),)
+
+
+@pytest.mark.parametrize("form", ["zip", "legacy", "bare pickle", "bare protocol 0"])
+def test_a_pickle_is_never_run(form: str, tmp_path: Path) -> None:
+    trace, path = tmp_path / "trace", tmp_path / "pytorch_model.bin"
+    content = {"wpe.weight": torch.ones(8, 4), "x": Evil(trace)}
+    if form.startswith("bare"):
+        path.write_bytes(pickle.dumps(content["x"], protocol=0 if form.endswith("0") else 4))
+    else:
+        torch.save(content, path, _use_new_zipfile_serialization=form == "zip")
+    error = refusal(path)
+    assert not trace.exists()
+    if form in ("zip", "bare pickle"):
+        assert "a pickle that is no weights file" in str(error)
+
+
+def test_old_torch_format_says_how_to_convert(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    torch.save({"wpe.weight": torch.ones(8, 4)}, path, _use_new_zipfile_serialization=False)
+    error = refusal(path)
+    assert "torch's old format" in str(error)
+    assert "weights_only=True" in error.advice
+
+
+def test_whole_module_is_no_weights_file(tmp_path: Path) -> None:
+    torch.save(torch.nn.Linear(2, 2), tmp_path / "model.pt")
+    assert "It was not run" in str(refusal(tmp_path / "model.pt"))
+
+
+def test_torch_file_without_tensors(tmp_path: Path) -> None:
+    torch.save({"epoch": 3}, tmp_path / "model.pt")
+    assert "holds no tensors" in str(refusal(tmp_path / "model.pt"))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95, 0.999])
+def test_truncated_torch_file(share: float, tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    torch.save({"wpe.weight": torch.ones(80, 40)}, path)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
+    assert "truncated or damaged" in str(refusal(path))
+
+
+def test_zip_archives_of_other_things(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    assert "zip archive without torch weights" in str(refusal(path))
+
+
+def test_compressed_torch_file(tmp_path: Path) -> None:
+    path, packed = tmp_path / "model.bin", tmp_path / "packed.bin"
+    torch.save({"wpe.weight": torch.ones(8, 4)}, path)
+    with (
+        zipfile.ZipFile(path) as source,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in source.namelist():
+            target.writestr(name, source.read(name))
+    assert "was compressed" in str(refusal(packed))
+
+
+def test_tensor_expanded_beyond_its_file(tmp_path: Path) -> None:
+    torch.save({"wpe.weight": torch.ones(1, 1).expand(10_000_000, 10_000)}, tmp_path / "m.bin")
+    assert "more memory than m.bin holds" in str(refusal(tmp_path / "m.bin"))
+
+
+def test_arrays_that_are_no_table(tmp_path: Path) -> None:
+    np.save(tmp_path / "vector.npy", np.zeros(8))
+    assert "no tensor has the shape" in str(refusal(tmp_path / "vector.npy"))
+    np.save(tmp_path / "whole.npy", np.zeros((8, 4), np.int64))
+    assert "no tensor has the shape" in str(refusal(tmp_path / "whole.npy"))
+    np.save(tmp_path / "complex.npy", np.zeros((8, 4), np.complex64))
+    assert "no tensor has the shape" in str(refusal(tmp_path / "complex.npy"))
+    np.save(tmp_path / "objects.npy", np.array([{}, {}], dtype=object), allow_pickle=True)
+    assert "no array of numbers" in str(refusal(tmp_path / "objects.npy"))
+
+
+def test_truncated_arrays(tmp_path: Path) -> None:
+    np.save(tmp_path / "table.npy", np.zeros((8, 4)))
+    np.savez(tmp_path / "tables.npz", a=np.zeros((8, 4)))
+    for path in (tmp_path / "table.npy", tmp_path / "tables.npz"):
+        whole = path.read_bytes()
+        for keep in (9, 70, 150, len(whole) - 1):
+            path.write_bytes(whole[:keep])
+            assert "truncated" in str(refusal(path))
+
+
+def test_archive_with_several_tables_asks_which(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", a=np.zeros((8, 4)), b=np.ones((6, 4)), c=np.zeros(3))
+    error = refusal(tmp_path / "t.npz")
+    assert isinstance(error, UnknownArchitecture)
+    assert [info.name for info in error.candidates] == ["a", "b"]
+    assert open_source(tmp_path / "t.npz", table="b").n_positions == 6
+
+
+def test_file_that_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello, this is a text")
+    assert "is not a weights file" in str(refusal(tmp_path / "notes.txt"))
+
+
+def test_config_alone_is_not_a_model(checkpoint: Path) -> None:
+    refusal(checkpoint / "config.json")
+
+
+def test_unreadable_file_says_so(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    error = refusal(checkpoint)
+    assert "model.safetensors may not be read: permission denied." in str(error)
+    monkeypatch.setattr(np, "fromfile", refuse)
+    with pytest.raises(SourceError, match="permission denied"):
+        LocalFile(checkpoint / "model.safetensors").read_at(0, 1)
+    assert "Input/output error" in str(cannot_read(checkpoint, OSError(5, "Input/output error")))

@@ -1,0 +1,110 @@
+"""Whatever the bytes are, a source opens or is refused; nothing else is ever raised."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from geometry.errors import HelixscopeError
+from geometry.sources import open_source
+
+
+def opens_or_refuses(path: Path) -> None:
+    try:
+        model = open_source(path)
+    except HelixscopeError:
+        return
+    assert np.isfinite(model.W_pos).all()
+
+
+FUZZ = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+ENTRY = st.fixed_dictionaries(
+    {},
+    optional={
+        "dtype": st.sampled_from(["F32", "F16", "BF16", "I64", "F4", ""]) | JSON,
+        "shape": st.lists(st.integers(-1, 9), max_size=3) | JSON,
+        "data_offsets": st.lists(st.integers(-1, 140), min_size=2, max_size=2) | JSON,
+    },
+)
+
+
+@FUZZ
+@given(content=st.binary(max_size=200))
+def test_any_bytes(content: bytes, tmp_path: Path) -> None:
+    for name in (
+        "model.safetensors",
+        "model.bin",
+        "t.npy",
+        "t.npz",
+        "model.safetensors.index.json",
+    ):
+        (tmp_path / name).write_bytes(content)
+        opens_or_refuses(tmp_path / name)
+
+
+@FUZZ
+@given(
+    header=st.dictionaries(st.sampled_from(["wpe.weight", "a", "__metadata__"]), ENTRY | JSON),
+    data=st.integers(0, 200),
+)
+def test_any_header(header: dict[str, Any], data: int, tmp_path: Path) -> None:
+    raw = json.dumps(header).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(len(raw).to_bytes(8, "little") + raw + bytes(data))
+    opens_or_refuses(path)
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """One good file of every kind."""
+    folder, table = tmp_path_factory.mktemp("good"), np.ones((8, 4), np.float32)
+    torch.save({"wpe.weight": torch.from_numpy(table)}, folder / "a.bin")
+    save_file({"wpe.weight": table}, folder / "b.safetensors")
+    np.save(folder / "c.npy", table)
+    np.savez(folder / "d.npz", table=table)
+    np.savez_compressed(folder / "e.npz", table=table)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@FUZZ
+@given(
+    config=st.dictionaries(
+        st.sampled_from(
+            ["model_type", "n_embd", "n_positions", "n_layer", "pad_token_id", "alibi", "d_model",
+             "max_position_embeddings", "text_config", "attn_config", "decoder"]
+        ),
+        st.sampled_from(["gpt2", "roberta", "marian", "clip", "llama", "encoder-decoder"]) | JSON,
+    )
+)  # fmt: skip
+def test_any_configuration(config: dict[str, Any], tmp_path: Path) -> None:
+    names = ("wpe.weight", "h.0.attn.c_attn.weight", "model.shared.weight",
+             "model.decoder.layers.0.self_attn.q_proj.weight")  # fmt: skip
+    tensors = {name: np.ones((8, 4), np.float32) for name in names}
+    save_file(tensors, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    opens_or_refuses(tmp_path)
+
+
+@FUZZ
+@given(place=st.integers(0, 2000), value=st.integers(0, 255))
+def test_any_changed_byte(
+    place: int, value: int, originals: dict[str, bytes], tmp_path: Path
+) -> None:
+    for name, original in originals.items():
+        content = bytearray(original)
+        content[place % len(content)] = value
+        (tmp_path / name).write_bytes(content)
+        opens_or_refuses(tmp_path / name)
