@@ -41,6 +41,7 @@ class ComponentChooser(QWidget):
         super().__init__(parent)
         self._components: Axes = (1, 2, 3)
         self._next_axis = 2
+        self._complete: list[float] = []
         self.combos = tuple(self._make_combo(axis, name) for axis, name in enumerate("xyz"))
         self.bars = VarianceBars(theme)
         self.bars.setToolTip("Share of the range's variance along each component, in %")
@@ -67,6 +68,10 @@ class ComponentChooser(QWidget):
         self.bars.set_theme(theme)
         self.foot.set_theme(theme)
 
+    def forget(self) -> None:
+        """Forget what was shown of another model."""
+        self._complete = []
+
     def show_badge(self, badge: str) -> None:
         """Show when the components were fitted."""
         self.foot.set_note(badge)
@@ -77,8 +82,12 @@ class ComponentChooser(QWidget):
             self._components = components
             for combo, component in zip(self.combos, components, strict=True):
                 combo.setCurrentIndex(component - 1)
-        ratios = () if pca is None else pca.explained_variance_ratio[:N_BARS].tolist()
-        self.bars.set_shares(ratios, components)
+        ratios = [] if pca is None else pca.explained_variance_ratio[:N_BARS].tolist()
+        if pca is None or pca.exact:
+            self._complete = ratios
+        # A fit during a drag stops at the shown components: the bars of the others wait for the
+        # next exact one as they are, rather than blink.
+        self.bars.set_shares(ratios + self._complete[len(ratios) :], components, known=len(ratios))
         if pca is None:
             self.foot.set_text("")
             return

@@ -62,7 +62,7 @@ class PositionsPanel(Panel):
         self._arrange()
         self._connect()
         self.set_theme(theme)
-        self._on_model_changed()
+        self._on_opening_changed()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -128,7 +128,7 @@ class PositionsPanel(Panel):
         self.components.componentsRequested.connect(self.componentsRequested)
         events = self.session.events
         self.listen(events.model, self._on_model_changed)
-        self.listen(events.opening, self._on_model_changed)
+        self.listen(events.opening, self._on_opening_changed)
         self.listen(events.norms, self._on_norms_changed)
         self.listen(events.positions, self._on_positions_changed)
         self.listen(events.dragging, self._update_badge)
@@ -169,6 +169,10 @@ class PositionsPanel(Panel):
         return range_presets(model.n_positions if model is not None else 0, outliers)
 
     def _on_model_changed(self) -> None:
+        self._on_opening_changed()
+        self.components.forget()
+
+    def _on_opening_changed(self) -> None:
         model = self.session.model
         if model is None:
             opening = self.session.opening

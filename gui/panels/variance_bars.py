@@ -30,6 +30,7 @@ class VarianceBars(QWidget):
         self._theme = theme
         self._ratios: tuple[float, ...] = ()
         self._components: tuple[int, ...] = ()
+        self._known = N_BARS
         self._hover = 0
         self.setMaximumHeight(120)
         self.setMouseTracking(True)
@@ -41,10 +42,16 @@ class VarianceBars(QWidget):
         self._theme = theme
         self.update()
 
-    def set_shares(self, ratios: Sequence[float], components: Sequence[int]) -> None:
-        """Show shares (0 to 1) of the first components, and which (1-based) are on the axes."""
+    def set_shares(
+        self, ratios: Sequence[float], components: Sequence[int], known: int = N_BARS
+    ) -> None:
+        """Show shares (0 to 1) of the first components, and which (1-based) are on the axes.
+
+        Shares from number ``known`` on are those of an earlier range; their tooltips say so.
+        """
         self._ratios = tuple(float(ratio) for ratio in ratios[:N_BARS])
         self._components = tuple(components)
+        self._known = known
         self.update()
 
     def shares(self) -> tuple[float, ...]:
@@ -68,6 +75,8 @@ class VarianceBars(QWidget):
         if component in self._components:
             axis = _AXES[self._components.index(component)]
             return f"PC {component} · {share} of the variance, on {axis}\nClick: to the next axis"
+        if component > self._known:
+            return f"PC {component} · {share} of the variance at the last exact fit"
         return f"PC {component} · {share} of the variance\nClick: show it on an axis"
 
     def sizeHint(self) -> QSize:
@@ -76,7 +85,7 @@ class VarianceBars(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Return the least that can still be read."""
-        return QSize(200, 56)
+        return QSize(200, 76)
 
     def event(self, event: QEvent) -> bool:
         """Describe the component under the mouse in the tooltip."""
@@ -118,11 +127,11 @@ class VarianceBars(QWidget):
         painter.setFont(font)
         foot = self.height() - _LINE
         painter.fillRect(QRectF(0, foot, self.width(), 1), QColor(self._theme.line))
-        largest = max(self._ratios, default=0.0) or 1.0
+        largest = max(self._ratios[: self._known], default=0.0) or 1.0
         for component in range(1, N_BARS + 1):
             height = 0.0
             if component <= len(self._ratios):
-                height = self._ratios[component - 1] / largest * (foot - _LINE)
+                height = min(1.0, self._ratios[component - 1] / largest) * (foot - _LINE)
             self._draw_bar(painter, component, foot, height)
 
     def _draw_bar(self, painter: QPainter, component: int, foot: float, height: float) -> None:

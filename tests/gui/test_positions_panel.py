@@ -1,5 +1,6 @@
 """The positions panel, through real events, on a small synthetic table."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.curve import place_curve
 from geometry.norms import norm_profile
-from geometry.pca import PositionPCA, fit_pca
+from geometry.pca import fit_pca
 from gui.panels.components import put_on_axis
 from gui.panels.positions import PositionsPanel
 from gui.panels.presets import longest_run, range_presets
@@ -30,18 +31,6 @@ def table(n_positions: int = N) -> np.ndarray:
     noise[0] *= 4
     noise[-1] *= 0.05
     return noise
-
-
-def fitted(W_pos: np.ndarray, positions: tuple[int, int], *, exact: bool = True) -> PositionPCA:
-    pca = fit_pca(W_pos, positions)
-    return PositionPCA(
-        positions=pca.positions,
-        mean=pca.mean,
-        components=pca.components,
-        singular_values=pca.singular_values,
-        explained_variance_ratio=pca.explained_variance_ratio,
-        exact=exact,
-    )
 
 
 def fill(session: Session, n_positions: int = N, positions: tuple[int, int] | None = None) -> None:
@@ -327,7 +316,9 @@ def test_the_badge_tells_when_the_basis_was_fitted(panel):
     panel.session.dragging = True
     panel.session.positions = (5, 150)
     assert panel.components.foot.note() == "refitting…"
-    panel.session.curve = place_curve(W_pos, fitted(W_pos, (5, 150), exact=False), (1, 2, 3))
+    panel.session.curve = place_curve(
+        W_pos, replace(fit_pca(W_pos, (5, 150)), exact=False), (1, 2, 3)
+    )
     assert panel.components.foot.note() == "fast fit, dragging"
     panel.session.dragging = False
     assert panel.components.foot.note() == "refitting…"
@@ -426,3 +417,17 @@ def test_the_wheel_moves_the_range_only_with_the_focus(panel, qtbot):
     turn_wheel()
     assert [words[0] for words in heard] == ["range"]
     assert panel.session.positions[1] - panel.session.positions[0] == 40
+
+
+def test_bars_that_a_fast_fit_leaves_out_wait_for_the_exact_one(panel):
+    W_pos = table()
+    before = panel.components.bars.shares()
+    partial = replace(fit_pca(W_pos, (5, 150), 3), exact=False)
+    panel.session.curve = place_curve(W_pos, partial, (1, 2, 3))
+    shares = panel.components.bars.shares()
+    assert shares[:3] == pytest.approx(partial.explained_variance_ratio)
+    assert shares[3:] == before[3:]
+    assert "at the last exact fit" in panel.components.bars.describe(5)
+    panel.session.model = SimpleNamespace(n_positions=N, d_model=16, source="b", name="b")
+    panel.session.curve = place_curve(W_pos, replace(partial), (1, 2, 3))
+    assert len(panel.components.bars.shares()) == 3
