@@ -74,7 +74,6 @@ def _set_the_scene(application: Application) -> None:
         # What is left marked after Enter would be marked in the picture too.
         QTest.keyClick(field, Qt.Key.Key_End)
         _settle(application)
-    panels["inspector"].go_to.field.clear()
     application.window.viewport.interactor.setFocus()
     _settle(application)
 

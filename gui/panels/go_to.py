@@ -12,15 +12,28 @@ from gui.selection import SELECTION_LIMIT, read_positions
 from gui.theme import GRID, format_count
 from gui.tooltips import wrapped
 
+_ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right)
+_SHIFTING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
+
 
 class _Field(QLineEdit):
-    """A line whose Esc takes back what was typed."""
+    """A line whose Esc takes back what was typed.
+
+    The arrow keys are left to the window, where they walk along the curve, while the line is empty
+    (as it is after Enter) or all marked.
+    """
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Clear on Esc; leave the arrows to the window when all is marked or nothing is there."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
+        elif event.key() in _ARROWS and not event.modifiers() & _SHIFTING and self._is_over_typed():
+            event.ignore()
         else:
             super().keyPressEvent(event)
+
+    def _is_over_typed(self) -> bool:
+        return self.selectedText() == self.text()
 
 
 class GoTo(QWidget):
@@ -82,11 +95,11 @@ class GoTo(QWidget):
         self.message.setVisible(bool(text))
 
     def _on_return_pressed(self) -> None:
-        self.field.selectAll()
         try:
             asked = read_positions(self.field.text(), self._n_positions)
         except RangeError as error:
             self.say(str(error))
+            self.field.selectAll()
             return
         self.say(
             f"The first {format_count(SELECTION_LIMIT)} are selected; "
@@ -94,6 +107,7 @@ class GoTo(QWidget):
             if asked.dropped
             else ""
         )
+        self.field.clear()
         if asked.positions:
             self.typed.emit(asked.positions)
 

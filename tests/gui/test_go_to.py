@@ -77,6 +77,23 @@ def test_enter_on_an_empty_field_changes_nothing_and_escape_clears(go_to):
     assert go_to.field.text() == ""
 
 
+def test_after_enter_the_field_is_empty_and_the_arrows_are_left_to_the_window(go_to):
+    reached = []
+    go_to.keyPressEvent = lambda event: reached.append(event.key())
+    QTest.keyClicks(go_to.field, "17")
+    QTest.keyClick(go_to.field, Qt.Key.Key_Left)
+    assert reached == []
+    QTest.keyClick(go_to.field, Qt.Key.Key_Return)
+    reached.clear()
+    QTest.keyClick(go_to.field, Qt.Key.Key_Right)
+    assert reached == [Qt.Key.Key_Right]
+    assert go_to.field.text() == ""
+    QTest.keyClicks(go_to.field, "99")
+    QTest.keyClick(go_to.field, Qt.Key.Key_Return)
+    QTest.keyClicks(go_to.field, "5")  # over what was wrong
+    assert go_to.field.text() == "5"
+
+
 def test_another_table_takes_the_message_away(go_to):
     enter(go_to, "64")
     go_to.set_table(100, 7)
