@@ -108,6 +108,10 @@ class LinePlot(Plot):
         """Where the hover label stands in the widget; empty when there is none."""
         return QRectF() if self._label.isHidden() else QRectF(self._label.geometry())
 
+    def hover_text(self) -> str:
+        """Return what the hover label says, before anything is cut; "" while there is none."""
+        return "" if self._label.isHidden() else self._said
+
     def _frame(self) -> Frame:
         x, y = self.visible()
         return Frame(self.view.rect(), x, y)

@@ -131,6 +131,8 @@ class NormsPanel(Panel):
         self._page.setSpacing(GRID // 2)
         self._page.addLayout(self._head)
         self._stack = QStackedLayout(self)
+        # As a window of its own the panel would keep the least width of the widest arrangement.
+        self._stack.setSizeConstraint(QStackedLayout.SizeConstraint.SetNoConstraint)
         self._stack.addWidget(self.message)
         self._stack.addWidget(self._ready)
         self._arrange()

@@ -159,7 +159,7 @@ def test_double_click_shows_everything_and_takes_the_click_back(plot, qtbot):
     home = plot.visible()
     plot.zoom_x(0.1)
     with qtbot.waitSignal(plot.clickRepeated):
-        qtbot.mouseDClick(plot.viewport(), LEFT, NONE, QPoint(400, 100))
+        QTest.mouseDClick(plot.window().windowHandle(), LEFT, NONE, QPoint(400, 100))
     assert plot.visible()[0] == pytest.approx(home[0])
 
 

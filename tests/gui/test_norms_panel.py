@@ -1,0 +1,457 @@
+"""The norms panel: what it shows of the session, and what it asks for."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import time
+import weakref
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMainWindow
+
+from geometry.model import TokenizedPrompt
+from geometry.norms import norm_profile
+from gui.panels.norms import EMPTY, NormsPanel
+from gui.panels.norms_text import OUTLIER_RULE, bulk_span, full_span, stretch
+from gui.session import Session
+from gui.theme import DARK, LIGHT
+
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+CONTROL = Qt.KeyboardModifier.ControlModifier
+N = 300
+
+
+def table(n=N, d_model=16):
+    """Return rows of nearly equal norm on a winding curve; the first and last stand out."""
+    angle = np.arange(n)[:, None] / 40 * np.arange(1, d_model + 1)
+    rows = np.cos(angle) + 0.3
+    rows *= (3 + 0.05 * np.sin(np.arange(n) / 9))[:, None] / np.linalg.norm(
+        rows, axis=1, keepdims=True
+    )
+    rows[0] *= 3
+    rows[-1] /= 30
+    return rows
+
+
+def open_table(session, W_pos, **kwargs):
+    session.model = SimpleNamespace(n_positions=len(W_pos))
+    session.positions = (min(1, len(W_pos) - 1), len(W_pos) - 1)
+    session.norms = norm_profile(W_pos, **kwargs)
+    QApplication.processEvents()
+
+
+@pytest.fixture
+def session():
+    return Session()
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    made = NormsPanel(session, LIGHT)
+    qtbot.addWidget(made, before_close_func=NormsPanel.release)
+    made.resize(1100, 208)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.fixture
+def linked(panel, session):
+    """A panel with a table, whose wishes come true as the controller makes them."""
+    open_table(session, table())
+    panel.selectionRequested.connect(lambda wanted: setattr(session, "selection", wanted))
+    panel.hoverRequested.connect(lambda wanted: setattr(session, "hover", wanted))
+    QApplication.processEvents()
+    return panel
+
+
+def at(panel, position, value=None):
+    plot = panel.plot
+    value = plot.values[position] if value is None else value
+    return plot.view.mapViewToScene(QPointF(position, value)).toPoint()
+
+
+def click(panel, position, modifier=NONE, value=None):
+    QTest.mouseClick(panel.plot.viewport(), LEFT, modifier, at(panel, position, value))
+
+
+def move(panel, point):
+    """Move the mouse there; through the window, because a widget's move is only asked of X."""
+    window = panel.window()
+    QTest.mouseMove(window.windowHandle(), panel.plot.viewport().mapTo(window, point))
+
+
+# The four states.
+
+
+def test_nothing_open_says_what_it_will_show(panel):
+    assert panel.message.isVisible()
+    assert panel.message.text() == EMPTY
+    assert panel.plot is None
+
+
+def test_opening_and_measuring_say_so(panel, session):
+    session.opening = "gpt2"
+    assert "gpt2" in panel.message.text()
+    session.model = SimpleNamespace(n_positions=3)
+    session.opening = ""
+    assert panel.message.isVisible()
+    assert panel.message.text() not in ("", EMPTY)
+
+
+def test_norms_come_and_go(panel, session):
+    open_table(session, table())
+    assert panel.plot is not None
+    assert panel.plot.isVisible()
+    assert not panel.message.isVisible()
+    session.norms = None
+    session.model = None
+    assert panel.message.isVisible()
+    assert not panel.plot.isVisible()
+    open_table(session, table(50))
+    assert len(panel.plot.values) == 50
+
+
+def test_a_hidden_panel_draws_when_it_is_shown(qtbot, session):
+    panel = NormsPanel(session, LIGHT)
+    qtbot.addWidget(panel, before_close_func=NormsPanel.release)
+    open_table(session, table())
+    session.selection = (40,)
+    assert panel.plot is None
+    panel.show()
+    QApplication.processEvents()
+    assert panel.plot is not None
+    assert 40 in [position for position, _ in panel.plot.marks.labels()]
+
+
+# What it says.
+
+
+def test_readout_has_the_numbers_of_the_profile(panel, session):
+    open_table(session, table())
+    profile = session.norms
+    assert panel.readout.text() == (
+        f"mean {profile.mean:.3f} · std {profile.std:.3f} · "
+        f"cv {100 * profile.cv:.1f}\N{NO-BREAK SPACE}% over 100–298 · outliers 0, 299"
+    )
+
+
+def test_readout_of_the_real_gpt2(panel, session, gpt2_folder):
+    from safetensors.numpy import load_file
+
+    open_table(session, load_file(gpt2_folder / "model.safetensors")["wpe.weight"])
+    assert panel.readout.text() == (
+        "mean 3.376 · std 0.097 · cv 2.9\N{NO-BREAK SPACE}% over 100–1022 · outliers 0, 1023"
+    )
+
+
+def test_readout_of_a_short_table_says_so(panel, session):
+    open_table(session, table(60))
+    assert "over all positions (too few to leave out the first 100)" in panel.readout.text()
+    assert "too short" in panel.readout.toolTip()
+    assert stretch(session.norms) == (0, 59)
+
+
+@pytest.mark.parametrize("n", [101, 102, 103])
+def test_the_stretch_named_is_the_stretch_measured(n):
+    rows = table(n)
+    profile = norm_profile(rows)
+    first, last = stretch(profile)
+    assert profile.mean == pytest.approx(profile.values[first : last + 1].mean())
+    assert profile.std == pytest.approx(profile.values[first : last + 1].std())
+
+
+def test_many_outliers_are_counted_and_none_is_said(panel, session):
+    rows = table()
+    rows[10:290:10] *= 4
+    open_table(session, rows)
+    assert panel.readout.text().endswith("and 22 more")
+    open_table(session, np.ones((N, 4)))
+    assert panel.readout.text().endswith("no outliers")
+
+
+def test_title_help_and_tooltips_explain(panel, session):
+    open_table(session, table())
+    assert panel.formula.text() == "‖P_i‖₂"
+    assert panel.help.toolTip().count(".") >= 2
+    assert panel.plot.tooltip_at(QPointF(at(panel, 0))) == OUTLIER_RULE
+    for control in (panel.raw, panel.centred, panel.bulk, panel.reset, panel.help):
+        assert control.toolTip()
+        assert control.accessibleName()
+
+
+# Raw or centred.
+
+
+def test_centred_is_asked_for_and_shown_when_it_is_there(panel, session, qtbot):
+    open_table(session, table())
+    with qtbot.waitSignal(panel.centredRequested) as caught:
+        qtbot.mouseClick(panel.centred, LEFT)
+    assert caught.args == [True]
+    assert not session.norms_centred
+    session.norms_centred = True
+    session.norms = norm_profile(table(), centred=True)
+    assert panel.centred.isChecked()
+    assert "mean(P_i)" in panel.formula.text()
+    with qtbot.waitSignal(panel.centredRequested) as caught:
+        qtbot.mouseClick(panel.raw, LEFT)
+    assert caught.args == [False]
+
+
+def test_centred_by_someone_else_asks_for_nothing(panel, session, qtbot):
+    with qtbot.assertNotEmitted(panel.centredRequested):
+        session.norms_centred = True
+    assert panel.centred.isChecked()
+    assert not panel.raw.isChecked()
+
+
+# Selecting.
+
+
+def test_click_shift_click_and_control_shift_click(linked, session):
+    click(linked, 150)
+    assert session.selection == (150,)
+    click(linked, 160, SHIFT)
+    assert session.selection == (150, 160)
+    click(linked, 150, SHIFT)
+    assert session.selection == (160,)
+    click(linked, 163, SHIFT | CONTROL)
+    assert session.selection == (160, 161, 162, 163)
+    click(linked, 20)
+    assert session.selection == (20,)
+
+
+def test_drag_with_shift_selects_a_range_and_plain_drag_nothing(linked, session):
+    window = linked.window().windowHandle()
+
+    def drag(start, end, modifier):
+        first, last = (linked.plot.viewport().mapTo(linked.window(), p) for p in (start, end))
+        QTest.mousePress(window, LEFT, modifier, first)
+        QTest.mouseMove(window, (first + last) / 2)
+        QTest.mouseMove(window, last)
+        QTest.mouseRelease(window, LEFT, modifier, last)
+
+    drag(at(linked, 100), at(linked, 90), SHIFT)
+    assert session.selection == tuple(range(100, 89, -1))
+    linked.plot.zoom_x(0.5)
+    before = linked.plot.visible()
+    drag(at(linked, 120), at(linked, 160), NONE)
+    assert session.selection == tuple(range(100, 89, -1))
+    assert linked.plot.visible() != before
+
+
+def test_double_click_resets_the_view_and_keeps_the_selection(linked, session):
+    session.selection = (7, 8)
+    linked.plot.zoom_x(0.2)
+    home_width = N - 1
+    asked = []
+    linked.selectionRequested.connect(asked.append)
+    window = linked.window()
+    point = linked.plot.viewport().mapTo(window, at(linked, 150))
+    QTest.mouseDClick(window.windowHandle(), LEFT, NONE, point)
+    assert asked == [(150,), (7, 8)]
+    assert session.selection == (7, 8)
+    low, high = linked.plot.visible()[0]
+    assert high - low > home_width
+
+
+def test_arrow_keys_walk_and_stop_at_the_ends(linked, session):
+    plot = linked.plot
+    plot.setFocus()
+    QTest.keyClick(plot, Qt.Key.Key_Right)
+    assert session.selection == (1,)
+    QTest.keyClick(plot, Qt.Key.Key_Right)
+    QTest.keyClick(plot, Qt.Key.Key_Right, SHIFT)
+    assert session.selection == (2, 3)
+    session.selection = (0,)
+    QTest.keyClick(plot, Qt.Key.Key_Left)
+    assert session.selection == (0,)
+    session.selection = (N - 1,)
+    QTest.keyClick(plot, Qt.Key.Key_Right)
+    assert session.selection == (N - 1,)
+
+
+def test_walking_keeps_the_position_in_sight(linked, session):
+    plot = linked.plot
+    plot.view.setRange(xRange=(100, 120), padding=0)
+    session.selection = (119,)
+    for _ in range(5):
+        QTest.keyClick(plot, Qt.Key.Key_Right)
+    low, high = plot.visible()[0]
+    assert session.selection == (124,)
+    assert low < 124 < high
+    assert high - low == pytest.approx(20)
+
+
+# Hover.
+
+
+def test_hover_is_told_and_described(linked, session):
+    session.tokens = TokenizedPrompt(
+        ids=(50256, 15496, 616), texts=("<|endoftext|>", "Hello", " my"), truncated=0
+    )
+    move(linked, at(linked, 2))
+    assert session.hover == 2
+    norm = f"norm {session.norms.values[2]:.3f}"
+    assert linked.plot.hover_text() == f"position 2 · {norm} · ·my"
+    move(linked, at(linked, 200))
+    assert session.hover == 200
+    assert linked.plot.hover_text().endswith(f"norm {session.norms.values[200]:.3f}")
+    move(linked, QPoint(2, 60))
+    assert session.hover is None
+    assert linked.plot.hover_text() == ""
+
+
+def test_hover_and_selection_from_elsewhere_are_shown(panel, session):
+    open_table(session, table())
+    session.hover = 77
+    session.selection = (30, 40)
+    image = panel.plot.grab().toImage()
+    assert panel.plot.hover_text().startswith("position 77")
+    assert image.pixelColor(at(panel, 77)).name() == LIGHT.hover
+    assert image.pixelColor(at(panel, 30)).name() == LIGHT.accent
+    assert image.pixelColor(at(panel, 40)).name() == LIGHT.accent
+    session.hover = N + 10
+    assert panel.plot.hover_text() == ""
+
+
+def test_theme_reaches_the_plot(panel, session):
+    open_table(session, table())
+    panel.set_theme(DARK)
+    image = panel.plot.grab().toImage()
+    assert image.pixelColor(at(panel, 150, 8)).name() == DARK.viewport
+    assert image.pixelColor(QPoint(1, 1)).name() == DARK.panel
+
+
+# The axis.
+
+
+def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(panel, session, qtbot):
+    open_table(session, table())
+    low, high = panel.plot.visible()[1]
+    assert low <= 0
+    assert high > session.norms.values.max()
+    qtbot.mouseClick(panel.bulk, LEFT)
+    assert panel.plot.visible()[1] == pytest.approx(bulk_span(session.norms))
+    assert {0, N - 1} <= {position for position, _ in panel.plot.marks.labels()}
+    QTest.keyClick(panel.plot, Qt.Key.Key_F)
+    assert panel.plot.visible()[1] == pytest.approx(bulk_span(session.norms))
+    qtbot.mouseClick(panel.bulk, LEFT)
+    assert panel.plot.visible()[1] == pytest.approx(full_span(session.norms))
+
+
+def test_bulk_leaves_outliers_out_and_stays_inside_the_whole():
+    rows = table()
+    rows[150] *= 2
+    profile = norm_profile(rows)
+    low, high = bulk_span(profile)
+    assert 150 in profile.outliers
+    assert high < profile.values[150]
+    usual = np.delete(profile.values[100:299], 50)
+    assert low < usual.min() <= usual.max() < high
+
+
+@pytest.mark.parametrize("rows", [np.zeros((1, 4)), np.zeros((5, 4)), np.ones((1, 4)), table(2)])
+def test_tiny_and_constant_tables_are_drawn(panel, session, rows, qtbot):
+    open_table(session, rows)
+    qtbot.mouseClick(panel.bulk, LEFT)
+    panel.plot.zoom_x(0.5)
+    panel.grab()
+    assert len(panel.plot.values) == len(rows)
+
+
+def test_show_all_is_offered_once_something_is_out_of_sight(panel, session, qtbot):
+    open_table(session, table())
+    assert not panel.reset.isVisible()
+    panel.plot.zoom_x(0.3)
+    assert panel.reset.isVisible()
+    qtbot.mouseClick(panel.reset, LEFT)
+    assert not panel.reset.isVisible()
+
+
+@pytest.mark.parametrize("width", [240, 280, 500, 1000, 1900])
+def test_the_line_above_the_plot_fits_every_dock(session, width, qtbot):
+    window, panel = QMainWindow(), NormsPanel(session, LIGHT)
+    qtbot.addWidget(window, before_close_func=lambda _: panel.release())
+    window.setCentralWidget(panel)
+    window.resize(width, 260)
+    window.show()
+    open_table(session, table())
+    assert panel.width() == width
+    for part in (panel.formula, panel.help, panel.raw, panel.centred, panel.bulk, panel.readout):
+        assert part.isVisible()
+        assert panel.rect().contains(part.geometry())
+    assert panel.plot.height() > 90
+
+
+# Speed and life.
+
+
+def best_of(times, action):
+    spent = []
+    for i in range(times):
+        start = time.perf_counter()
+        action(i)
+        spent.append(time.perf_counter() - start)
+    return min(spent)
+
+
+@pytest.mark.parametrize("n", [1024, 100_000])
+def test_following_the_range_slider_costs_next_to_nothing(panel, session, n):
+    open_table(session, table(n, 2))
+    viewport = panel.plot.viewport()
+
+    def drag(i):
+        session.positions = (1 + i, n - 2 - i)
+        viewport.repaint()
+
+    def just_paint(i):
+        viewport.repaint()
+
+    painted = best_of(15, just_paint)
+    assert best_of(15, drag) - painted < 0.002
+
+
+def test_a_hundred_thousand_positions_cost_little_more_than_a_thousand(panel, session):
+    def pan(i):
+        panel.plot.pan(10 if i % 2 else -10, 0)
+        panel.plot.viewport().repaint()
+
+    open_table(session, table(1024, 2))
+    panel.plot.zoom_x(0.5)
+    few = best_of(15, pan)
+    open_table(session, table(100_000, 2))
+    panel.plot.zoom_x(0.5)
+    assert best_of(15, pan) < 5 * few
+
+
+def test_a_released_panel_hears_nothing_and_is_freed(qtbot, session):
+    panel = NormsPanel(session, LIGHT)
+    panel.show()
+    open_table(session, table())
+    QApplication.processEvents()
+    gone = [weakref.ref(panel), weakref.ref(panel.plot)]
+    panel.release()
+    panel.close()
+    panel.deleteLater()
+    del panel
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+    assert not any(len(session.events[name]) for name in session.events)
+    session.hover = 3
+    session.selection = (1,)
+    session.norms = None
+
+
+def test_building_the_panel_does_not_import_pyqtgraph():
+    code = "import gui.panels.norms, sys; sys.exit('pyqtgraph' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
