@@ -174,9 +174,9 @@ def _cached() -> Iterator[CatalogueEntry]:
 
 def _describe(identity: str, config: dict[str, Any]) -> CatalogueEntry | None:
     family = config.get("model_type")
-    if family not in FAMILIES and family not in PARTS:
+    if not isinstance(family, str) or (family not in FAMILIES and family not in PARTS):
         return None
-    parts = [config.get(key) for key in PARTS.get(str(family), ())]
+    parts = [config.get(key) for key in PARTS.get(family, ())]
     settings = next((part for part in parts if isinstance(part, dict)), config)
     return CatalogueEntry(
         id=identity,

@@ -1,0 +1,137 @@
+"""The catalogue, and what of it is on this machine."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from geometry.catalogue import (
+    OTHER_GROUP,
+    cached_models,
+    find_entry,
+    hub_cache,
+    locate,
+    read_catalogue,
+    state,
+)
+from geometry.sources import open_source
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty Hub cache."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    monkeypatch.chdir(tmp_path)
+    return cache
+
+
+def put(hub: Path, name: str, files: dict[str, Path | str], revision: str = "main") -> Path:
+    """Lay a model into the cache, as the Hub's client does."""
+    commit = {"main": "a" * 40}.get(revision, "b" * 40)
+    repo = hub / f"models--{name.replace('/', '--')}"
+    snapshot = repo / "snapshots" / commit
+    snapshot.mkdir(parents=True)
+    (repo / "refs").mkdir(exist_ok=True)
+    (repo / "refs" / revision).write_text(commit)
+    for file, content in files.items():
+        if isinstance(content, Path):
+            (snapshot / file).symlink_to(content)
+        else:
+            (snapshot / file).write_text(content)
+    return snapshot
+
+
+@pytest.fixture
+def gpt2_files(gpt2_folder: Path) -> dict[str, Path | str]:
+    return {path.name: path for path in gpt2_folder.iterdir()}
+
+
+def test_the_catalogue_is_complete() -> None:
+    entries = read_catalogue()
+    ids = [entry.id for entry in entries]
+    assert len(ids) == len(set(ids)) == 16
+    assert sum("gpt2-small-x" in name for name in ids) == 5
+    for entry in entries:
+        assert entry.note.endswith((".", "?"))
+        assert "\n" not in entry.note
+        assert entry.position_bytes == 4 * entry.n_positions * entry.d_model
+    gpt2 = find_entry("openai-community/gpt2")
+    assert gpt2 is not None
+    assert gpt2.position_bytes == 3_145_728
+
+
+def test_the_catalogue_tells_the_true_shape(gpt2_folder: Path, minilm_folder: Path) -> None:
+    for name, folder in (("gpt2", gpt2_folder), ("all-MiniLM-L6-v2", minilm_folder)):
+        entry, model = find_entry(name), open_source(folder)
+        assert entry is not None
+        assert (entry.n_positions, entry.d_model) == model.W_pos.shape
+
+
+def test_installed(minilm_folder: Path, hub: Path) -> None:
+    entry = find_entry("sentence-transformers/all-MiniLM-L6-v2")
+    assert entry is not None
+    assert locate(entry) == minilm_folder
+    assert state(entry) == "installed"
+
+
+@pytest.mark.parametrize("name", ["openai-community/gpt2", "gpt2"])
+def test_cached(name: str, hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+    entry = find_entry("gpt2")
+    assert entry is not None
+    assert (locate(entry), state(entry)) == (None, "online")
+    snapshot = put(hub, name, gpt2_files)
+    assert (locate(entry), state(entry)) == (snapshot, "cached")
+    for source in ("gpt2", "openai-community/gpt2", snapshot, snapshot.parents[1]):
+        model = open_source(source)
+        assert (model.name, model.n_positions) == ("gpt2", 1024)
+        assert model.tokenize("Hello").ids == (50256, 15496)
+
+
+def test_revision(hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+    put(hub, "stanford-crfm/alias-gpt2-small-x21", gpt2_files, "checkpoint-100")
+    assert locate("stanford-crfm/alias-gpt2-small-x21") is None
+    model = open_source("stanford-crfm/alias-gpt2-small-x21@checkpoint-100")
+    assert model.name == "alias-gpt2-small-x21@checkpoint-100"
+
+
+def test_half_a_download_is_not_cached(hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+    put(hub, "openai-community/gpt2", {"config.json": gpt2_files["config.json"]})
+    assert locate("gpt2") is None
+
+
+def test_other_models_of_the_cache(hub: Path, gpt2_files: dict[str, Path | str]) -> None:
+    assert cached_models() == ()
+    put(hub, "someone/her-model", gpt2_files)
+    put(hub, "openai-community/gpt2", gpt2_files)
+    weights = {"model.safetensors": "x"}
+    put(hub, "someone/llama", {"config.json": json.dumps({"model_type": "llama"}), **weights})
+    put(hub, "someone/broken", {"config.json": "{", **weights})
+    put(hub, "someone/list", {"config.json": '{"model_type": []}', **weights})
+    (entry,) = cached_models()
+    assert (entry.id, entry.title, entry.group) == ("someone/her-model", "her-model", OTHER_GROUP)
+    assert (entry.n_positions, entry.d_model) == (1024, 768)
+    assert state(entry) == "cached"
+    assert open_source(entry.id).n_positions == 1024
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "{home}/.cache/huggingface/hub"),
+        ({"XDG_CACHE_HOME": "/x"}, "/x/huggingface/hub"),
+        ({"HF_HOME": "/h"}, "/h/hub"),
+        ({"HF_HOME": "/h", "HF_HUB_CACHE": "/c"}, "/c"),
+        ({"HF_HOME": "~/h"}, "{home}/h/hub"),
+    ],
+)
+def test_the_cache_is_found_as_the_client_finds_it(
+    variables: dict[str, str], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert hub_cache() == Path(expected.format(home=tmp_path))

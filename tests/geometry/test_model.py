@@ -1,0 +1,111 @@
+"""An opened model: its matrices, what it lacks, and its fingerprint."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from geometry.errors import TensorUnavailable
+from geometry.sources import open_source
+
+WriteSafetensors = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def tiny() -> transformers.GPT2LMHeadModel:
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        n_embd=16, n_layer=2, n_head=2, n_positions=12, vocab_size=40, bos_token_id=0,
+        eos_token_id=0,
+    )  # fmt: skip
+    return transformers.GPT2LMHeadModel(config)
+
+
+def test_partial_checkpoint_says_what_it_lacks(gpt2_folder: Path) -> None:
+    model = open_source(gpt2_folder)
+    assert dict(model.missing) == {
+        "W_E": "no token embeddings in this checkpoint",
+        "W_in": "no h.0.mlp.c_fc.weight in this checkpoint",
+    }
+    assert model.weight("W_Q").shape == (768, 768)
+    for absent in (
+        lambda: model.W_E,
+        lambda: model.weight("W_in"),
+        lambda: model.weight("W_Q", 3),
+    ):
+        with pytest.raises(TensorUnavailable, match="in this checkpoint"):
+            absent()
+    with pytest.raises(TensorUnavailable, match="layers are 0–11, asked for layer 12"):
+        model.weight("W_Q", 12)
+
+
+def test_factorised_embeddings_come_with_their_map(tmp_path: Path) -> None:
+    config = transformers.AlbertConfig(
+        vocab_size=40, embedding_size=8, hidden_size=16, num_hidden_layers=4, num_hidden_groups=2,
+        num_attention_heads=2, intermediate_size=24, max_position_embeddings=12,
+    )  # fmt: skip
+    module = transformers.AlbertModel(config)
+    module.save_pretrained(tmp_path)
+    model = open_source(tmp_path)
+    assert model.d_model == model.W_E.shape[1] == 8
+    assert model.weight("W_Q").shape == (16, 16)
+    mapping = module.encoder.embedding_hidden_mapping_in.weight.detach().numpy()
+    for what in ("positions", "tokens"):
+        np.testing.assert_array_equal(model.layers.embedding_map(what), mapping)
+    # Four layers share two groups.
+    groups = module.encoder.albert_layer_groups
+    for layer in range(4):
+        query = groups[layer // 2].albert_layers[0].attention.query.weight.detach().numpy()
+        np.testing.assert_array_equal(model.weight("W_Q", layer), query)
+
+
+def test_fingerprint_knows_the_positions_and_the_index(
+    tiny: transformers.GPT2LMHeadModel, tmp_path: Path
+) -> None:
+    tiny.save_pretrained(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    a, b = open_source(tmp_path / "a"), open_source(tmp_path / "b")
+    read = a.store.bytes_read
+    assert a.fingerprint == b.fingerprint
+    assert a.store.bytes_read == read
+    path = tmp_path / "b" / "model.safetensors"
+    raw = bytearray(path.read_bytes())
+    raw[-12 * 16 * 4 - 40 * 16 * 4] ^= 1
+    path.write_bytes(raw)
+    assert open_source(tmp_path / "b").fingerprint != a.fingerprint
+
+
+def test_attention_scale_by_family(gpt2_folder: Path, tmp_path: Path) -> None:
+    assert open_source(gpt2_folder).layers.attention_scale() == pytest.approx(1 / 8)
+    config = transformers.GPTNeoConfig(
+        hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
+        attention_types=[[["global"], 2]], bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    transformers.GPTNeoModel(config).save_pretrained(tmp_path)
+    assert open_source(tmp_path).layers.attention_scale(1) == 1
+
+
+def test_norm_gains_under_their_old_names(gpt2_folder: Path, minilm_folder: Path) -> None:
+    gain = open_source(gpt2_folder).layers.norm_gain("attention")
+    assert gain is not None
+    assert gain.shape == (768,)
+    minilm = open_source(minilm_folder).layers
+    for layer in (0, 5):
+        gain = minilm.norm_gain("attention", layer)
+        assert gain is not None
+        assert gain.shape == (384,)
+    with pytest.raises(TensorUnavailable):
+        minilm.norm_gain("mlp", 6)
+
+
+def test_old_names_of_layer_norm(write_safetensors: WriteSafetensors, tmp_path: Path) -> None:
+    tensors = {"embeddings.position_embeddings.weight": np.ones((4, 2), np.float32),
+               "embeddings.LayerNorm.gamma": np.full(2, 3, np.float32)}  # fmt: skip
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    gain = open_source(tmp_path).layers.norm_gain("attention")
+    np.testing.assert_array_equal(gain, [3, 3])

@@ -1,0 +1,127 @@
+"""Prompts, split as each model's own tokenizer does it."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.model import PositionalModel
+from geometry.sources import open_source
+
+PROMPT = "Hello my name is Adam"
+WriteSafetensors = Callable[..., Path]
+
+
+@pytest.fixture
+def tiny(write_safetensors: WriteSafetensors, tmp_path: Path) -> Callable[..., PositionalModel]:
+    """Open a checkpoint of a family with eight positions, beside the files already there."""
+
+    def make(family: str, **settings: object) -> PositionalModel:
+        names = {"gpt2": "wpe.weight", "bert": "embeddings.position_embeddings.weight"}
+        tensors = {names[family]: np.eye(8, 4, dtype=np.float32)}
+        write_safetensors(tmp_path / "model.safetensors", tensors)
+        config = {"model_type": family, **settings}
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        return open_source(tmp_path)
+
+    return make
+
+
+def test_gpt2_begins_with_its_token(gpt2_folder: Path) -> None:
+    prompt = open_source(gpt2_folder).tokenize(PROMPT)
+    assert prompt.ids == (50256, 15496, 616, 1438, 318, 7244)
+    assert prompt.texts == ("<|endoftext|>", "Hello", " my", " name", " is", " Adam")
+    assert prompt.truncated == 0
+
+
+def test_the_begin_token_is_not_doubled(gpt2_folder: Path) -> None:
+    prompt = open_source(gpt2_folder).tokenize("<|endoftext|>Hello")
+    assert prompt.ids == (50256, 15496)
+
+
+def test_empty_prompt_is_the_begin_token(gpt2_folder: Path) -> None:
+    assert open_source(gpt2_folder).tokenize("").texts == ("<|endoftext|>",)
+
+
+def test_minilm_begins_and_ends_with_its_tokens(minilm_folder: Path) -> None:
+    prompt = open_source(minilm_folder).tokenize(PROMPT + " embeddings")
+    assert prompt.texts[:3] == ("[CLS]", "hello", "my")
+    assert prompt.texts[-3:] == ("##bed", "##ding", "##s", "[SEP]")[-3:]
+    assert prompt.ids[0] == 101
+    assert prompt.ids[-1] == 102
+
+
+def test_long_prompts_are_cut_and_the_rest_counted(minilm_folder: Path) -> None:
+    """MiniLM's tokenizer file asks for 128 tokens, padded; the table has 512 positions."""
+    model = open_source(minilm_folder)
+    assert len(model.tokenize("hello " * 300).ids) == 302
+    long = model.tokenize("hello " * 600)
+    assert len(long.ids) == len(long.texts) == 512
+    assert long.truncated == 602 - 512
+
+
+def test_odd_characters_survive(gpt2_folder: Path) -> None:
+    prompt = open_source(gpt2_folder).tokenize("naïve 🙂\n\tx")
+    assert len(prompt.ids) == len(prompt.texts)
+    assert "".join(prompt.texts).startswith("<|endoftext|>na")
+    assert all(isinstance(text, str) for text in prompt.texts)
+
+
+def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder: Path, tmp_path: Path) -> None:
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(gpt2_folder / name, tmp_path)
+    model = open_source(tmp_path)
+    with pytest.raises(TensorUnavailable, match="no tokenizer beside it"):
+        model.tokenize(PROMPT)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(gpt2_folder / name, tmp_path)
+    assert model.tokenize(PROMPT).ids[1] == 15496
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", "[1]", '{"model": {"type": "BPE"}}'])
+def test_broken_tokenizer_is_one_sentence(
+    content: str, tiny: Callable[..., PositionalModel], tmp_path: Path
+) -> None:
+    (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(HelixscopeError, match=r"tokenizer in .* cannot be read") as error:
+        tiny("gpt2").tokenize(PROMPT)
+    assert error.value.advice
+    assert "\n" not in str(error.value)
+
+
+def test_vocabulary_and_merges_without_a_tokenizer_file(
+    gpt2_folder: Path, tiny: Callable[..., PositionalModel], tmp_path: Path
+) -> None:
+    """GPT-2's first release has no tokenizer.json."""
+    content = json.loads((gpt2_folder / "tokenizer.json").read_text("utf-8"))["model"]
+    (tmp_path / "vocab.json").write_text(json.dumps(content["vocab"]))
+    merges = [pair if isinstance(pair, str) else " ".join(pair) for pair in content["merges"]]
+    (tmp_path / "merges.txt").write_text("\n".join(["#version: 0.2", *merges]), "utf-8")
+    prompt = tiny("gpt2", bos_token_id=50256).tokenize(PROMPT)
+    assert prompt.ids == (50256, 15496, 616, 1438, 318, 7244)
+    assert prompt.texts[1:] == ("Hello", " my", " name", " is", " Adam")
+
+
+def test_word_list_without_a_tokenizer_file(
+    minilm_folder: Path, tiny: Callable[..., PositionalModel], tmp_path: Path
+) -> None:
+    shutil.copy(minilm_folder / "vocab.txt", tmp_path)
+    prompt = tiny("bert").tokenize("Hello Adam")
+    assert prompt.texts == ("[CLS]", "hello", "adam", "[SEP]")
+
+
+def test_code_beside_a_model_is_never_run(
+    tiny: Callable[..., PositionalModel], tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace"
+    (tmp_path / "evil.py").write_text(f"open({str(trace)!r}, 'w').close()\nclass T: pass\n")
+    (tmp_path / "vocab.json").write_text("{}")
+    settings = {"tokenizer_class": "T", "auto_map": {"AutoTokenizer": ["evil.T", None]}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(settings))
+    with pytest.raises(HelixscopeError):
+        tiny("gpt2", auto_map={"AutoConfig": "evil.T"}).tokenize(PROMPT)
+    assert not trace.exists()
