@@ -16,6 +16,7 @@ import numpy as np
 from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.neighbours import position_details
 from geometry.norms import norm_profile
+from gui import selection
 from gui.fitting import Fitter
 from gui.jobs import Jobs
 from gui.loading import (
@@ -149,19 +150,25 @@ class Controller:
         )
 
     def _show(self, source: str, opened: Opened) -> None:
-        session = self.session
+        session, model, norms = self.session, opened.model, opened.norms
         self._fitter.pause()
-        session.hover = None
-        session.model = opened.model
-        session.positions = opened.curve.pca.positions
-        session.turn = np.eye(3)
-        session.norms = opened.norms
-        session.curve = opened.curve
+        if norms.centred != session.norms_centred:  # changed while the model was being opened
+            norms = norm_profile(model.W_pos, centred=session.norms_centred)
+        session.change(
+            hover=None,
+            details=None,
+            tokens=None,
+            selection=tuple(p for p in session.selection if p < model.n_positions),
+            model=model,
+            positions=opened.curve.pca.positions,
+            turn=np.eye(3),
+            norms=norms,
+            curve=opened.curve,
+        )
         session.opening = ""
         source = remembered_name(source)
         session.recent = (source, *(r for r in session.recent if r != source))[:MAX_RECENT]
         session.status = "Ready"
-        session.selection = tuple(p for p in session.selection if p < opened.model.n_positions)
         self._tokenize()
         self._fitter.use(opened.fast)
 
@@ -187,7 +194,9 @@ class Controller:
         if self.session.model is None:
             return
         n = self.session.model.n_positions
-        self.session.selection = tuple(dict.fromkeys(p for p in positions if 0 <= p < n))
+        # Of a position that comes twice the last mention counts: the last one is the current one.
+        last_first = dict.fromkeys(p for p in reversed(positions) if 0 <= p < n)
+        self.session.selection = tuple(last_first)[::-1]
 
     def click(self, position: int, *, extend: bool = False, through: bool = False) -> None:
         """Select what a click on a point means.
@@ -201,16 +210,9 @@ class Controller:
         through
             Select everything from the current position to it (control and shift).
         """
-        selection, current = self.session.selection, self.session.current
-        if through and current is not None:
-            step = 1 if position >= current else -1
-            self.select((*selection, *range(current, position + step, step)))
-        elif extend and position in selection:
-            self.select(tuple(p for p in selection if p != position))
-        elif extend:
-            self.select((*selection, position))
-        else:
-            self.select((position,))
+        self.select(
+            selection.click(self.session.selection, position, toggle=extend, extend=through)
+        )
 
     def walk(self, step: int) -> None:
         """Move the current position along the curve, inside the table."""

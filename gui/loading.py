@@ -85,10 +85,11 @@ def first_source(last: str) -> str | None:
 
 
 def list_models() -> tuple[ModelRow, ...]:
-    """Read the catalogue, and what of it is on this machine."""
-    from geometry.catalogue import read_catalogue, state
+    """Read the catalogue and what of it is on this machine, then what else the Hub cache has."""
+    from geometry.catalogue import cached_models, read_catalogue, state
 
-    return tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())
+    listed = tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())
+    return listed + tuple(ModelRow(entry, "cached") for entry in cached_models())
 
 
 def remembered_name(source: str) -> str:

@@ -162,6 +162,22 @@ class Session:
         """The current position: the one selected last."""
         return self.selection[-1] if self.selection else None
 
+    def change(self, **fields: object) -> None:
+        """Set several fields together, then tell of each: whoever hears of one finds all set.
+
+        Parameters
+        ----------
+        **fields
+            New values, told of in this order.
+        """
+        before = {name: getattr(self, name) for name in fields}
+        with self.events.blocked():
+            for name, value in fields.items():
+                setattr(self, name, value)
+        for name, value in fields.items():
+            if value is not before[name]:
+                self.events[name].emit(value, before[name])
+
     def token_at(self, position: int) -> str | None:
         """Return the prompt's token at a position, or None."""
         if self.tokens is None or not 0 <= position < len(self.tokens.texts):

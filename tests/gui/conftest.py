@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,6 +107,53 @@ def write_gpt2(tmp_path: Path) -> Callable[..., Path]:
 
 
 # ---- without a window ------------------------------------------------------------------
+
+
+class HandJobs:
+    """Jobs whose results come when the test says so; superseded ones never come."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, tuple[Callable[[], Any], ...]] = {}
+        self._computed: dict[str, Callable[[], None]] = {}
+        self.started: list[str] = []
+
+    def start(self, slot: str, function: Any, on_result: Any, on_error: Any) -> None:
+        self.cancel(slot)
+        self.started.append(slot)
+        self.waiting[slot] = (function, on_result, on_error)
+
+    def cancel(self, slot: str) -> None:
+        self.waiting.pop(slot, None)
+        self._computed.pop(slot, None)
+
+    def compute(self, slot: str) -> None:
+        """Let the thread of a job finish; its result is not delivered yet."""
+        function, on_result, on_error = self.waiting[slot]
+        try:
+            result = function()
+        except Exception as error:
+            caught = error
+            self._computed[slot] = lambda: on_error(caught)
+        else:
+            self._computed[slot] = lambda: on_result(result)
+
+    def deliver(self, slot: str) -> None:
+        """Let a result arrive on the GUI thread."""
+        if slot not in self._computed:
+            self.compute(slot)
+        arrive = self._computed[slot]
+        self.cancel(slot)
+        arrive()
+
+    def deliver_all(self) -> None:
+        """Let everything arrive, what the arrivals start included."""
+        while self.waiting:
+            self.deliver(next(iter(self.waiting)))
+
+
+@pytest.fixture
+def hand_jobs() -> HandJobs:
+    return HandJobs()
 
 
 @pytest.fixture
