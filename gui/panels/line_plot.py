@@ -7,8 +7,9 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui.panels.plot import Plot, Span
+from gui.panels.plot import Plot
 from gui.panels.plot_marks import Frame, Marks
+from gui.panels.plot_view import Span
 from gui.theme import SMALL, Theme
 
 REACH = 8
@@ -16,8 +17,8 @@ REACH = 8
 SMALLEST_SPAN = 8.0
 LABEL_PADDING = 16
 """What the hover label needs beside its text, in pixels."""
-MARGIN = 0.015
-"""Empty space at both ends, as a share of the table: rings at the ends are not cut."""
+MARGIN = 12
+"""Empty space at both ends, in pixels, when everything is visible: rings there are not cut."""
 
 
 class LinePlot(Plot):
@@ -44,7 +45,7 @@ class LinePlot(Plot):
         self._label.hide()
         self._said = ""
         self.view.sigRangeChanged.connect(self._on_view_changed)
-        self.view.sigResized.connect(self._on_view_changed)
+        self.view.sigResized.connect(self._on_resized)
         self.set_theme(theme)
 
     def set_values(self, values: np.ndarray, y: Span) -> None:
@@ -58,12 +59,10 @@ class LinePlot(Plot):
             The span along y that holds all of them; the view never leaves it.
         """
         same_table = len(values) == len(self.values)
-        x_before = self.visible()[0]
+        x_before = self.view.spans()[0]
         self.values = values
         self.marks.set_values(values)
-        last = max(len(values) - 1, 0)
-        margin = max(0.5, MARGIN * last)
-        self.set_bounds((-margin, last + margin), y, smallest_x=SMALLEST_SPAN)
+        self.view.set_bounds(self._reach(), y, smallest_x=SMALLEST_SPAN)
         if same_table:
             # Another measure of the same rows: the reader stays where they were reading.
             self.view.setRange(xRange=x_before, padding=0)
@@ -113,12 +112,23 @@ class LinePlot(Plot):
         return "" if self._label.isHidden() else self._said
 
     def _frame(self) -> Frame:
-        x, y = self.visible()
+        x, y = self.view.spans()
         return Frame(self.view.rect(), x, y)
+
+    def _reach(self) -> Span:
+        """Return the span along x that holds all positions and a margin."""
+        last = max(len(self.values) - 1, 0)
+        width = max(self.view.rect().width(), 4 * MARGIN)
+        margin = max(0.5, last * MARGIN / (width - 2 * MARGIN))
+        return -margin, last + margin
+
+    def _on_resized(self, *_: object) -> None:
+        self.view.set_x_bounds(self._reach())
+        self._on_view_changed()
 
     def _on_view_changed(self, *_: object) -> None:
         """Draw what is visible, at most a few vertices for each pixel."""
-        x0, x1 = self.visible()[0]
+        x0, x1 = self.view.spans()[0]
         first = max(0, int(np.floor(x0)) - 1)
         stop = min(len(self.values), int(np.ceil(x1)) + 2)
         width = max(1, int(self.view.rect().width()))

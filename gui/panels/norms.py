@@ -235,7 +235,7 @@ class NormsPanel(Panel):
         plot.clickRepeated.connect(self._on_click_repeated)
         plot.swept.connect(self._on_swept)
         plot.stepped.connect(self._on_stepped)
-        plot.zoomed.connect(self.reset.setVisible)
+        plot.view.zoomed.connect(self.reset.setVisible)
         self._page.addWidget(plot, 1)
         self.plot = plot
         return plot
@@ -244,11 +244,11 @@ class NormsPanel(Panel):
         profile = self._drawn
         if self.plot is not None and profile is not None:
             zoomed = self.bulk.isChecked()
-            self.plot.set_home_y(bulk_span(profile) if zoomed else full_span(profile))
+            self.plot.view.set_home_y(bulk_span(profile) if zoomed else full_span(profile))
 
     def _show_all(self) -> None:
         if self.plot is not None:
-            self.plot.view_all()
+            self.plot.view.show_all()
 
     # What the user wants.
 
@@ -285,7 +285,7 @@ class NormsPanel(Panel):
         self.selectionRequested.emit(
             selection.click(self.session.selection, position, extend=extend)
         )
-        self.plot.reveal(position)
+        self.plot.view.reveal(position)
 
     # The widget's own life.
 

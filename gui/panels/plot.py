@@ -23,9 +23,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from gui.panels.plot_axis import PlotAxis
+from gui.panels.plot_view import PlotView
 from gui.theme import Theme
 
-Span = tuple[float, float]
 CLICK_RADIUS = 4
 """A press that moves further than this, in pixels, is a drag."""
 WHEEL_STEP = 0.8
@@ -71,8 +71,6 @@ class Plot(pg.GraphicsView):
     """A drag with Shift went from this item to that one."""
     stepped = Signal(int, object)
     """Left (−1) or right (+1) was pressed, with these keyboard modifiers held."""
-    zoomed = Signal(bool)
-    """Whether less than everything is visible; only when it changes."""
 
     def __init__(
         self,
@@ -85,7 +83,7 @@ class Plot(pg.GraphicsView):
     ) -> None:
         super().__init__(parent, background=theme.panel)
         self.theme = theme
-        self.view = pg.ViewBox(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.view = PlotView()
         self.x_axis = PlotAxis("bottom", x_title, whole=whole_x)
         self.y_axis = PlotAxis("left", y_title)
         # A bare grid and no PlotItem: that one builds a whole control panel for its menu.
@@ -96,13 +94,11 @@ class Plot(pg.GraphicsView):
         self.centralLayout.addItem(self.x_axis, 1, 1)
         for axis in (self.x_axis, self.y_axis):
             axis.linkToView(self.view)
-        self._home: tuple[Span, Span] = ((0.0, 1.0), (0.0, 1.0))
         self._under_mouse: int | None = None
         self._press: QPointF | None = None
         self._last: QPointF | None = None
         self._sweeping = False
-        self._is_zoomed = False
-        self.view.sigRangeChanged.connect(self._on_range_changed)
+        self.view.zoomed.connect(self._show_cursor)
         self.setMinimumSize(160, 88)
         self._apply_theme()
         self._show_cursor()
@@ -120,61 +116,7 @@ class Plot(pg.GraphicsView):
     def show_sweep(self, span: tuple[int, int] | None) -> None:
         """Show the items that a drag with Shift would take; None when it is over."""
 
-    # The view.
-
-    def set_bounds(self, x: Span, y: Span, *, smallest_x: float) -> None:
-        """Set how far the view reaches, and show all of it.
-
-        Parameters
-        ----------
-        x, y
-            First and last value that can ever be visible.
-        smallest_x
-            The least span along x that can be zoomed to.
-        """
-        self._home = (x, y)
-        self.view.setLimits(
-            xMin=x[0],
-            xMax=x[1],
-            yMin=y[0],
-            yMax=y[1],
-            minXRange=min(smallest_x, x[1] - x[0]),
-            minYRange=(y[1] - y[0]) / 1000,
-        )
-        self.view_all()
-
-    def set_home_y(self, y: Span) -> None:
-        """Choose what "everything" means along y, and show it; the bounds stay as they are."""
-        self._home = (self._home[0], y)
-        self.view.setRange(yRange=y, padding=0)
-
-    def view_all(self) -> None:
-        """Show everything."""
-        self.view.setRange(xRange=self._home[0], yRange=self._home[1], padding=0)
-
-    def visible(self) -> tuple[Span, Span]:
-        """Return the visible span along x and along y."""
-        (x0, x1), (y0, y1) = self.view.viewRange()
-        return (x0, x1), (y0, y1)
-
-    def zoom_x(self, share: float, about: float | None = None) -> None:
-        """Leave this share of the visible x span, keeping ``about`` (default: its middle) put."""
-        self.view.setRange(xRange=_scaled(self.visible()[0], share, about), padding=0)
-
-    def zoom_y(self, share: float, about: float | None = None) -> None:
-        """Leave this share of the visible y span, keeping ``about`` (default: its middle) put."""
-        self.view.setRange(yRange=_scaled(self.visible()[1], share, about), padding=0)
-
-    def pan(self, dx: float, dy: float) -> None:
-        """Move the view by this much in data units, as far as there is something to see."""
-        (x0, x1), (y0, y1) = self.visible()
-        self.view.setRange(xRange=(x0 + dx, x1 + dx), yRange=(y0 + dy, y1 + dy), padding=0)
-
-    def reveal(self, x: float) -> None:
-        """Pan along x just so far that ``x`` is well inside."""
-        x0, x1 = self.visible()[0]
-        margin = 0.05 * (x1 - x0)
-        self.pan(min(0.0, x - margin - x0) or max(0.0, x + margin - x1), 0.0)
+    # Places.
 
     def to_data(self, point: QPointF) -> QPointF:
         """Turn a point of the widget into data coordinates."""
@@ -201,19 +143,8 @@ class Plot(pg.GraphicsView):
     def _show_focus(self) -> None:
         self.view.setBorder(pg.mkPen(self.theme.muted if self.hasFocus() else self.theme.line))
 
-    def _on_range_changed(self, *_: object) -> None:
-        zoomed = not all(
-            math.isclose(seen, home, abs_tol=1e-6 * (homes[1] - homes[0]))
-            for seens, homes in zip(self.visible(), self._home, strict=True)
-            for seen, home in zip(seens, homes, strict=True)
-        )
-        if zoomed != self._is_zoomed:
-            self._is_zoomed = zoomed
-            self._show_cursor()
-            self.zoomed.emit(zoomed)
-
-    def _show_cursor(self) -> None:
-        shape = Qt.CursorShape.OpenHandCursor if self._is_zoomed else Qt.CursorShape.CrossCursor
+    def _show_cursor(self, *_: object) -> None:
+        shape = Qt.CursorShape.OpenHandCursor if self.view.is_zoomed else Qt.CursorShape.CrossCursor
         if self._press is not None and not self._sweeping and self._last is not None:
             shape = Qt.CursorShape.ClosedHandCursor
         self.viewport().setCursor(shape)
@@ -247,7 +178,7 @@ class Plot(pg.GraphicsView):
             self.show_sweep(self._swept_items(event.position()))
         else:
             move = self.to_data(self._last or self._press) - self.to_data(event.position())
-            self.pan(move.x(), move.y())
+            self.view.pan(move.x(), move.y())
         self._last = event.position()
         self._show_cursor()
 
@@ -270,19 +201,19 @@ class Plot(pg.GraphicsView):
         """Show everything."""
         if event.button() is Qt.MouseButton.LeftButton and self.holds(event.position()):
             self.clickRepeated.emit()
-            self.view_all()
+            self.view.show_all()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom along x, over the y axis along y; sideways, pan."""
         at, turn = event.position(), event.angleDelta()
         share = WHEEL_STEP ** (turn.y() / 120)
         if turn.y() and at.x() < self.view.sceneBoundingRect().left():
-            self.zoom_y(share, self.to_data(at).y())
+            self.view.zoom_y(share, self.to_data(at).y())
         elif turn.y():
-            self.zoom_x(share, self.to_data(at).x())
+            self.view.zoom_x(share, self.to_data(at).x())
         elif turn.x():
-            x0, x1 = self.visible()[0]
-            self.pan(-turn.x() / 1200 * (x1 - x0), 0.0)
+            x0, x1 = self.view.spans()[0]
+            self.view.pan(-turn.x() / 1200 * (x1 - x0), 0.0)
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -329,14 +260,14 @@ class Plot(pg.GraphicsView):
         """F shows everything, arrows step, + and − zoom, Esc ends a drag."""
         match event.key():
             case Qt.Key.Key_F:
-                self.view_all()
+                self.view.show_all()
             case Qt.Key.Key_Left | Qt.Key.Key_Right:
                 way = 1 if event.key() == Qt.Key.Key_Right else -1
                 self.stepped.emit(way, event.modifiers())
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
-                self.zoom_x(WHEEL_STEP)
+                self.view.zoom_x(WHEEL_STEP)
             case Qt.Key.Key_Minus:
-                self.zoom_x(1 / WHEEL_STEP)
+                self.view.zoom_x(1 / WHEEL_STEP)
             case Qt.Key.Key_Escape if self._press is not None:
                 self._end_drag()
             case _:
@@ -363,9 +294,3 @@ class Plot(pg.GraphicsView):
             QToolTip.showText(event.globalPos(), text, self)
             return True
         return super().viewportEvent(event)
-
-
-def _scaled(span: Span, share: float, about: float | None) -> Span:
-    """Return a span scaled by ``share`` about a value that keeps its place."""
-    fixed = (span[0] + span[1]) / 2 if about is None else about
-    return (fixed - share * (fixed - span[0]), fixed + share * (span[1] - fixed))

@@ -241,16 +241,16 @@ def test_drag_with_shift_selects_a_range_and_plain_drag_nothing(linked, session)
 
     drag(at(linked, 100), at(linked, 90), SHIFT)
     assert session.selection == tuple(range(100, 89, -1))
-    linked.plot.zoom_x(0.5)
-    before = linked.plot.visible()
+    linked.plot.view.zoom_x(0.5)
+    before = linked.plot.view.spans()
     drag(at(linked, 120), at(linked, 160), NONE)
     assert session.selection == tuple(range(100, 89, -1))
-    assert linked.plot.visible() != before
+    assert linked.plot.view.spans() != before
 
 
 def test_double_click_resets_the_view_and_keeps_the_selection(linked, session):
     session.selection = (7, 8)
-    linked.plot.zoom_x(0.2)
+    linked.plot.view.zoom_x(0.2)
     home_width = N - 1
     asked = []
     linked.selectionRequested.connect(asked.append)
@@ -259,7 +259,7 @@ def test_double_click_resets_the_view_and_keeps_the_selection(linked, session):
     QTest.mouseDClick(window.windowHandle(), LEFT, NONE, point)
     assert asked == [(150,), (7, 8)]
     assert session.selection == (7, 8)
-    low, high = linked.plot.visible()[0]
+    low, high = linked.plot.view.spans()[0]
     assert high - low > home_width
 
 
@@ -285,7 +285,7 @@ def test_walking_keeps_the_position_in_sight(linked, session):
     session.selection = (119,)
     for _ in range(5):
         QTest.keyClick(plot, Qt.Key.Key_Right)
-    low, high = plot.visible()[0]
+    low, high = plot.view.spans()[0]
     assert session.selection == (124,)
     assert low < 124 < high
     assert high - low == pytest.approx(20)
@@ -336,16 +336,16 @@ def test_theme_reaches_the_plot(panel, session):
 
 def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(panel, session, qtbot):
     open_table(session, table())
-    low, high = panel.plot.visible()[1]
+    low, high = panel.plot.view.spans()[1]
     assert low <= 0
     assert high > session.norms.values.max()
     qtbot.mouseClick(panel.bulk, LEFT)
-    assert panel.plot.visible()[1] == pytest.approx(bulk_span(session.norms))
+    assert panel.plot.view.spans()[1] == pytest.approx(bulk_span(session.norms))
     assert {0, N - 1} <= {position for position, _ in panel.plot.marks.labels()}
     QTest.keyClick(panel.plot, Qt.Key.Key_F)
-    assert panel.plot.visible()[1] == pytest.approx(bulk_span(session.norms))
+    assert panel.plot.view.spans()[1] == pytest.approx(bulk_span(session.norms))
     qtbot.mouseClick(panel.bulk, LEFT)
-    assert panel.plot.visible()[1] == pytest.approx(full_span(session.norms))
+    assert panel.plot.view.spans()[1] == pytest.approx(full_span(session.norms))
 
 
 def test_bulk_leaves_outliers_out_and_stays_inside_the_whole():
@@ -363,7 +363,7 @@ def test_bulk_leaves_outliers_out_and_stays_inside_the_whole():
 def test_tiny_and_constant_tables_are_drawn(panel, session, rows, qtbot):
     open_table(session, rows)
     qtbot.mouseClick(panel.bulk, LEFT)
-    panel.plot.zoom_x(0.5)
+    panel.plot.view.zoom_x(0.5)
     panel.grab()
     assert len(panel.plot.values) == len(rows)
 
@@ -371,7 +371,7 @@ def test_tiny_and_constant_tables_are_drawn(panel, session, rows, qtbot):
 def test_show_all_is_offered_once_something_is_out_of_sight(panel, session, qtbot):
     open_table(session, table())
     assert not panel.reset.isVisible()
-    panel.plot.zoom_x(0.3)
+    panel.plot.view.zoom_x(0.3)
     assert panel.reset.isVisible()
     qtbot.mouseClick(panel.reset, LEFT)
     assert not panel.reset.isVisible()
@@ -422,14 +422,14 @@ def test_following_the_range_slider_costs_next_to_nothing(panel, session, n):
 
 def test_a_hundred_thousand_positions_cost_little_more_than_a_thousand(panel, session):
     def pan(i):
-        panel.plot.pan(10 if i % 2 else -10, 0)
+        panel.plot.view.pan(10 if i % 2 else -10, 0)
         panel.plot.viewport().repaint()
 
     open_table(session, table(1024, 2))
-    panel.plot.zoom_x(0.5)
+    panel.plot.view.zoom_x(0.5)
     few = best_of(15, pan)
     open_table(session, table(100_000, 2))
-    panel.plot.zoom_x(0.5)
+    panel.plot.view.zoom_x(0.5)
     assert best_of(15, pan) < 5 * few
 
 

@@ -73,7 +73,7 @@ def wheel(plot, point, up=0, right=0):
 
 
 def span(plot, axis=0):
-    low, high = plot.visible()[axis]
+    low, high = plot.view.spans()[axis]
     return high - low
 
 
@@ -101,23 +101,23 @@ def test_a_press_that_trembles_is_still_a_click(plot, qtbot):
 
 
 def test_drag_pans_and_never_picks(plot, qtbot):
-    plot.zoom_x(0.25)
-    before = plot.visible()[0]
+    plot.view.zoom_x(0.25)
+    before = plot.view.spans()[0]
     with qtbot.assertNotEmitted(plot.clicked), qtbot.assertNotEmitted(plot.swept):
         drag(plot, QPoint(600, 100), QPoint(500, 100))
-    after = plot.visible()[0]
+    after = plot.view.spans()[0]
     per_pixel = (before[1] - before[0]) / plot.view.rect().width()
     assert after[0] - before[0] == pytest.approx(100 * per_pixel, rel=0.02)
     assert span(plot) == pytest.approx(before[1] - before[0])
 
 
 def test_drag_stops_at_the_end_of_the_data(plot):
-    home = plot.visible()
-    plot.zoom_x(0.5)
+    home = plot.view.spans()
+    plot.view.zoom_x(0.5)
     for _ in range(5):
         drag(plot, QPoint(200, 100), QPoint(800, 160))
-    assert plot.visible()[0][0] == pytest.approx(home[0][0])
-    assert plot.visible()[1] == pytest.approx(home[1])
+    assert plot.view.spans()[0][0] == pytest.approx(home[0][0])
+    assert plot.view.spans()[1] == pytest.approx(home[1])
 
 
 def test_drag_with_shift_sweeps_a_range(plot, qtbot):
@@ -156,43 +156,43 @@ def test_hover_tells_each_position_once_and_none_on_leaving(plot, qtbot):
 
 
 def test_double_click_shows_everything_and_takes_the_click_back(plot, qtbot):
-    home = plot.visible()
-    plot.zoom_x(0.1)
+    home = plot.view.spans()
+    plot.view.zoom_x(0.1)
     with qtbot.waitSignal(plot.clickRepeated):
         QTest.mouseDClick(plot.window().windowHandle(), LEFT, NONE, QPoint(400, 100))
-    assert plot.visible()[0] == pytest.approx(home[0])
+    assert plot.view.spans()[0] == pytest.approx(home[0])
 
 
 def test_wheel_zooms_x_about_the_mouse(plot):
-    y_before = plot.visible()[1]
+    y_before = plot.view.spans()[1]
     point = at(plot, 300)
     x = plot.to_data(QPointF(point)).x()
     before = span(plot)
     wheel(plot, point, up=1)
     assert span(plot) == pytest.approx(0.8 * before)
     assert plot.to_data(QPointF(point)).x() == pytest.approx(x)
-    assert plot.visible()[1] == y_before
+    assert plot.view.spans()[1] == y_before
 
 
 def test_wheel_never_leaves_the_data_nor_zooms_to_nothing(plot):
-    home = plot.visible()[0]
+    home = plot.view.spans()[0]
     for _ in range(60):
         wheel(plot, at(plot, 200), up=1)
     assert span(plot) == pytest.approx(8)
     for _ in range(60):
         wheel(plot, QPoint(400, 90), up=-1)
-    assert plot.visible()[0] == pytest.approx(home)
+    assert plot.view.spans()[0] == pytest.approx(home)
 
 
 def test_wheel_over_the_y_axis_zooms_y_and_sideways_pans(plot):
-    x_before = plot.visible()[0]
+    x_before = plot.view.spans()[0]
     wheel(plot, QPoint(10, 90), up=1)
     assert span(plot, 1) == pytest.approx(4.0)
-    assert plot.visible()[0] == x_before
-    plot.zoom_x(0.5)
-    x_before = plot.visible()[0]
+    assert plot.view.spans()[0] == x_before
+    plot.view.zoom_x(0.5)
+    x_before = plot.view.spans()[0]
     wheel(plot, QPoint(400, 90), right=-1)
-    assert plot.visible()[0][0] > x_before[0]
+    assert plot.view.spans()[0][0] > x_before[0]
 
 
 def test_right_button_does_nothing_and_there_is_no_menu(plot, qtbot):
@@ -205,11 +205,11 @@ def test_right_button_does_nothing_and_there_is_no_menu(plot, qtbot):
 
 def test_cursor_and_signal_say_that_there_is_more_to_see(plot):
     told = []
-    plot.zoomed.connect(told.append)
+    plot.view.zoomed.connect(told.append)
     assert plot.viewport().cursor().shape() is Qt.CursorShape.CrossCursor
-    plot.zoom_x(0.5)
+    plot.view.zoom_x(0.5)
     assert plot.viewport().cursor().shape() is Qt.CursorShape.OpenHandCursor
-    plot.view_all()
+    plot.view.show_all()
     assert plot.viewport().cursor().shape() is Qt.CursorShape.CrossCursor
     assert told == [True, False]
 
@@ -219,11 +219,11 @@ def test_cursor_and_signal_say_that_there_is_more_to_see(plot):
 
 def test_keys_zoom_reset_and_step(plot, qtbot):
     plot.setFocus()
-    home = plot.visible()[0]
+    home = plot.view.spans()[0]
     QTest.keyClick(plot, Qt.Key.Key_Plus)
     assert span(plot) == pytest.approx(0.8 * (home[1] - home[0]))
     QTest.keyClick(plot, Qt.Key.Key_F)
-    assert plot.visible()[0] == pytest.approx(home)
+    assert plot.view.spans()[0] == pytest.approx(home)
     with qtbot.waitSignal(plot.stepped) as caught:
         QTest.keyClick(plot, Qt.Key.Key_Left, SHIFT)
     assert caught.args[0] == -1
@@ -327,6 +327,22 @@ def test_numbers_of_marked_positions_neither_overlap_nor_are_cut(plot, size):
     assert labels_are_apart_and_inside(plot)
 
 
+@pytest.mark.parametrize("width", [200, 1600])
+def test_rings_at_both_ends_are_whole_at_any_width(plot, width):
+    plot.resize(width, 220)
+    QApplication.processEvents()
+    area = plot.view.sceneBoundingRect()
+    assert area.left() + 6 <= at(plot, 0).x() <= area.left() + 14
+    assert area.right() - 14 <= at(plot, N - 1).x() <= area.right() - 6
+
+
+def test_a_resize_keeps_what_was_zoomed_to(plot):
+    plot.view.setRange(xRange=(100, 150), padding=0)
+    plot.resize(400, 220)
+    QApplication.processEvents()
+    assert plot.view.spans()[0] == pytest.approx((100, 150))
+
+
 def test_numbers_keep_off_the_line_where_they_can(plot):
     plot.marks.set_marked((200,))
     ((_, rect),) = plot.marks.labels()
@@ -341,7 +357,7 @@ def test_a_marked_position_beyond_the_view_is_marked_at_its_edge(plot):
     values[0] = 10.0
     plot.set_values(values, (0.0, 11.0))
     plot.marks.set_marked((0,))
-    plot.set_home_y((2.0, 4.0))
+    plot.view.set_home_y((2.0, 4.0))
     ((position, rect),) = plot.marks.labels()
     assert position == 0
     assert plot.view.rect().contains(rect)
@@ -391,10 +407,10 @@ def test_positions_that_do_not_exist_are_ignored(plot):
 
 
 def test_another_measure_of_the_same_table_keeps_the_view(plot):
-    plot.zoom_x(0.25)
-    before = plot.visible()[0]
+    plot.view.zoom_x(0.25)
+    before = plot.view.spans()[0]
     plot.set_values(np.full(N, 1.0), (0.0, 2.0))
-    assert plot.visible()[0] == pytest.approx(before)
+    assert plot.view.spans()[0] == pytest.approx(before)
     plot.set_values(np.full(2 * N, 1.0), (0.0, 2.0))
     assert span(plot) > 2 * N - 1
 

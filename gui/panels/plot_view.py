@@ -1,0 +1,108 @@
+"""The part of a plot between its axes: it zooms and pans, but never leaves its data."""
+
+from __future__ import annotations
+
+import math
+
+import pyqtgraph as pg
+from PySide6.QtCore import Signal
+
+Span = tuple[float, float]
+
+
+class PlotView(pg.ViewBox):
+    """A view with bounds, and with a home that shows everything.
+
+    Attributes
+    ----------
+    is_zoomed
+        Whether something else than home is visible.
+    """
+
+    zoomed = Signal(bool)
+    """Whether something else than home is visible; only when it changes."""
+
+    def __init__(self) -> None:
+        super().__init__(enableMenu=False, enableMouse=False, defaultPadding=0)
+        self.is_zoomed = False
+        self._home: tuple[Span, Span] = ((0.0, 1.0), (0.0, 1.0))
+        self.sigRangeChanged.connect(self._on_range_changed)
+
+    def set_bounds(self, x: Span, y: Span, *, smallest_x: float) -> None:
+        """Set how far the view reaches, and show all of it.
+
+        Parameters
+        ----------
+        x, y
+            First and last value that can ever be visible.
+        smallest_x
+            The least span along x that can be zoomed to.
+        """
+        self._home = (x, y)
+        self.setLimits(
+            xMin=x[0],
+            xMax=x[1],
+            yMin=y[0],
+            yMax=y[1],
+            minXRange=min(smallest_x, x[1] - x[0]),
+            minYRange=(y[1] - y[0]) / 1000,
+        )
+        self.show_all()
+
+    def set_home_y(self, y: Span) -> None:
+        """Choose what "everything" means along y, and show it; the bounds stay as they are."""
+        self._home = (self._home[0], y)
+        self.setRange(yRange=y, padding=0)
+
+    def set_x_bounds(self, x: Span) -> None:
+        """Move how far the view reaches along x; all of it stays visible if it was."""
+        seen, home = self.spans()[0], self._home[0]
+        whole = math.isclose(seen[1] - seen[0], home[1] - home[0], rel_tol=1e-6)
+        self._home = (x, self._home[1])
+        self.setLimits(xMin=x[0], xMax=x[1])
+        if whole:
+            self.setRange(xRange=x, padding=0)
+
+    def show_all(self) -> None:
+        """Show everything."""
+        self.setRange(xRange=self._home[0], yRange=self._home[1], padding=0)
+
+    def spans(self) -> tuple[Span, Span]:
+        """Return the visible span along x and along y."""
+        (x0, x1), (y0, y1) = self.viewRange()
+        return (x0, x1), (y0, y1)
+
+    def zoom_x(self, share: float, about: float | None = None) -> None:
+        """Leave this share of the visible x span, keeping ``about`` (default: its middle) put."""
+        self.setRange(xRange=_scaled(self.spans()[0], share, about), padding=0)
+
+    def zoom_y(self, share: float, about: float | None = None) -> None:
+        """Leave this share of the visible y span, keeping ``about`` (default: its middle) put."""
+        self.setRange(yRange=_scaled(self.spans()[1], share, about), padding=0)
+
+    def pan(self, dx: float, dy: float) -> None:
+        """Move the view by this much in data units, as far as there is something to see."""
+        (x0, x1), (y0, y1) = self.spans()
+        self.setRange(xRange=(x0 + dx, x1 + dx), yRange=(y0 + dy, y1 + dy), padding=0)
+
+    def reveal(self, x: float) -> None:
+        """Pan along x just so far that ``x`` is well inside."""
+        x0, x1 = self.spans()[0]
+        margin = 0.05 * (x1 - x0)
+        self.pan(min(0.0, x - margin - x0) or max(0.0, x + margin - x1), 0.0)
+
+    def _on_range_changed(self, *_: object) -> None:
+        zoomed = not all(
+            math.isclose(seen, home, abs_tol=1e-6 * (homes[1] - homes[0]))
+            for seens, homes in zip(self.spans(), self._home, strict=True)
+            for seen, home in zip(seens, homes, strict=True)
+        )
+        if zoomed != self.is_zoomed:
+            self.is_zoomed = zoomed
+            self.zoomed.emit(zoomed)
+
+
+def _scaled(span: Span, share: float, about: float | None) -> Span:
+    """Return a span scaled by ``share`` about a value that keeps its place."""
+    fixed = (span[0] + span[1]) / 2 if about is None else about
+    return (fixed - share * (fixed - span[0]), fixed + share * (span[1] - fixed))
