@@ -105,7 +105,7 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
             "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
         )
     options = candidates(index)
-    if len(options) == 1:
+    if len(options) == 1 and not config.get("model_type"):
         return Architecture(None, None, "", options[0].name, config)
     raise _unknown(config, options)
 
@@ -139,6 +139,9 @@ def _offer(options: tuple[TensorInfo, ...]) -> str:
 def _unknown(config: Mapping[str, Any], options: tuple[TensorInfo, ...]) -> UnknownArchitecture:
     kind = config.get("model_type")
     what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
+    if isinstance(kind, str) and kind in FAMILIES:
+        name = FAMILIES[kind][0].positions
+        what = f"A {kind} model keeps its positions in {name}, which this checkpoint lacks"
     if not options:
         return UnknownArchitecture(
             f"{what}, and no tensor has the shape of a table of positions.",

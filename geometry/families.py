@@ -267,6 +267,10 @@ _CLIP = Stack(
 )
 _SIGLIP = replace(_CLIP, causal=False)
 
+#: The output matrix, which is E itself where the two are tied; some files keep only this one.
+TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
+        "proj_out.weight")  # fmt: skip
+
 #: transformers' ``model_type`` → its stacks; the first is opened unless another is asked for.
 FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from geometry.architecture import Architecture
 from geometry.errors import TensorUnavailable
+from geometry.families import TIED
 from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, read_positions
 from geometry.stores import TensorStore
@@ -81,8 +82,8 @@ class PositionalModel:
     @property
     def causal(self) -> bool:
         """Each position attends only to itself and earlier ones."""
-        stack = self._architecture.stack
-        return stack is not None and stack.causal
+        stack, config = self._architecture.stack, self._architecture.config
+        return stack is not None and (stack.causal or config.get("is_decoder") is True)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -173,10 +174,13 @@ class PositionalModel:
         return MappingProxyType(absent)
 
     def _tokens_name(self) -> str | None:
-        stack, root = self._architecture.stack, self._architecture.root
-        if stack is None:
+        place, index = self._architecture, self._store.tensors
+        if place.stack is None or not place.stack.tokens:
             return None
-        return next((root + n for n in stack.tokens if root + n in self._store.tensors), None)
+        names = [place.root + suffix for suffix in place.stack.tokens]
+        if place.config.get("tie_word_embeddings") is not False:
+            names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
+        return next((name for name in names if name in index), None)
 
     # -- prompt ------------------------------------------------------------------------------
 

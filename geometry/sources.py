@@ -12,6 +12,7 @@ from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.files import SUFFIXES, open_store, weights_in
 from geometry.model import PositionalModel
+from geometry.stores import cannot_read
 
 __all__ = ["UnknownArchitecture", "open_source"]
 
@@ -50,6 +51,8 @@ def open_source(source: str | os.PathLike[str], *, table: str | None = None) -> 
     try:
         path = Path(text).expanduser()
         here = path.exists()
+    except PermissionError as error:
+        raise cannot_read(Path(text), error) from error
     except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(f"{text!r} is no path: {error}.", "Check the path.") from error
     if not text or not here:

@@ -13,7 +13,7 @@ import transformers
 
 from geometry.errors import NoPositionalEmbeddings
 from geometry.families import FAMILIES
-from geometry.sources import open_source
+from geometry.sources import UnknownArchitecture, open_source
 from tests.geometry.family_cases import CASES, Case
 
 
@@ -204,3 +204,60 @@ def test_rotary_models_of_unknown_families_are_recognised(
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(NoPositionalEmbeddings, match="brandnew stores no positional embeddings"):
         open_source(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "words"),
+    [("esm", "rotary", "it rotates queries and keys"), ("bert", "alibi", "ALiBi")],
+)
+def test_a_setting_can_take_the_table_away(
+    family: str, kind: str, words: str, write_safetensors: Callable[..., Path], tmp_path: Path
+) -> None:
+    write_safetensors(tmp_path / "model.safetensors", {"x.weight": np.zeros((4, 4), np.float32)})
+    config = {"model_type": family, "position_embedding_type": kind}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(NoPositionalEmbeddings, match=words):
+        open_source(tmp_path)
+
+
+def test_the_text_part_of_a_model_of_models(
+    write_safetensors: Callable[..., Path], tmp_path: Path
+) -> None:
+    """TrOCR as it is published: a vision encoder with a text decoder."""
+    table = np.arange(56, dtype=np.float32).reshape(14, 4)
+    tensors = {
+        "encoder.embeddings.position_embeddings": np.ones((1, 5, 4), np.float32),
+        "encoder.encoder.layer.0.attention.attention.query.weight": np.ones((4, 4), np.float32),
+        "decoder.model.decoder.embed_positions.weight": table,
+        "decoder.model.decoder.embed_tokens.weight": np.ones((9, 4), np.float32),
+    }
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    part = {"model_type": "trocr", "d_model": 4, "max_position_embeddings": 12}
+    config = {"model_type": "vision-encoder-decoder", "decoder": part, "encoder": {}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model = open_source(tmp_path)
+    assert model.family == "trocr"
+    np.testing.assert_array_equal(model.W_pos, table[2:])
+    assert model.W_E.shape == (9, 4)
+
+
+def test_a_known_family_without_its_table_says_so(
+    write_safetensors: Callable[..., Path], tmp_path: Path
+) -> None:
+    tensors = {"wte.weight": np.ones((9, 4), np.float32)}
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(UnknownArchitecture, match=r"keeps its positions in wpe.weight, which"):
+        open_source(tmp_path)
+
+
+def test_tied_output_stands_in_for_the_token_embeddings(
+    write_safetensors: Callable[..., Path], tmp_path: Path
+) -> None:
+    tokens = np.arange(36, dtype=np.float32).reshape(9, 4)
+    tensors = {"transformer.wpe.weight": np.eye(8, 4, dtype=np.float32), "lm_head.weight": tokens}
+    write_safetensors(tmp_path / "model.safetensors", tensors)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    np.testing.assert_array_equal(open_source(tmp_path).W_E, tokens)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "tie_word_embeddings": false}')
+    assert "W_E" in open_source(tmp_path).missing
