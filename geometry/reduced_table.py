@@ -17,7 +17,7 @@ from geometry.subspace import (
 
 TOLERANCE = 1e-4
 BASIS = 48
-GUARD = 4
+GUARD = 2
 EXPANSIONS = 5
 SUM_ROWS = 64
 
