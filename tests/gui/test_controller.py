@@ -1,12 +1,9 @@
-"""Opening models, selecting and labelling, without a window; jobs are done at once or by hand."""
+"""Selecting, norms and prompts without a window; jobs are done at once, or by hand."""
 
 import numpy as np
 import pytest
 
-from geometry import catalogue
-from geometry.errors import SourceError
-from geometry.sources import open_source
-from gui.controller import MAX_RECENT, Controller
+from gui.controller import Controller
 from gui.session import Session
 
 WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
@@ -18,269 +15,6 @@ def snapshot(session):
 
 def is_same(session, before):
     return all(getattr(session, name) is value for name, value in before.items())
-
-
-@pytest.fixture
-def by_hand(session, hand_jobs):
-    made = Controller(session, hand_jobs)
-    yield made
-    made.close()
-
-
-# ---- opening ---------------------------------------------------------------------------
-
-
-def test_opens_a_source_and_shows_all_of_it(session, controller, write_table):
-    source = str(write_table())
-    controller.open(source)
-    assert session.model.name == "helix"
-    assert session.positions == session.curve.pca.positions == (1, 199)
-    assert session.curve.pca.exact
-    assert len(session.curve.pca.components) == 10
-    assert session.norms.values.shape == (200,)
-    np.testing.assert_array_equal(session.turn, np.eye(3))
-    assert (session.opening, session.status, session.notice) == ("", "Ready", None)
-    assert session.recent == (source,)
-
-
-def test_opens_a_range_that_was_asked_for(session, controller, write_table):
-    controller.open(str(write_table()), positions=(30, 60))
-    assert session.positions == session.curve.pca.positions == (30, 60)
-
-
-@pytest.mark.parametrize("shape", [(1, 3), (2, 8), (3, 1), (5, 2), (129, 4), (140, 150)])
-def test_opens_tables_of_every_shape(session, controller, write_table, shape):
-    controller.open(str(write_table(np.random.default_rng(0).normal(size=shape))))
-    assert session.notice is None
-    assert session.positions == (min(1, shape[0] - 1), shape[0] - 1)
-    assert session.curve.coordinates.shape == (shape[0], 3)
-    assert np.isfinite(session.curve.coordinates).all()
-
-
-def test_says_that_it_is_opening_and_keeps_what_is_open(opened, hand_jobs, write_table):
-    controller = Controller(opened, hand_jobs)
-    before = snapshot(opened)
-    controller.open(str(write_table(name="other")))
-    assert opened.opening.endswith("other.npy")
-    assert opened.status == "Opening other.npy…"
-    assert is_same(opened, before)
-
-
-def test_the_newest_request_to_open_wins(session, by_hand, hand_jobs, write_table, helix):
-    by_hand.open(str(write_table(helix(50), "first")))
-    hand_jobs.compute("open")
-    by_hand.open(str(write_table(helix(60), "second")))
-    hand_jobs.deliver_all()
-    assert session.model.name == "second"
-    assert len(session.recent) == 1
-
-
-def test_opening_can_be_cancelled(session, by_hand, hand_jobs, write_table):
-    by_hand.open(str(write_table()))
-    hand_jobs.compute("open")
-    by_hand.cancel_opening()
-    assert not hand_jobs.waiting
-    assert session.opening == ""
-    assert session.model is None
-    assert session.status == "Opening cancelled"
-
-
-def test_a_source_that_fails_leaves_everything_as_it_was(opened, controller, tmp_path):
-    controller.select((3, 7))
-    before = snapshot(opened)
-    controller.open(str(tmp_path / "nothing.safetensors"))
-    assert is_same(opened, before)
-    assert opened.recent[0].endswith("helix.npy")
-    assert "nothing.safetensors" in opened.notice.text
-    assert opened.notice.advice
-    assert "Traceback" in opened.notice.details
-    assert (opened.opening, opened.status) == ("", "Ready")
-
-
-def test_a_new_attempt_takes_the_old_notice_away(opened, controller, write_table, tmp_path):
-    controller.open(str(tmp_path / "nothing"))
-    controller.open(str(write_table()))
-    assert opened.notice is None
-
-
-def test_a_range_that_the_model_lacks_is_a_sentence(session, controller, write_table):
-    controller.open(str(write_table()), positions=(10, 200))
-    assert session.model is None
-    assert session.notice.text.startswith("positions 10–200 are not a range of this table")
-    assert session.notice.advice
-
-
-def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
-    def broken(source, *, table=None):
-        raise KeyError("wpe")
-
-    controller = Controller(session, hand_jobs, opener=broken)
-    controller.open("a/model")
-    hand_jobs.deliver_all()
-    assert session.notice.text == "model could not be opened: KeyError: 'wpe'"
-    assert "fault of Helixscope" in session.notice.advice
-    assert "KeyError" in session.notice.details
-    assert "model could not be opened" in caplog.text
-
-
-def test_an_unknown_architecture_offers_its_tables(
-    session, controller, write_safetensors, tmp_path
-):
-    tables = {"a.weight": np.ones((9, 4), np.float32), "b.weight": np.eye(7, 4, dtype=np.float32)}
-    source = str(write_safetensors(tmp_path / "odd.safetensors", tables))
-    controller.open(source)
-    assert session.model is None
-    assert set(session.notice.candidates) == {"a.weight", "b.weight"}
-    assert session.notice.source == source
-    controller.open(session.notice.source, table="b.weight")
-    assert session.model.table == "b.weight"
-    assert session.notice is None
-
-
-def test_recent_sources_are_newest_first_each_once(session, controller, write_table, helix):
-    sources = [str(write_table(helix(12), f"t{i}")) for i in range(MAX_RECENT + 2)]
-    for source in (*sources, sources[5]):
-        controller.open(source)
-    assert session.recent[:3] == (sources[5], sources[9], sources[8])
-    assert len(set(session.recent)) == len(session.recent) == MAX_RECENT
-
-
-# ---- what the window starts with -------------------------------------------------------
-
-
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    """An empty Hub cache, and no installed models."""
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
-
-    def add(folder, identity):
-        snapshot = tmp_path / "hub" / f"models--{identity.replace('/', '--')}"
-        revision = snapshot / "snapshots" / "abc"
-        revision.parent.mkdir(parents=True)
-        (snapshot / "refs").mkdir()
-        (snapshot / "refs" / "main").write_text("abc", "utf-8")
-        folder.rename(revision)
-
-    return add
-
-
-def test_starts_empty_where_nothing_is_here(session, controller, hub):
-    controller.open_first(None)
-    assert session.model is None
-    assert session.notice is None
-    assert session.opening == ""
-
-
-def test_starts_with_the_source_that_was_asked_for(session, controller, hub, write_table):
-    source, last = str(write_table()), str(write_table(name="last"))
-    controller.open_first(source, last, (2, 30))
-    assert session.model.name == "helix"
-    assert session.positions == (2, 30)
-
-
-def test_starts_with_what_was_open_last(session, controller, hub, write_gpt2, write_table):
-    hub(write_gpt2(), "openai-community/gpt2")
-    controller.open_first(None, str(write_table(name="last")))
-    assert session.model.name == "last"
-
-
-def test_starts_with_the_model_that_was_open_last(session, controller, hub, write_gpt2):
-    hub(write_gpt2(), "openai-community/gpt2")
-    hub(write_gpt2(), "openai-community/gpt2-medium")
-    controller.open_first(None, "openai-community/gpt2-medium")
-    assert session.model.name == "gpt2-medium"
-
-
-def test_starts_with_the_best_model_here(session, controller, hub, write_gpt2, tmp_path):
-    hub(write_gpt2(), "distilbert/distilgpt2")
-    hub(write_gpt2(), "openai-community/gpt2-large")
-    controller.open_first(None, str(tmp_path / "gone"))
-    assert session.model.name == "gpt2-large"
-
-
-def test_lists_the_catalogue_and_what_else_is_here(session, controller, hub, write_gpt2):
-    hub(write_gpt2(), "openai-community/gpt2-large")
-    hub(write_gpt2(), "someone/their-gpt2")
-    controller.refresh_models()
-    states = {row.entry.id: row.state for row in session.models}
-    assert states["openai-community/gpt2-large"] == "cached"
-    assert states["openai-community/gpt2"] == "online"
-    assert states["someone/their-gpt2"] == "cached"
-    assert len(states) == len(session.models) == len(catalogue.read_catalogue()) + 1
-
-
-# ---- another model ---------------------------------------------------------------------
-
-
-def test_another_model_keeps_what_makes_sense(session, controller, write_gpt2, write_table, helix):
-    controller.open(str(write_gpt2()))
-    session.components = (2, 3, 4)
-    session.colormap = "viridis"
-    session.outside = "faint"
-    session.prompt = "hello"
-    session.norms_centred = True
-    controller.select((150, 7, 100, 20))
-    session.hover = 150
-    controller.open(str(write_table(helix(90))))
-    assert session.positions == (1, 89)
-    assert session.selection == (7, 20)
-    assert session.details.position == 20
-    assert session.hover is None
-    assert session.components == session.curve.components == (2, 3, 4)
-    assert (session.colormap, session.outside, session.prompt) == ("viridis", "faint", "hello")
-    assert session.norms.centred
-    assert len(session.norms.values) == 90
-    assert session.tokens is None
-    assert "no tokenizer" in session.tokens_missing
-
-
-def test_the_tokens_of_another_model_label_nothing(session, by_hand, hand_jobs, write_gpt2, helix):
-    by_hand.open(str(write_gpt2()))
-    hand_jobs.deliver_all()
-    session.prompt = "hello my name is adam"
-    hand_jobs.deliver_all()
-    assert len(session.tokens.texts) == 6
-    by_hand.open(str(write_gpt2("tinier", helix(4))))
-    hand_jobs.deliver("open")
-    assert session.tokens is None
-    hand_jobs.deliver_all()
-    assert len(session.tokens.texts) == 4
-    assert session.tokens.truncated == 2
-
-
-def test_wishes_that_change_while_a_model_opens_hold_for_it(
-    session, by_hand, hand_jobs, write_table
-):
-    by_hand.open(str(write_table()))
-    hand_jobs.compute("open")
-    session.norms_centred = True
-    session.components = (3, 1, 2)
-    hand_jobs.deliver_all()
-    assert session.norms.centred
-    assert session.curve.components == (3, 1, 2)
-
-
-def test_whoever_hears_of_a_new_model_finds_all_of_it(session, controller, write_table, helix):
-    heard = []
-
-    def check(name):
-        sizes = {session.model.n_positions, len(session.curve.coordinates),
-                 len(session.norms.values)}  # fmt: skip
-        inside = session.positions[1] < min(sizes) and all(
-            p < min(sizes) for p in session.selection
-        )
-        described = session.details is None or session.details.position == session.current
-        heard.append((name, len(sizes) == 1 and inside and described))
-
-    controller.open(str(write_table(helix(150), "long")))
-    controller.select((140, 20, 130))
-    for name in ("model", "positions", "curve", "norms", "selection", "turn", "details"):
-        session.events[name].connect(lambda *_, name=name: check(name))
-    controller.open(str(write_table(helix(60), "short")))
-    controller.open(str(write_table(helix(150), "long")))
-    assert {"model", "positions", "curve", "norms", "selection"} <= {name for name, _ in heard}
-    assert [name for name, right in heard if not right] == []
 
 
 # ---- selection -------------------------------------------------------------------------
@@ -398,8 +132,9 @@ def test_a_tokenizer_that_cannot_be_read_is_a_notice(session, controller, write_
     assert session.model is not None
 
 
-def test_the_newest_prompt_wins(session, by_hand, hand_jobs, write_gpt2):
-    by_hand.open(str(write_gpt2()))
+def test_the_newest_prompt_wins(session, hand_jobs, write_gpt2):
+    controller = Controller(session, hand_jobs)
+    controller.open(str(write_gpt2()))
     hand_jobs.deliver_all()
     session.prompt = "hello"
     hand_jobs.compute("tokens")
@@ -414,15 +149,6 @@ def test_a_closed_controller_answers_no_more(opened, controller):
     opened.norms_centred = True
     opened.components = (2, 3, 4)
     assert is_same(opened, before)
-
-
-def test_uses_the_opener_of_geometry(session, hand_jobs, tmp_path):
-    with pytest.raises(SourceError):
-        open_source(tmp_path / "none.npy")
-    controller = Controller(session, hand_jobs)
-    controller.open(str(tmp_path / "none.npy"))
-    hand_jobs.deliver_all()
-    assert session.notice.text.startswith("There is nothing at")
 
 
 def test_sessions_do_not_share_their_state():
