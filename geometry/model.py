@@ -88,12 +88,12 @@ class PositionalModel:
     @cached_property
     def fingerprint(self) -> str:
         """Hexadecimal digest of the index and of P; its cost does not grow with the checkpoint."""
-        digest = hashlib.blake2b(digest_size=16)
+        digest = hashlib.sha256()
         for name, info in sorted(self._store.tensors.items()):
             digest.update(f"{name}\0{info.shape}\0{info.dtype}\n".encode())
         digest.update(self.table.encode())
         digest.update(self.W_pos.data)
-        return digest.hexdigest()
+        return digest.hexdigest()[:32]
 
     @property
     def d_vocab(self) -> int | None:
@@ -169,7 +169,10 @@ class PositionalModel:
     def missing(self) -> Mapping[str, str]:
         """What this checkpoint lacks, and why: "W_E", "W_Q", … of the first layer."""
         absent = self.layers.missing()
-        if self._tokens_name() is None:
+        stack = self._architecture.stack
+        if stack is not None and not stack.tokens:
+            absent["W_E"] = "this part of the model reads no tokens"
+        elif self._tokens_name() is None:
             absent["W_E"] = "no token embeddings in this checkpoint"
         return MappingProxyType(absent)
 

@@ -20,7 +20,7 @@ __all__ = ["UnknownArchitecture", "open_source"]
 _HUB_ID = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
 
 #: Names of files and folders that say nothing about the model in them.
-_GENERIC = re.compile(r"(pytorch_)?model([.-]\d.*)?|checkpoint|weights|files?", re.IGNORECASE)
+_GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
 
 
 def open_source(source: str | os.PathLike[str], *, table: str | None = None) -> PositionalModel:

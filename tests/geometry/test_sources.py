@@ -83,6 +83,9 @@ def test_shards_read_the_positions_only(tiny: transformers.GPT2LMHeadModel, tmp_
     model = open_source(tmp_path)
     assert model.store.bytes_read == 12 * 16 * 4
     np.testing.assert_array_equal(model.W_pos, table_of(tiny))
+    by_index = open_source(tmp_path / "model.safetensors.index.json")
+    assert by_index.fingerprint == model.fingerprint
+    assert by_index.name == model.name == tmp_path.name
     tokens = tiny.transformer.wte.weight.detach().numpy()
     np.testing.assert_array_equal(model.W_E, tokens)
 
