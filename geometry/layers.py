@@ -51,6 +51,8 @@ class Layers:
         """Return why each matrix of the first layer is missing, if it is, by the index alone."""
         if self._architecture.stack is None:
             return dict.fromkeys(WEIGHTS, "the source is a bare table of positions")
+        if self.count is not None and self.count < 1:
+            return dict.fromkeys(WEIGHTS, "this model has no layers by its config.json")
         names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
         return {
             weight: f"no {name} in this checkpoint"
@@ -135,9 +137,8 @@ class Layers:
             raise TensorUnavailable("The source is a bare table of positions: it has no layers.",
                                     "Open a checkpoint's folder.")  # fmt: skip
         if layer < 0 or (count is not None and layer >= count):
-            raise TensorUnavailable(
-                f"The layers are 0–{(count or 1) - 1}, asked for layer {layer}."
-            )
+            last = "none" if count is None or count < 1 else f"0–{count - 1}"
+            raise TensorUnavailable(f"The layers are {last}, asked for layer {layer}.")
         return stack
 
     def _tensor(self, weight: WeightName, layer: int) -> str:

@@ -183,7 +183,7 @@ class PositionalModel:
         names = [place.root + suffix for suffix in place.stack.tokens]
         if place.config.get("tie_word_embeddings") is not False:
             names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
-        return next((name for name in names if name in index), None)
+        return next((n for n in names if n in index and len(index[n].shape) == 2), None)
 
     # -- prompt ------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """Whatever the bytes are, a source opens or is refused; nothing else is ever raised."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from geometry.errors import HelixscopeError
+from geometry.matrices import WEIGHTS
 from geometry.sources import open_source
 
 
@@ -21,6 +23,16 @@ def opens_or_refuses(path: Path) -> None:
     except HelixscopeError:
         return
     assert np.isfinite(model.W_pos).all()
+    assert len(model.fingerprint) == 32
+    assert set(model.missing) <= {"W_E", *WEIGHTS}
+    assert all(isinstance(note, str) for note in model.warnings)
+    assert model.d_vocab is None or model.d_vocab >= 0
+    for layer in (0, 1):
+        for name in WEIGHTS:
+            with contextlib.suppress(HelixscopeError):
+                assert model.weight(name, layer).ndim == 2
+    with contextlib.suppress(HelixscopeError):
+        assert model.W_E.ndim == 2
 
 
 FUZZ = settings(

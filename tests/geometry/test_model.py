@@ -109,3 +109,16 @@ def test_old_names_of_layer_norm(write_safetensors: WriteSafetensors, tmp_path: 
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     gain = open_source(tmp_path).layers.norm_gain("attention")
     np.testing.assert_array_equal(gain, [3, 3])
+
+
+def test_a_model_without_layers_still_has_positions(
+    write_safetensors: WriteSafetensors, tmp_path: Path
+) -> None:
+    table = np.eye(8, 4, dtype=np.float32)
+    write_safetensors(tmp_path / "model.safetensors", {"wpe.weight": table})
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 0}')
+    model = open_source(tmp_path)
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert model.missing["W_Q"] == "this model has no layers by its config.json"
+    with pytest.raises(TensorUnavailable, match="layers are none, asked for layer 0"):
+        model.weight("W_Q")
