@@ -10,6 +10,9 @@ from cmap import Colormap
 from gui.session import Session
 from gui.theme import format_number
 
+MIN_CONTRAST = 2.0
+"""Least contrast of a point's colour to a dark background."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ColorScale:
@@ -40,6 +43,45 @@ def lookup_table(colormap: str) -> np.ndarray:
     """Return (256, 4) uint8 colours of a named map."""
     table: np.ndarray = np.round(Colormap(colormap).lut(256) * 255).astype(np.uint8)
     return table
+
+
+def legible(table: np.ndarray, background: str) -> np.ndarray:
+    """Lighten the colours that a dark background would swallow.
+
+    Parameters
+    ----------
+    table
+        (n, 4) uint8 colours.
+    background
+        ``#rrggbb``.
+
+    Returns
+    -------
+    np.ndarray
+        The table, with each colour whose contrast to the background (WCAG 2, relative luminance)
+        is below :data:`MIN_CONTRAST` mixed with as much white as it takes. The colour bar shows
+        the same colours. Light backgrounds swallow none: the table is returned as it is.
+    """
+    dark = np.array([[int(background[i : i + 2], 16) for i in (1, 3, 5)]])
+    floor = MIN_CONTRAST * (_luminance(dark)[0] + 0.05) - 0.05
+    if _luminance(dark)[0] > 0.2:
+        return table
+    lifted = table.copy()
+    for share in np.linspace(0.04, 1, 25):
+        swallowed = _luminance(lifted[:, :3]) < floor
+        if not swallowed.any():
+            break
+        mixed = table[:, :3] + share * (255.0 - table[:, :3])
+        lifted[swallowed, :3] = np.round(mixed[swallowed])
+    return lifted
+
+
+def _luminance(colors: np.ndarray) -> np.ndarray:
+    """Relative luminance of (n, 3) uint8 sRGB colours, 0 to 1 (WCAG 2.2)."""
+    linear = colors / 255.0
+    linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
+    luminance: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
+    return luminance
 
 
 def color_scale(session: Session) -> ColorScale:

@@ -16,7 +16,6 @@ import numpy as np
 from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.neighbours import position_details
 from geometry.norms import norm_profile
-from gui import selection
 from gui.fitting import Fitter
 from gui.jobs import Jobs
 from gui.loading import (
@@ -197,22 +196,6 @@ class Controller:
         # Of a position that comes twice the last mention counts: the last one is the current one.
         last_first = dict.fromkeys(p for p in reversed(positions) if 0 <= p < n)
         self.session.selection = tuple(last_first)[::-1]
-
-    def click(self, position: int, *, extend: bool = False, through: bool = False) -> None:
-        """Select what a click on a point means.
-
-        Parameters
-        ----------
-        position
-            The point.
-        extend
-            Add it to the selection, or take it out (shift).
-        through
-            Select everything from the current position to it (control and shift).
-        """
-        self.select(
-            selection.click(self.session.selection, position, toggle=extend, extend=through)
-        )
 
     def walk(self, step: int) -> None:
         """Move the current position along the curve, inside the table."""

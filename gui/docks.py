@@ -27,7 +27,7 @@ class DockTitle(QWidget):
         row.setSpacing(0)
         row.addWidget(label(title.upper(), "heading"), 1)
         for sign, tip, slot in (
-            ("⧉", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
+            ("↗", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
             ("✕", f"Close {title}; the Panels menu brings it back", dock.close),
         ):
             button = QToolButton()

@@ -137,10 +137,11 @@ class MainWindow(QMainWindow):
 
     def _build_status(self) -> None:
         self._status, self._jobs = label("Ready"), label()
+        self._status.setContentsMargins(GRID // 2, 0, GRID, 0)
         self.statusBar().addWidget(self._status, 1)
         self.statusBar().addPermanentWidget(self._jobs)
         self._summary = label(role="muted")
-        self._summary.setContentsMargins(GRID, 0, 2 * GRID, 0)
+        self._summary.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
         self.menuBar().setCornerWidget(self._summary)
 
     def _handlers(self) -> dict[str, Callable[..., object]]:
@@ -185,11 +186,7 @@ class MainWindow(QMainWindow):
         self.empty_state.folderRequested.connect(self.open_folder)
         self.empty_state.fileRequested.connect(self.open_file)
         viewport.hoverRequested.connect(lambda position: self._set("hover", position))
-        viewport.clicked.connect(
-            lambda position, extend, through: controller.click(
-                position, extend=extend, through=through
-            )
-        )
+        viewport.selectionRequested.connect(controller.select)
         viewport.menuRequested.connect(self._show_menu)
         viewport.firstFrame.connect(self._on_first_frame, Qt.ConnectionType.QueuedConnection)
         self.notice_bar.dismissed.connect(lambda: self._set("notice", None))

@@ -83,7 +83,7 @@ class Text2D:
         self._prop.SetColor(pv.Color(color).float_rgb)
         self._prop.SetFontSize(size)
         self._prop.SetLineSpacing(1.3)
-        self._prop.SetBackgroundOpacity(0.85 if background else 0.0)
+        self._prop.SetBackgroundOpacity(0.6 if background else 0.0)
         if background:
             self._prop.SetBackgroundColor(pv.Color(background).float_rgb)
 

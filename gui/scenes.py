@@ -12,7 +12,7 @@ import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
 from gui.camera import VIEW_ANGLE
-from gui.colors import ColorScale, lookup_table
+from gui.colors import ColorScale, legible, lookup_table
 from gui.overlay import ColorBar2D, Lines2D, Text2D
 from gui.picking import Projection
 from gui.scene_state import SceneState
@@ -72,7 +72,9 @@ class HelixScene:
             mapper.SetScalarModeToUsePointData()
             mapper.SetScalarVisibility(True)
         renderer = plotter.renderer
-        self._rings, self._hover_ring, self._arrows = (Lines2D(renderer) for _ in range(3))
+        self._leaders, self._rings, self._hover_ring, self._arrows = (
+            Lines2D(renderer) for _ in range(4)
+        )
         self._arrow_labels = [Text2D(renderer) for _ in range(3)]
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
@@ -149,8 +151,10 @@ class HelixScene:
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
         self.theme = theme
-        background = background or theme.viewport
+        background = self._background = background or theme.viewport
         self.plotter.set_background(background)
+        if self._state is not None:
+            self._recolor(self._state.scale)
         for name in ("faint", "faint points"):
             self._actors[name].mapper.SetScalarVisibility(False)
             self._actors[name].prop.color = theme.faint
@@ -207,7 +211,7 @@ class HelixScene:
         )
 
     def _recolor(self, scale: ColorScale) -> None:
-        table = lookup_table(scale.colormap)
+        table = legible(lookup_table(scale.colormap), self._background)
         self._table.values = table
         self._table.scalar_range = scale.limits
         self._curve.point_data["value"] = scale.values
@@ -222,6 +226,7 @@ class HelixScene:
         self._rings.style(self.theme.accent, 2 * self._scale)
         self._hover_ring.style(self.theme.hover, 2 * self._scale)
         self._arrows.style(self.theme.muted, 1.5 * self._scale)
+        self._leaders.style(self.theme.muted, self._scale)
 
     def _on_render_started(self, _renderer: Any, _event: str) -> None:
         state, s = self._state, self._scale
@@ -229,7 +234,7 @@ class HelixScene:
         for text in self._labels:
             text.hide()
         if state is None:
-            for lines in (self._rings, self._hover_ring, self._arrows):
+            for lines in (self._leaders, self._rings, self._hover_ring, self._arrows):
                 lines.draw([])
             for text in self._arrow_labels:
                 text.hide()
@@ -292,9 +297,10 @@ class HelixScene:
         self, state: SceneState, wanted: list[int], anchors: np.ndarray, size: tuple[int, int]
     ) -> None:
         taken: list[Box] = []
+        leaders: list[np.ndarray] = []
         for position, (x, y) in zip(wanted, anchors, strict=True):
             if len(taken) == MAX_LABELS:
-                return
+                break
             text = state.labels[position]
             if not (0 <= x < size[0] and 0 <= y < size[1]):
                 continue
@@ -307,6 +313,8 @@ class HelixScene:
             taken.append(box)
             label.write(text)
             label.place(box[0], (box[1] + box[3]) / 2, middle=True)
+            leaders.append(_leader(x, y, box))
+        self._leaders.draw(leaders)
 
 
 def _polyline(first: int, last: int) -> np.ndarray:
@@ -336,6 +344,11 @@ def _label_boxes(x: float, y: float, width: float, height: float, gap: float) ->
         (x - gap / 2 - width, y - gap - height),
     )
     return [(left, bottom, left + width, bottom + height) for left, bottom in corners]
+
+
+def _leader(x: float, y: float, box: Box) -> np.ndarray:
+    """Return the line from a point to the nearest point of its label."""
+    return np.array([[x, y], [np.clip(x, box[0], box[2]), np.clip(y, box[1], box[3])]])
 
 
 def _fits(box: Box, taken: list[Box], size: tuple[int, int]) -> bool:

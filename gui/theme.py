@@ -132,7 +132,7 @@ QPushButton {{
 }}
 QPushButton:hover {{ border-color: {theme.muted}; }}
 QPushButton:pressed {{ background: {theme.line}; }}
-QPushButton:checked {{ border-color: {theme.accent}; color: {theme.accent}; }}
+QPushButton:checked {{ background: {theme.line}; }}
 QPushButton:disabled {{ color: {theme.muted}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {theme.accent}; }}
 QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{

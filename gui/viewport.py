@@ -21,6 +21,7 @@ from PySide6.QtGui import QCloseEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pyvistaqt import QtInteractor
 
+from gui import selection
 from gui.antialiasing import Antialiasing
 from gui.camera import CameraPose, framed, view_pose
 from gui.picking import PICK_RADIUS, nearest_point
@@ -49,8 +50,8 @@ class Viewport(QWidget):
     -------
     hoverRequested(int or None)
         The mouse came near a point, or left it.
-    clicked(int, bool, bool)
-        A point was clicked; with shift; with control and shift.
+    selectionRequested(tuple)
+        A click selects these positions, the last one being the current one.
     menuRequested(QPoint)
         The right button was clicked, in global coordinates.
     firstFrame()
@@ -60,7 +61,7 @@ class Viewport(QWidget):
     """
 
     hoverRequested = Signal(object)
-    clicked = Signal(int, bool, bool)
+    selectionRequested = Signal(tuple)
     menuRequested = Signal(QPoint)
     firstFrame = Signal()
     firstPainted = Signal()
@@ -110,6 +111,10 @@ class Viewport(QWidget):
 
     def refresh(self) -> None:
         """Draw the session's present state with the next paint."""
+        if self._painted:
+            # Changes may come fast (a held arrow key): only the last one is drawn smoothly.
+            self._antialiasing.move()
+            self._antialiasing.rest()
         self._dirty = True
         self.interactor.update()
 
@@ -303,7 +308,10 @@ class Viewport(QWidget):
             shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
             control = bool(keys & Qt.KeyboardModifier.ControlModifier)
             if position is not None:
-                self.clicked.emit(position, shift, shift and control)
+                chosen = selection.click(
+                    self.session.selection, position, toggle=shift, extend=shift and control
+                )
+                self.selectionRequested.emit(chosen)
         self._press = None
         self.interactor.update()
 
