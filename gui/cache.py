@@ -39,8 +39,11 @@ class ResultCache:
     def put(self, key: Hashable, result: T) -> T:
         """Keep a result and return it."""
         self._forget(key)
+        n_bytes = array_bytes(result)
+        if n_bytes > self._max_bytes:
+            return result
         self._results[key] = result
-        self.n_bytes += array_bytes(result)
+        self.n_bytes += n_bytes
         while self.n_bytes > self._max_bytes:
             self._forget(next(iter(self._results)))
         return result

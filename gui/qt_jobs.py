@@ -82,6 +82,7 @@ class QtJobs(QObject):
             self.cancel(slot)
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._finished.disconnect(self._on_finished)
+        self._session.jobs = 0
 
     @Slot(object)
     def _on_finished(self, outcome: _Outcome) -> None:

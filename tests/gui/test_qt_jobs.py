@@ -1,0 +1,169 @@
+"""Background jobs on real threads, delivered on the GUI thread."""
+
+import threading
+
+import pytest
+from PySide6.QtCore import QThread
+
+from gui.jobs import InlineJobs
+from gui.qt_jobs import QtJobs
+from gui.session import Session
+
+TIMEOUT_MS = 5_000
+
+
+@pytest.fixture
+def session():
+    return Session()
+
+
+@pytest.fixture
+def jobs(qapp, session):
+    made = QtJobs(session)
+    yield made
+    made.shut_down()
+
+
+class Gate:
+    """A job that says when it has begun and ends when it is told to."""
+
+    def __init__(self, result=None):
+        self.begun, self.open = threading.Event(), threading.Event()
+        self.result = result
+
+    def __call__(self):
+        self.begun.set()
+        assert self.open.wait(10)
+        return self.result
+
+
+def unexpected(error):
+    raise AssertionError("no error was expected") from error
+
+
+def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
+    results = []
+
+    def where():
+        return threading.current_thread().name, QThread.isMainThread()
+
+    jobs.start("a", where, lambda r: results.append((*r, QThread.isMainThread())), unexpected)
+    assert session.jobs == 1
+    assert results == []
+    qtbot.waitUntil(lambda: bool(results), timeout=TIMEOUT_MS)
+    name, in_main, delivered_in_main = results[0]
+    assert name.startswith("helixscope")
+    assert not in_main
+    assert delivered_in_main
+    assert session.jobs == 0
+
+
+def test_an_exception_goes_to_the_handler(qtbot, jobs, session):
+    errors = []
+
+    def broken():
+        raise KeyError("wpe")
+
+    jobs.start("a", broken, lambda _: errors.append("a result"), errors.append)
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert [type(e) for e in errors] == [KeyError]
+    assert errors[0].__traceback__ is not None
+
+
+def test_the_newest_of_a_slot_wins_even_if_it_ends_first(qtbot, jobs, session):
+    slow, results = Gate("old"), []
+    jobs.start("a", slow, results.append, unexpected)
+    assert slow.begun.wait(10)
+    jobs.start("a", lambda: "new", results.append, unexpected)
+    qtbot.waitUntil(lambda: results == ["new"], timeout=TIMEOUT_MS)
+    assert session.jobs == 1
+    slow.open.set()
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert results == ["new"]
+
+
+def test_a_result_that_is_on_its_way_can_still_be_superseded(qtbot, jobs, session):
+    """The thread has finished, but the GUI thread has not come round to it yet."""
+    done, results = threading.Event(), []
+
+    def old():
+        done.set()
+        return "old"
+
+    jobs.start("a", old, results.append, unexpected)
+    assert done.wait(10)
+    jobs.start("a", lambda: "new", results.append, unexpected)
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert results == ["new"]
+
+
+def test_an_error_of_a_superseded_job_is_dropped(qtbot, jobs, session):
+    gate, results = Gate(), []
+
+    def broken():
+        gate()
+        raise OSError
+
+    jobs.start("a", broken, unexpected, unexpected)
+    assert gate.begun.wait(10)
+    jobs.cancel("a")
+    gate.open.set()
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert results == []
+
+
+def test_slots_do_not_disturb_each_other(qtbot, jobs, session):
+    results = []
+    jobs.start("a", lambda: 1, results.append, unexpected)
+    jobs.start("b", lambda: 2, results.append, unexpected)
+    jobs.cancel("c")
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert sorted(results) == [1, 2]
+
+
+def test_jobs_that_wait_for_a_thread_are_not_begun_once_superseded(qtbot, jobs, session):
+    """A hundred ticks of a slider behind two long jobs: only the last one is computed."""
+    gates, begun, results = [Gate(), Gate()], [], []
+    for i, gate in enumerate(gates):
+        jobs.start(f"long {i}", gate, lambda _: None, unexpected)
+        assert gate.begun.wait(10)
+    for tick in range(100):
+        jobs.start("a", lambda tick=tick: begun.append(tick) or tick, results.append, unexpected)
+    assert session.jobs == 102
+    for gate in gates:
+        gate.open.set()
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert begun == results == [99]
+
+
+def test_a_delivery_can_start_the_next_job(qtbot, jobs, session):
+    results = []
+
+    def then(result):
+        jobs.start("a", lambda: result + 1, results.append, unexpected)
+
+    jobs.start("a", lambda: 1, then, unexpected)
+    qtbot.waitUntil(lambda: results == [2], timeout=TIMEOUT_MS)
+    assert session.jobs == 0
+
+
+def test_shutting_down_waits_for_the_threads_and_delivers_nothing(qtbot, session):
+    jobs, gate, results = QtJobs(session), Gate("late"), []
+    jobs.start("a", gate, results.append, unexpected)
+    jobs.start("b", lambda: "never begun or dropped", results.append, unexpected)
+    assert gate.begun.wait(10)
+    threading.Timer(0.05, gate.open.set).start()
+    jobs.shut_down()
+    assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]
+    qtbot.wait(0)
+    assert results == []
+    assert session.jobs == 0
+
+
+def test_inline_jobs_do_the_same_at_once():
+    jobs, results, errors = InlineJobs(), [], []
+    jobs.start("a", lambda: 1, results.append, unexpected)
+    jobs.start("a", lambda: 1 / 0, results.append, errors.append)
+    jobs.cancel("a")
+    assert results == [1]
+    assert [type(e) for e in errors] == [ZeroDivisionError]
