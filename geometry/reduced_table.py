@@ -79,11 +79,13 @@ class ReducedTable:
             if pairs.values[certified - 1] <= self._missed**2:
                 # What the basis misses may be as large: no bound will ever hold.
                 return None
-            errors, shrink = self._bound_errors(pairs, certified, first, last, offset)
+            errors, refined = self._bound_errors(pairs, certified, first, last, offset)
             values, vectors = pairs.values[:k], pairs.vectors[:, :k]
-            if (errors * shrink).max() <= TOLERANCE:
+            if min(errors.max(), refined.max()) <= TOLERANCE:
                 if errors.max() > TOLERANCE:
-                    values, vectors = refine(pairs, k, Q, Y, lambda V: rows @ V - mean @ V)
+                    values, vectors = refine(
+                        pairs, certified, k, Q, Y, lambda V: rows @ V - mean @ V
+                    )
                 total = float(self._energy[last + 1] - self._energy[first])
                 total -= len(rows) * float(offset @ offset)
                 return make_pca((first, last), mean, vectors.T, values, total, exact=False)
@@ -114,8 +116,9 @@ class ReducedTable:
         offset_tail = float(np.linalg.norm(_outside(offset, self._basis)))
         tail = float(self._tail[first : last + 1].max()) + offset_tail
         sizes = np.abs(pairs.images).max(axis=0)
-        errors, shrink = coordinate_errors(pairs, k, self._missed**2, reach, tail, sizes)
-        return errors / max(float(sizes[:k].max()), np.finfo(float).tiny), shrink
+        largest = max(float(sizes[:k].max()), np.finfo(float).tiny)
+        errors, refined = coordinate_errors(pairs, k, self._missed**2, reach, tail, sizes)
+        return errors / largest, refined / largest
 
 
 def _outside(V: Array, basis: Array) -> Array:

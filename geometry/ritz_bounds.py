@@ -12,6 +12,10 @@ import numpy as np
 from geometry.components import Array
 from geometry.subspace import Product, RitzPairs
 
+ROUNDING = 1e-13
+# Perturbation theory speaks of small changes: of at most this squared length.
+SMALL = 1e-2
+
 
 def coordinate_errors(
     pairs: RitzPairs, k: int, missed: float, reach: float, tail: float, sizes: Array
@@ -38,8 +42,8 @@ def coordinate_errors(
     -------
     errors : (k,) float64
         Infinite where an eigenvalue is not told apart from the next.
-    shrink : (k,) float64
-        What `refine` would leave of them, as a share.
+    refined : (k,) float64
+        What `refine` would leave of them.
     """
     rho = np.linalg.norm(pairs.residuals, axis=0)
     p = rho.size
@@ -47,7 +51,9 @@ def coordinate_errors(
     # Ritz pairs beyond p are bounded together, from ‖F w_j‖ ≤ √θ_j ‖D‖^½.
     rest = float(pairs.values[p]) if p < pairs.values.size else 0.0
     rho_rest = np.sqrt(max(rest, 0.0) * missed)
-    errors, shrink = np.full(k, np.inf), np.ones(k)
+    # Rounding mixes pairs even where the residuals vanish.
+    noise = ROUNDING * theta[0]
+    errors, refined = np.full(k, np.inf), np.full(k, np.inf)
     for i in range(k):
         above = theta[i] - rest - missed
         drift = min(missed, rho @ rho / above) if above > 0.0 else missed
@@ -61,17 +67,22 @@ def coordinate_errors(
         if room <= 0.0:
             continue
         q = rho[i] / room
-        a, a_rest = rho * q / gaps, rho_rest * q / gap_rest
+        a, a_rest = (rho * q + noise) / gaps, rho_rest * q / gap_rest
         lost = q * q + float(a @ a) + a_rest * a_rest
         errors[i] = q * tail + float(a @ sizes) + a_rest * reach + lost * sizes[i]
+        if lost > SMALL:
+            continue
         # `refine` misses of q what comes from D, from the other pairs and from λ − θ, of each a_j
         # the same and λ − θ once more; twice that, for its making them orthonormal.
-        shrink[i] = min(1.0, 2.0 * ((drift + theta[i] - room) / theta[i] + drift / gap))
-    return errors, shrink
+        share = 2.0 * ((drift + theta[i] - room) / theta[i] + drift / gap)
+        refined[i] = share * errors[i] + float((noise / gaps) @ sizes)
+    return errors, refined
 
 
-def refine(pairs: RitzPairs, k: int, Q: Array, Y: Array, X_times: Product) -> tuple[Array, Array]:
-    """Bring the first k Ritz pairs closer to the true ones by one step of perturbation theory.
+def refine(
+    pairs: RitzPairs, count: int, k: int, Q: Array, Y: Array, X_times: Product
+) -> tuple[Array, Array]:
+    """Bring the first Ritz pairs closer to the true ones by one step of perturbation theory.
 
     Takes q = F w_i / θ_i, and with it a_j = (F w_j)ᵀ q / (θ_i − θ_j) for all pairs of the
     subspace: one product with the rows instead of another round in an extended subspace.
@@ -80,8 +91,10 @@ def refine(pairs: RitzPairs, k: int, Q: Array, Y: Array, X_times: Product) -> tu
     ----------
     pairs
         Ritz pairs of the subspace.
-    k
+    count
         Pairs to refine.
+    k
+        Pairs to return; those after `count` are only kept orthogonal to the refined ones.
     Q, Y
         The subspace's basis and its image.
     X_times
@@ -92,13 +105,14 @@ def refine(pairs: RitzPairs, k: int, Q: Array, Y: Array, X_times: Product) -> tu
     values : (k,)
     vectors : (d, k), orthonormal
     """
-    theta = pairs.values[:k]
-    outside = pairs.residuals[:, :k] / theta
-    values = theta + np.einsum("ij,ij->j", outside, pairs.residuals[:, :k])
+    theta, residuals = pairs.values[:count], pairs.residuals[:, :count]
+    outside = residuals / theta
+    better = theta + np.einsum("ij,ij->j", outside, residuals)
     pull = pairs.weights.T @ (Y.T @ X_times(outside))
-    gaps = values - pairs.values[:, None]
+    gaps = better - pairs.values[:, None]
     np.fill_diagonal(gaps, np.inf)
-    vectors, triangle = np.linalg.qr(
-        pairs.vectors[:, :k] + Q @ (pairs.weights @ (pull / gaps)) + outside
-    )
-    return values, vectors * np.sign(np.diag(triangle))
+    vectors = pairs.vectors[:, :k].copy()
+    vectors[:, :count] += Q @ (pairs.weights @ (pull / gaps)) + outside
+    orthonormal, triangle = np.linalg.qr(vectors)
+    values = np.concatenate((better, pairs.values[count:k]))
+    return values, orthonormal * np.sign(np.diag(triangle))
