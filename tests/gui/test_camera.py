@@ -1,0 +1,156 @@
+"""Camera poses: the curve is in sight from everywhere, and moves have no jump."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ortho_group
+from vtkmodules.vtkRenderingCore import vtkCamera
+
+from gui.camera import MARGIN, VIEW_ANGLE, VIEWS, CameraPose, framed, view_pose
+from gui.picking import Projection
+
+SEEDS = st.integers(0, 2**32 - 1)
+ASPECTS = (0.3, 0.75, 1.0, 16 / 9, 4.0)
+
+
+def cloud(seed):
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.uniform(-3, 4, 3)
+    return rng.normal(size=(rng.integers(1, 60), 3)) * scale + rng.normal(size=3) * scale.max()
+
+
+def camera_at(pose, *, parallel=False):
+    camera = vtkCamera()
+    camera.SetViewAngle(VIEW_ANGLE)
+    camera.SetParallelProjection(parallel)
+    pose.apply(camera)
+    distance = np.linalg.norm(pose.position - pose.focal_point)
+    camera.SetClippingRange(1e-3 * distance, 1e3 * distance)
+    return camera
+
+
+def on_screen(points, pose, aspect, *, parallel):
+    """Project to a view of height 2 and the aspect's width, in units of half the view: −1…1."""
+    m = camera_at(pose, parallel=parallel).GetCompositeProjectionTransformMatrix(aspect, -1, 1)
+    matrix = np.array([[m.GetElement(i, j) for j in range(4)] for i in range(4)])
+    return Projection(matrix, (2, 2)).to_screen(points)[0] - 1
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("aspect", ASPECTS)
+@given(seed=SEEDS)
+def test_every_view_has_all_points_in_sight(view, aspect, parallel, seed):
+    points, turn = cloud(seed), ortho_group.rvs(3, random_state=seed)
+    pose = view_pose(view, points, turn, aspect)
+    seen = on_screen(points, pose, aspect, parallel=parallel)
+    assert np.abs(seen).max() < 1.0
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_a_framed_ball_fills_the_view_but_for_the_margin(aspect, parallel):
+    rng = np.random.default_rng(0)
+    ball = rng.normal(size=(4000, 3))
+    ball /= np.linalg.norm(ball, axis=1, keepdims=True)
+    pose = framed(ball, np.array([1.0, 2, 3]), np.array([0.0, 0, 1]), aspect)
+    extent = np.abs(on_screen(ball, pose, aspect, parallel=parallel)).max()
+    assert extent == pytest.approx(1 / MARGIN, abs=0.03)
+
+
+def test_the_articles_view_is_elevation_20_azimuth_45():
+    x, y, z = VIEWS["article"][0]
+    assert np.degrees(np.arcsin(z)) == pytest.approx(20)
+    assert np.degrees(np.arctan2(y, x)) == pytest.approx(45)
+
+
+@pytest.mark.parametrize(("view", "right", "up"), [("xy", 0, 1), ("xz", 0, 2), ("yz", 1, 2)])
+def test_flat_views_have_their_axes_to_the_right_and_up(view, right, up):
+    points = np.vstack([np.eye(3), -np.eye(3)])
+    pose = view_pose(view, points, np.eye(3), 1.0)
+    seen = on_screen(points, pose, 1.0, parallel=True)
+    assert seen[right] == pytest.approx([seen[right][0], 0], abs=1e-9)
+    assert seen[right][0] > 0.5
+    assert seen[up] == pytest.approx([0, seen[up][1]], abs=1e-9)
+    assert seen[up][1] > 0.5
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@given(seed=SEEDS)
+def test_views_follow_the_axes_as_they_are_shown(view, seed):
+    points, turn = cloud(seed), ortho_group.rvs(3, random_state=seed)
+    pose = view_pose(view, points @ turn.T, turn, 1.0)
+    look = pose.position - pose.focal_point
+    np.testing.assert_allclose(turn.T @ look / np.linalg.norm(look), VIEWS[view][0], atol=1e-6)
+    np.testing.assert_allclose(turn.T @ pose.up, VIEWS[view][1], atol=1e-9)
+
+
+@pytest.mark.parametrize("points", [np.zeros((1, 3)), np.full((5, 3), 7e5), np.ones((2, 3)) * 1e-9])
+def test_a_single_place_can_be_framed(points):
+    pose = framed(points, np.array([0.0, 0, 1]), np.array([0.0, 1, 0]), 1.5)
+    assert np.isfinite(pose.position).all()
+    assert np.linalg.norm(pose.position - pose.focal_point) > 0
+    assert pose.parallel_scale > 0
+    seen = on_screen(points, pose, 1.5, parallel=False)
+    np.testing.assert_allclose(seen, 0, atol=1e-6)
+
+
+def test_there_is_no_other_view():
+    with pytest.raises(KeyError):
+        view_pose("from nowhere", np.eye(3), np.eye(3), 1.0)
+
+
+# ---- from one pose to another ----------------------------------------------------------
+
+
+def pose(seed):
+    rng = np.random.default_rng(seed)
+    axes = ortho_group.rvs(3, random_state=seed)
+    focal, distance = rng.normal(size=3), 10 ** rng.uniform(-1, 2)
+    return CameraPose(focal + distance * axes[0], focal, axes[1], 10 ** rng.uniform(-1, 2))
+
+
+def assert_same(a, b):
+    np.testing.assert_allclose(a.position, b.position, atol=1e-6)
+    np.testing.assert_allclose(a.focal_point, b.focal_point, atol=1e-9)
+    np.testing.assert_allclose(a.up, b.up, atol=1e-6)
+    assert a.parallel_scale == pytest.approx(b.parallel_scale)
+
+
+@given(SEEDS, SEEDS)
+def test_a_move_begins_and_ends_where_it_should(a, b):
+    start, end = pose(a), pose(b)
+    assert_same(start.towards(end, 0.0), start)
+    assert_same(start.towards(end, 1.0), end)
+    assert_same(start.towards(start, 0.4), start)
+
+
+@given(SEEDS, SEEDS)
+def test_a_move_keeps_its_distance_and_is_smooth(a, b):
+    start, end = pose(a), pose(b)
+    way = [start.towards(end, f) for f in np.linspace(0, 1, 101)]
+    distances = [np.linalg.norm(p.position - p.focal_point) for p in way]
+    assert min(distances) >= min(distances[0], distances[-1]) * (1 - 1e-9)
+    assert max(distances) <= max(distances[0], distances[-1]) * (1 + 1e-9)
+    look = [(p.focal_point - p.position) / d for p, d in zip(way, distances, strict=True)]
+    assert max(np.linalg.norm(q - p) for p, q in itertools.pairwise(look)) < np.pi / 100 * 1.01
+    for p, direction in zip(way, look, strict=True):
+        assert np.linalg.norm(p.up) == pytest.approx(1)
+        assert abs(p.up @ direction) < 1e-6
+
+
+def test_a_move_to_the_other_side_turns_around_what_is_up():
+    up = np.array([0.0, 0, 1])
+    front = CameraPose(np.array([5.0, 0, 0]), np.zeros(3), up, 1.0)
+    back = CameraPose(np.array([-5.0, 0, 0]), np.zeros(3), up, 1.0)
+    middle = front.towards(back, 0.5)
+    np.testing.assert_allclose(np.abs(middle.position), [0, 5, 0], atol=1e-9)
+    np.testing.assert_allclose(middle.up, up, atol=1e-9)
+
+
+def test_a_pose_is_read_back_as_it_was_applied():
+    first = pose(4)
+    assert_same(CameraPose.of(camera_at(first)), first)

@@ -1,0 +1,98 @@
+"""Projection agrees with VTK's own; the point that is meant is the near one in front."""
+
+import numpy as np
+import pytest
+import pyvista as pv
+from hypothesis import given
+from hypothesis import strategies as st
+from vtkmodules.vtkRenderingCore import vtkCoordinate
+
+from gui.picking import PICK_RADIUS, nearest_point
+from gui.scenes import HelixScene
+from gui.theme import LIGHT
+
+
+@pytest.fixture(params=[(400, 300), (300, 500), (641, 233)])
+def plotter(request):
+    made = pv.Plotter(off_screen=True, window_size=request.param)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_projection_is_vtks_own(plotter, parallel):
+    scene = HelixScene(plotter, LIGHT)
+    points = np.random.default_rng(0).normal(size=(50, 3)) * [3, 1, 2]
+    camera = plotter.camera
+    camera.SetPosition(9, 6, 4)
+    camera.SetFocalPoint(0.5, 0, 0)
+    camera.SetViewUp(0, 0.3, 1)
+    camera.SetParallelProjection(parallel)
+    camera.SetParallelScale(4)
+    plotter.renderer.ResetCameraClippingRange()
+    plotter.show(auto_close=False)
+    xy, depth = scene.projection().to_screen(points)
+    coordinate = vtkCoordinate()
+    coordinate.SetCoordinateSystemToWorld()
+    for point, found in zip(points, xy, strict=True):
+        coordinate.SetValue(*point)
+        expected = coordinate.GetComputedDoubleDisplayValue(plotter.renderer)
+        np.testing.assert_allclose(found, expected, atol=1.0)
+    away = np.array(camera.GetPosition()) - camera.GetFocalPoint()
+    assert (np.argsort(depth) == np.argsort(-points @ away)).all() or not parallel
+    scene.release()
+
+
+def test_points_behind_the_camera_are_never_meant(plotter):
+    scene = HelixScene(plotter, LIGHT)
+    plotter.camera.SetPosition(0, 0, 5)
+    plotter.camera.SetFocalPoint(0, 0, 0)
+    plotter.camera.SetViewUp(0, 1, 0)
+    plotter.renderer.ResetCameraClippingRange()
+    points = np.array([[0, 0, 6], [0, 0, 5], [0, 0, 0]])
+    xy, depth = scene.projection().to_screen(points)
+    middle = np.array(plotter.window_size) / 2
+    assert np.isinf(depth[:2]).all()
+    np.testing.assert_allclose(xy[2], middle)
+    assert nearest_point(xy, depth, tuple(middle)) == 2
+    scene.release()
+
+
+# ---- which point is meant --------------------------------------------------------------
+
+
+def test_nothing_is_meant_where_nothing_is_near():
+    xy = np.array([[10.0, 10], [100, 100]])
+    depth = np.zeros(2)
+    assert nearest_point(xy, depth, (10, 10 + PICK_RADIUS + 0.1)) is None
+    assert nearest_point(xy, depth, (10, 10 + PICK_RADIUS)) == 0
+    assert nearest_point(xy, depth, (10, 10 + PICK_RADIUS + 0.1), radius=20) == 0
+    assert nearest_point(np.zeros((0, 2)), np.zeros(0), (0, 0)) is None
+
+
+def test_of_points_at_the_same_place_the_one_in_front_is_meant():
+    xy = np.array([[10.0, 10], [10.5, 10], [11.5, 10], [15, 10]])
+    assert nearest_point(xy, np.array([0.5, 0.4, 0.1, 0.0]), (10, 10)) == 2
+    assert nearest_point(xy, np.array([0.1, 0.4, 0.5, 0.0]), (10, 10)) == 0
+
+
+def test_a_point_beyond_the_radius_is_not_meant_even_in_front():
+    xy = np.array([[10.0 + PICK_RADIUS - 0.5, 10], [10 + PICK_RADIUS + 0.5, 10]])
+    assert nearest_point(xy, np.array([0.9, 0.1]), (10, 10)) == 0
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 60), st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=30
+    ),
+    st.tuples(st.integers(0, 60), st.integers(0, 60)),
+)
+def test_what_is_meant_is_near_and_in_front(points, mouse):
+    xy, depth = np.array([p[:2] for p in points], float), np.array([p[2] for p in points])
+    found = nearest_point(xy, depth, mouse)
+    distance = np.hypot(*(xy - mouse).T)
+    if found is None:
+        assert distance.min() > PICK_RADIUS
+        return
+    assert distance[found] <= min(PICK_RADIUS, distance.min() + 2)
+    assert depth[found] <= depth[np.argmin(distance)]
