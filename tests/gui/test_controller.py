@@ -1,7 +1,6 @@
 """Selecting, norms and prompts without a window; jobs are done at once, or by hand."""
 
 import numpy as np
-import pytest
 
 from gui.controller import Controller
 from gui.session import Session
@@ -33,41 +32,6 @@ def test_a_position_that_is_selected_again_becomes_the_current_one(opened, contr
     assert opened.selection == (9, 5)
 
 
-@pytest.mark.parametrize(
-    ("keys", "selection"),
-    [
-        ({}, (7,)),
-        ({"extend": True}, (3, 9, 7)),
-        ({"through": True}, (3, 9, 8, 7)),
-        ({"extend": True, "through": True}, (3, 9, 8, 7)),
-    ],
-)
-def test_what_a_click_means(opened, controller, keys, selection):
-    controller.select((3, 9))
-    controller.click(7, **keys)
-    assert opened.selection == selection
-    assert opened.details.position == 7
-
-
-def test_shift_click_takes_a_selected_position_out(opened, controller):
-    controller.select((3, 9))
-    controller.click(9, extend=True)
-    assert opened.selection == (3,)
-    controller.click(3, extend=True)
-    assert opened.selection == ()
-
-
-def test_a_click_through_to_a_selected_position_makes_it_current(opened, controller):
-    controller.select((5, 9, 7))
-    controller.click(5, through=True)
-    assert opened.selection == (9, 7, 6, 5)
-
-
-def test_a_click_through_from_nowhere_selects_one(opened, controller):
-    controller.click(5, through=True)
-    assert opened.selection == (5,)
-
-
 def test_walking_stays_on_the_curve(opened, controller):
     opened.positions = (40, 60)
     controller.walk(1)
@@ -80,7 +44,6 @@ def test_walking_stays_on_the_curve(opened, controller):
 def test_nothing_open_nothing_happens(session, controller):
     before = snapshot(session)
     controller.select((3,))
-    controller.click(3)
     controller.walk(1)
     controller.request_positions(3, 9)
     session.norms_centred = True

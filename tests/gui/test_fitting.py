@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from geometry.curve import place_curve
 from geometry.pca import fit_pca
-from gui import fitting
+from gui import fitting, selection
 from gui.controller import Controller
 from gui.jobs import InlineJobs
 from gui.session import Session
@@ -316,9 +316,10 @@ class Wishes(RuleBasedStateMachine):
     def color_by_component(self, component):
         self.controller.color_by("component", component)
 
-    @rule(position=st.integers(-5, 210), extend=st.booleans(), through=st.booleans())
-    def click(self, position, extend, through):
-        self.controller.click(position, extend=extend, through=through)
+    @rule(position=st.integers(-5, 210), toggle=st.booleans(), extend=st.booleans())
+    def click(self, position, toggle, extend):
+        asked = selection.click(self.session.selection, position, toggle=toggle, extend=extend)
+        self.controller.select(asked)
 
     @rule(step=st.integers(-300, 300))
     def walk(self, step):
