@@ -76,10 +76,13 @@ def row_norms(rows: Array) -> Array:
 
     Scaled where the squares would leave float64's range.
     """
-    norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    if not np.isfinite(norms).all() or ((norms < 1e-140) & (norms > 0.0)).any():
-        scale = np.abs(rows).max()
-        norms = np.linalg.norm(rows / scale, axis=1) * scale
+    with np.errstate(over="ignore"):
+        norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    extreme = np.flatnonzero(~((norms > 1e-140) & (norms < np.inf)))
+    if extreme.size:
+        scale = np.abs(rows[extreme]).max(axis=1, keepdims=True)
+        scale[scale == 0.0] = 1.0
+        norms[extreme] = np.linalg.norm(rows[extreme] / scale, axis=1) * scale[:, 0]
     return norms
 
 

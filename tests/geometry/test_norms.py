@@ -1,0 +1,109 @@
+"""Norms, their stability, and the outliers by the rule."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geometry.norms import find_outliers, norm_profile, row_norms
+from geometry.sources import open_source
+
+
+def random_table(seed, n=40, d=6):
+    return np.random.default_rng(seed).lognormal(size=(n, d))
+
+
+def test_gpt2(gpt2_folder):
+    profile = norm_profile(open_source(gpt2_folder).W_pos)
+    some = profile.values[[0, 1, 2, 10, 100, 500, 1022, 1023]]
+    expected = [9.876, 5.192, 4.585, 3.773, 3.358, 3.384, 3.858, 0.118]
+    assert np.round(some, 3).tolist() == expected
+    assert (round(profile.mean, 3), round(profile.std, 3)) == (3.376, 0.097)
+    assert round(100 * profile.cv, 1) == 2.9
+    assert profile.outliers == (0, 1023)
+    assert not profile.values.flags.writeable
+
+
+def test_minilm(minilm_folder):
+    profile = norm_profile(open_source(minilm_folder).W_pos)
+    assert np.round(profile.values[[0, 1, 511]], 3).tolist() == [2.362, 0.491, 0.970]
+    assert profile.outliers == (0, 127, 510, 511)
+
+
+def test_centred_rows_lose_their_mean():
+    table = random_table(0) + 5
+    centred = norm_profile(table, centred=True)
+    np.testing.assert_allclose(centred.values, np.sqrt(table.var(axis=1) * 6))
+    assert centred.centred
+
+
+def test_stability_leaves_out_the_last_position():
+    norms = np.array([9.0, 9.0, 1.0, 3.0, 100.0])
+    profile = norm_profile(norms[:, None], after=2)
+    assert (profile.mean, profile.std, profile.cv) == (2.0, 1.0, 0.5)
+
+
+@pytest.mark.parametrize("after", [3, 100])
+def test_a_table_too_short_for_the_stretch_is_measured_whole(after):
+    profile = norm_profile(np.array([[1.0], [2.0], [3.0]]), after=after)
+    assert profile.mean == 2.0
+
+
+def outliers_by_definition(norms):
+    found = []
+    for i in range(len(norms)):
+        others = sorted((abs(i - j), j) for j in range(len(norms)) if j != i)[:8]
+        typical = np.median([norms[j] for _, j in others])
+        if abs(np.log(norms[i] / typical)) > 0.3:
+            found.append(i)
+    return tuple(found)
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0.1, 10.0), min_size=2, max_size=40))
+def test_outliers_by_definition(norms):
+    assert find_outliers(np.array(norms)) == outliers_by_definition(norms)
+
+
+def test_outliers_of_zeros():
+    norms = np.ones(20)
+    norms[7] = 0.0
+    assert find_outliers(norms) == (7,)
+    assert find_outliers(np.zeros(20)) == ()
+    assert find_outliers(np.ones(1)) == ()
+    zeros = np.zeros(20)
+    zeros[3] = 1.0
+    assert find_outliers(zeros) == (3,)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 99), st.floats(0.01, 100.0))
+def test_turned_scaled_and_permuted(seed, scale):
+    table = random_table(seed)
+    random = np.random.default_rng(seed)
+    rotation = np.linalg.qr(random.standard_normal((6, 6)))[0]
+    profile = norm_profile(table, after=5)
+    for changed in (table @ rotation, table[:, random.permutation(6)]):
+        np.testing.assert_allclose(norm_profile(changed, after=5).values, profile.values)
+    scaled = norm_profile(table * scale, after=5)
+    np.testing.assert_allclose(scaled.values, profile.values * scale)
+    assert scaled.cv == pytest.approx(profile.cv)
+    assert scaled.outliers == profile.outliers
+
+
+def test_zero_table():
+    profile = norm_profile(np.zeros((200, 3)))
+    assert (profile.mean, profile.std, profile.cv, profile.outliers) == (0.0, 0.0, 0.0, ())
+
+
+def test_numbers_whose_squares_leave_the_range():
+    rows = np.array([[3e-200, 4e-200], [0.0, 0.0]])
+    np.testing.assert_allclose(row_norms(rows), [5e-200, 0.0])
+    np.testing.assert_allclose(row_norms(np.array([[3e200, 4e200]])), [5e200])
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="got -1"):
+        norm_profile(np.ones((4, 4)), after=-1)
+    with pytest.raises(ValueError, match=r"\(0, 3\)"):
+        norm_profile(np.ones((0, 3)))

@@ -1,0 +1,65 @@
+"""Singular values, stable rank and energy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geometry.sources import open_source
+from geometry.spectra import spectrum
+
+
+def test_gpt2(gpt2_folder):
+    found = spectrum(open_source(gpt2_folder).W_pos)
+    values = found.singular_values
+    assert values.shape == (768,)
+    assert np.round(values[:6], 2).tolist() == [61.95, 60.94, 53.24, 22.70, 15.98, 14.88]
+    assert np.round(values[[29, 99]], 3).tolist() == [0.553, 0.191]
+    assert round(float(values[767]), 4) == 0.0099
+    assert round(100 * found.energy_top30, 2) == 99.91
+    assert not values.flags.writeable
+
+
+def test_closed_form():
+    found = spectrum(np.diag([4.0, 2.0, 2.0, 0.0]))
+    assert found.singular_values.tolist() == [4.0, 2.0, 2.0, 0.0]
+    assert found.stable_rank == 1.5
+    assert found.energy_top30 == 1.0
+
+
+def test_fewer_rows_than_columns():
+    assert spectrum(np.eye(3, 7)).singular_values.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_zero_matrix():
+    found = spectrum(np.zeros((5, 4)))
+    assert (found.stable_rank, found.energy_top30) == (0.0, 0.0)
+
+
+def test_a_tall_float32_matrix_is_summed_in_float64():
+    random = np.random.default_rng(0)
+    scale = np.geomspace(100, 0.01, 16)
+    tall = (random.standard_normal((10_000, 16)) * scale).astype(np.float32)
+    exact = np.linalg.svd(tall.astype(np.float64), compute_uv=False)
+    np.testing.assert_allclose(spectrum(tall).singular_values, exact, rtol=1e-6)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 99), st.floats(1e-3, 1e3))
+def test_turned_scaled_and_permuted(seed, scale):
+    random = np.random.default_rng(seed)
+    matrix = random.standard_normal((40, 35)) * 0.9 ** np.arange(35)
+    rotation = np.linalg.qr(random.standard_normal((35, 35)))[0]
+    found = spectrum(matrix)
+    for changed in (matrix @ rotation, matrix[:, random.permutation(35)], matrix * scale):
+        other = spectrum(changed)
+        assert other.stable_rank == pytest.approx(found.stable_rank)
+        assert other.energy_top30 == pytest.approx(found.energy_top30)
+    np.testing.assert_allclose(
+        spectrum(matrix * scale).singular_values, scale * found.singular_values
+    )
+
+
+def test_not_a_matrix():
+    with pytest.raises(ValueError, match=r"\(4,\)"):
+        spectrum(np.ones(4))
