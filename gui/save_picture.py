@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QPoint, QRect, QSize
-from PySide6.QtGui import QGuiApplication, QImage, QPainter
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize
+from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
@@ -226,11 +226,9 @@ def _to_image(pixels: np.ndarray) -> QImage:
 
 def _write(image: QImage, out: Path) -> None:
     # Writing the file with Python, and not with QImage.save, tells why it failed.
-    from PySide6.QtCore import QBuffer, QIODevice
-
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    image.save(buffer, b"PNG")
+    QImageWriter(buffer, QByteArray(b"png")).write(image)
     try:
         out.write_bytes(buffer.data().data())
     except OSError as error:

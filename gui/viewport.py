@@ -121,7 +121,7 @@ class Viewport(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         self.scene.set_theme(theme)
-        self.interactor.update()
+        self.refresh()
 
     @property
     def idle(self) -> bool:
@@ -252,11 +252,12 @@ class Viewport(QWidget):
         kind = event.type()
         # VTK's style renders in every mouse move, and Qt again when it paints. Only the paint
         # may: the style then only moves the camera, and moves between two paints cost nothing.
+        by_mouse = isinstance(event, QMouseEvent) or kind == QEvent.Type.Wheel
+        vtk_interactor = self.interactor.iren.interactor
+        (vtk_interactor.EnableRenderOff if by_mouse else vtk_interactor.EnableRenderOn)()
         if kind == QEvent.Type.Paint:
-            self.interactor.iren.interactor.EnableRenderOn()
             self._draw()
             return False
-        self.interactor.iren.interactor.EnableRenderOff()
         if kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
             # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...): none reach
             # them; ignored events go on to the window.

@@ -1,0 +1,315 @@
+"""The whole window through real events: open, drag, type, drop, save, close, come back."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QWidget
+from pytestqt.qtbot import QtBot
+from safetensors.numpy import save_file
+
+from geometry.pca import fit_pca
+from gui.app import Application
+from gui.main_window import MainWindow
+from gui.save_picture import PictureOptions
+from gui.settings import Settings
+from gui.theme import DARK, LIGHT
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def window(application: Application, qtbot: QtBot) -> MainWindow:
+    """The window, with the keyboard."""
+    application.window.activateWindow()
+    qtbot.waitUntil(application.window.isActiveWindow)
+    return application.window
+
+
+def focused() -> QWidget:
+    widget = QApplication.focusWidget()
+    assert widget is not None
+    return widget
+
+
+def drop(window: MainWindow, path: Path) -> None:
+    """Drop a path onto the middle of the window."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    at, copy = QPoint(400, 300), Qt.DropAction.CopyAction
+    no_keys = Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(at, copy, data, LEFT, no_keys)
+    QApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    QApplication.sendEvent(window, QDropEvent(QPointF(at), copy, data, LEFT, no_keys))
+
+
+def test_open_folder_from_the_menu(
+    window: MainWindow, application: Application, wait_until_idle: Callable,
+    write_gpt2: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    folder = write_gpt2("another")
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(folder))
+    window.commands.by_name["open_folder"].trigger()
+    wait_until_idle(application)
+    assert window.session.model.name == "another"
+    assert window.windowTitle().startswith("another")
+
+
+def test_open_file_from_the_keyboard(
+    window: MainWindow, application: Application, wait_until_idle: Callable, qtbot: QtBot,
+    write_table: Callable[..., Path], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    file = write_table(name="table")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(file), ""))
+    control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(window, Qt.Key.Key_O, control_shift)
+    wait_until_idle(application)
+    assert window.session.model.name == "table"
+
+
+def test_drop_opens(
+    window: MainWindow, application: Application, wait_until_idle: Callable,
+    write_table: Callable[..., Path],
+) -> None:  # fmt: skip
+    drop(window, write_table(name="dropped"))
+    wait_until_idle(application)
+    assert window.session.model.name == "dropped"
+    assert window.session.recent[0].endswith("dropped.npy")
+
+
+def test_bad_source_is_told_and_nothing_is_lost(
+    window: MainWindow, application: Application, wait_until_idle: Callable, tmp_path: Path,
+    qtbot: QtBot,
+) -> None:  # fmt: skip
+    before = window.session.curve
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(b"\xff" * 64)
+    drop(window, broken)
+    wait_until_idle(application)
+    assert window.notice_bar.isVisible()
+    assert "broken" in window.notice_bar.text
+    assert "\n" not in window.notice_bar.text
+    assert window.session.curve is before
+    assert window.viewport.scene.state is not None
+    qtbot.mouseClick(window.notice_bar.close_button, LEFT)
+    assert not window.notice_bar.isVisible()
+
+
+def test_unknown_architecture_offers_its_tables(
+    window: MainWindow, application: Application, wait_until_idle: Callable, tmp_path: Path,
+    helix: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch, qtbot: QtBot,
+) -> None:  # fmt: skip
+    file = tmp_path / "strange.safetensors"
+    save_file({"some.where": helix().astype(np.float32), "else.where": np.eye(5, 24)}, file)
+    drop(window, file)
+    wait_until_idle(application)
+    offered: list[str] = []
+
+    def choose(_parent: object, _title: str, _text: str, names: list[str], *_: object) -> object:
+        offered.extend(names)
+        return "some.where", True
+
+    monkeypatch.setattr(QInputDialog, "getItem", choose)
+    assert window.notice_bar.tables_button.isVisible()
+    qtbot.mouseClick(window.notice_bar.tables_button, LEFT)
+    wait_until_idle(application)
+    assert set(offered) == {"some.where", "else.where"}
+    assert window.session.model.table == "some.where"
+    assert not window.notice_bar.isVisible()
+
+
+def test_slider_drag_is_followed_live_and_ends_exact(
+    window: MainWindow, application: Application, wait_until_idle: Callable, qtbot: QtBot
+) -> None:
+    session, slider = window.session, window.panels["positions"].slider
+    fits: list[tuple[tuple[int, int], bool]] = []
+    session.events.curve.connect(lambda curve: fits.append((curve.pca.positions, curve.pca.exact)))
+    start = slider.handle_rect(0).center()
+    handle = slider.windowHandle() or window.windowHandle()
+    offset = slider.mapTo(window, QPoint(0, 0))
+    none = Qt.KeyboardModifier.NoModifier
+    QTest.mousePress(handle, LEFT, none, offset + start)
+    assert session.dragging
+    for step in range(1, 9):
+        QTest.mouseMove(handle, offset + start + QPoint(6 * step, 0))
+        QApplication.processEvents()
+    assert len({positions for positions, _ in fits}) >= 4
+    dragged = session.positions
+    assert dragged[0] > 10
+    assert dragged[1] == 199
+    QTest.mouseRelease(handle, LEFT, none, offset + start + QPoint(48, 0))
+    assert not session.dragging
+    wait_until_idle(application)
+    assert session.curve.pca.exact
+    exact = fit_pca(session.model.W_pos, dragged, 10)
+    np.testing.assert_allclose(
+        session.curve.explained_variance_ratio, exact.explained_variance_ratio[:3]
+    )
+    shown = window.viewport.scene.state.caption
+    assert f"positions {dragged[0]}–{dragged[1]}" in shown[0]
+
+
+def test_prompt_labels_positions_and_typing_fires_no_commands(
+    window: MainWindow, application: Application, wait_until_idle: Callable, qtbot: QtBot
+) -> None:
+    camera = window.viewport.interactor.camera
+    pose = (camera.GetPosition(), camera.GetViewUp())
+    qtbot.keyClick(window, Qt.Key.Key_L, Qt.KeyboardModifier.ControlModifier)
+    typing = focused()
+    assert window.panels["prompt"].isAncestorOf(typing)
+    qtbot.keyClicks(typing, "hello my name is adam fcpoxyzi 1+-")
+    qtbot.keyClick(typing, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.session.tokens is not None)
+    wait_until_idle(application)
+    assert window.session.tokens.texts[0] == "<|endoftext|>"
+    assert window.session.token_at(1) == "hello"
+    labels = window.viewport.scene.state.labels
+    assert [labels[p] for p in (1, 2, 3)] == ["hello", "my", "name"]
+    assert (camera.GetPosition(), camera.GetViewUp()) == pose
+    assert not window.commands.by_name["spin"].isChecked()
+    assert window.session.projection == "perspective"
+    assert window.session.selection == ()
+
+
+def test_hover_and_selection_are_shared_by_norms_and_viewport(
+    window: MainWindow, application: Application, wait_until_idle: Callable
+) -> None:
+    window.panels["norms"].selectionRequested.emit((42,))
+    window.panels["norms"].hoverRequested.emit(77)
+    wait_until_idle(application)
+    state = window.viewport.scene.state
+    assert state.selection == (42,)
+    assert state.hover == 77
+    assert window.session.details.position == 42
+
+
+def test_go_to_by_number(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.keyClick(window, Qt.Key.Key_G, Qt.KeyboardModifier.ControlModifier)
+    field = focused()
+    qtbot.keyClicks(field, "150")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    assert window.session.selection == (150,)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert window.session.selection == ()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_theme_reaches_viewport_and_panels(
+    window: MainWindow, application: Application, wait_until_idle: Callable, theme: object
+) -> None:
+    window.commands.by_name[f"theme_{theme.name}"].trigger()
+    wait_until_idle(application)
+    picture = window.grab().toImage()
+    viewport = window.viewport.interactor
+    corner = viewport.mapTo(window, QPoint(4, 4))
+    assert picture.pixelColor(corner) == QColor(theme.viewport)
+    panel = window.panels["inspector"]
+    beside = panel.mapTo(window, QPoint(2, panel.height() - 3))
+    assert picture.pixelColor(beside) == QColor(theme.panel)
+    assert application.settings.theme == theme.name
+
+
+def test_layout_model_and_switches_come_back(
+    start_application: Callable[..., Application], write_table: Callable[..., Path],
+    settings: Settings, wait_until_idle: Callable,
+) -> None:  # fmt: skip
+    first = start_application(write_table(name="kept"))
+    first.window.docks["norms"].close()
+    first.window.resize(1100, 700)
+    first.window.session.colormap = "viridis"
+    first.window.session.outside = "faint"
+    first.close()
+    second = start_application(None)
+    assert second.session.model.name == "kept"
+    assert not second.window.docks["norms"].isVisible()
+    assert second.window.docks["inspector"].isVisible()
+    assert (second.window.width(), second.window.height()) == (1100, 700)
+    assert (second.session.colormap, second.session.outside) == ("viridis", "faint")
+
+
+def test_empty_state_explains_itself(
+    start_application: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geometry.catalogue.locate", lambda *_: None)
+    application = start_application(None)
+    window = application.window
+    assert application.session.model is None
+    assert window.empty_state.isVisible()
+    assert "Open a model" in window.empty_state.title.text()
+    assert not window.commands.by_name["save_picture"].isEnabled()
+
+
+def test_failing_start_shows_the_empty_state_and_why(
+    start_application: Callable[..., Application], tmp_path: Path
+) -> None:
+    application = start_application(tmp_path / "nowhere")
+    assert application.window.notice_bar.isVisible()
+    assert application.window.empty_state.isVisible()
+
+
+def test_closing_while_opening_is_quiet(
+    start_application: Callable[..., Application], write_table: Callable[..., Path]
+) -> None:
+    application = start_application(write_table(), wait=False)
+    application.close()
+
+
+@pytest.mark.parametrize("scale", [1, 3])
+def test_save_viewport(window: MainWindow, tmp_path: Path, scale: int) -> None:
+    out = tmp_path / "helix.png"
+    assert window.pictures.save(out, PictureOptions(scale=scale))
+    picture, viewport = QImage(str(out)), window.viewport.interactor
+    assert picture.size() == viewport.size() * scale
+    assert picture.pixelColor(2, 2) == QColor(LIGHT.viewport)
+    at = window.viewport.pixel_of(100) * scale
+    assert picture.pixelColor(at) != QColor(LIGHT.viewport)
+
+
+def test_save_transparent(window: MainWindow, tmp_path: Path) -> None:
+    out = tmp_path / "helix.png"
+    assert window.pictures.save(out, PictureOptions(scale=1, background="transparent"))
+    picture = QImage(str(out))
+    assert picture.pixelColor(2, 2).alpha() == 0
+    assert picture.pixelColor(window.viewport.pixel_of(100)).alpha() > 200
+
+
+def test_save_whole_window(window: MainWindow, tmp_path: Path) -> None:
+    out = tmp_path / "window.png"
+    assert window.pictures.save(out, PictureOptions(whole_window=True, scale=2))
+    picture = QImage(str(out))
+    assert picture.size() == window.size() * 2
+    viewport = window.viewport.interactor
+    at = viewport.mapTo(window, window.viewport.pixel_of(100)) * 2
+    assert picture.pixelColor(at) != QColor(LIGHT.viewport)
+    assert picture.pixelColor(2 * viewport.mapTo(window, QPoint(4, 4))) == QColor(LIGHT.viewport)
+
+
+def test_unwritable_picture_says_why(window: MainWindow, tmp_path: Path) -> None:
+    assert not window.pictures.save(tmp_path / "no such folder" / "a.png", PictureOptions())
+    assert "could not be written" in window.notice_bar.text
+    assert "No such file or directory" in window.notice_bar.text
+
+
+def test_copy_puts_the_viewport_on_the_clipboard(window: MainWindow, qtbot: QtBot) -> None:
+    QGuiApplication.clipboard().clear()
+    window.commands.by_name["copy_picture"].trigger()
+    assert not QGuiApplication.clipboard().image().isNull()
+
+
+def test_number_keys_open_panels(window: MainWindow, qtbot: QtBot) -> None:
+    window.docks["norms"].close()
+    window.viewport.interactor.setFocus()
+    qtbot.keyClick(window.viewport.interactor, Qt.Key.Key_6)
+    assert window.docks["norms"].isVisible()
+
+
+def test_reset_layout_brings_everything_back(window: MainWindow) -> None:
+    for dock in window.docks.values():
+        dock.close()
+    window.commands.by_name["reset_layout"].trigger()
+    assert all(dock.isVisible() and not dock.isFloating() for dock in window.docks.values())
