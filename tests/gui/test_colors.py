@@ -1,0 +1,110 @@
+"""What colours the curve: whole-table limits, cut outliers, maps that can be told apart."""
+
+import numpy as np
+import pytest
+
+from gui.colors import MIN_CONTRAST, color_scale, legible, lookup_table
+from gui.theme import COLORMAPS, DARK, LIGHT
+
+
+def luminance(colors):
+    c = np.asarray(colors, float) / 255
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+@pytest.mark.parametrize("colormap", COLORMAPS)
+def test_every_map_on_offer_is_a_table_of_256_opaque_colours(colormap):
+    table = lookup_table(colormap)
+    assert table.shape == (256, 4)
+    assert table.dtype == np.uint8
+    assert (table[:, 3] == 255).all()
+    assert len(np.unique(table, axis=0)) > 100
+
+
+def test_the_articles_map_goes_from_dark_blue_to_dark_red():
+    table = lookup_table("jet")
+    np.testing.assert_allclose(table[0, :3], [0, 0, 128], atol=2)
+    np.testing.assert_allclose(table[-1, :3], [128, 0, 0], atol=2)
+
+
+@pytest.mark.parametrize("colormap", COLORMAPS)
+def test_colours_can_be_seen_on_every_theme(colormap):
+    table = lookup_table(colormap)
+    np.testing.assert_array_equal(legible(table, LIGHT.viewport), table)
+    lifted = legible(table, DARK.viewport)
+    contrast = (luminance(lifted[:, :3]) + 0.05) / (luminance(rgb(DARK.viewport)) + 0.05)
+    assert contrast.min() >= MIN_CONTRAST - 0.01
+    enough = (luminance(table[:, :3]) + 0.05) / (luminance(rgb(DARK.viewport)) + 0.05)
+    kept = enough > MIN_CONTRAST
+    np.testing.assert_array_equal(lifted[kept], table[kept])
+
+
+def test_a_position_has_one_colour_in_every_subset(opened, controller):
+    whole = color_scale(opened)
+    controller.request_positions(50, 90)
+    part = color_scale(opened)
+    assert whole.limits == part.limits == (0.0, 199.0)
+    assert part.labels == ("0", "199")
+    np.testing.assert_array_equal(part.values, np.arange(200))
+    np.testing.assert_array_equal(whole.values, part.values)
+
+
+def test_norms_are_cut_where_a_few_would_leave_the_rest_in_one_colour(opened):
+    opened.color_by = "norm"
+    scale = color_scale(opened)
+    norms = opened.norms.values
+    np.testing.assert_allclose(scale.values, norms, rtol=1e-6)
+    assert scale.limits[0] > norms.min()
+    assert scale.limits[1] < norms.max()
+    assert scale.labels[0].startswith("≤ ")
+    assert scale.labels[1].startswith("≥ ")
+    assert scale.title == "Norm"
+    opened.norms_centred = True
+    assert color_scale(opened).title == "Norm, centred"
+
+
+def test_a_scale_without_outliers_is_shown_in_full(session, controller, write_table):
+    table = np.zeros((50, 4))
+    table[:, 0] = np.linspace(1, 2, 50)
+    controller.open(str(write_table(table)))
+    session.color_by = "norm"
+    scale = color_scale(session)
+    assert scale.limits == (1.0, 2.0)
+    assert scale.labels == ("1.00", "2.00")
+
+
+def test_the_residual_is_that_of_the_shown_components(opened):
+    opened.color_by = "residual"
+    scale = color_scale(opened)
+    np.testing.assert_allclose(scale.values, opened.curve.residual, atol=1e-6)
+    assert scale.title == "Off-subspace residual"
+
+
+def test_a_component_colours_all_positions(opened, controller):
+    controller.color_by("component", 4)
+    scale = color_scale(opened)
+    np.testing.assert_allclose(
+        scale.values, opened.curve.pca.project(opened.model.W_pos)[:, 3], atol=1e-5
+    )
+    assert scale.title == "PC 4"
+
+
+@pytest.mark.parametrize("quantity", ["position", "norm", "residual", "component"])
+@pytest.mark.parametrize("table", [np.ones((1, 1)), np.zeros((5, 3)), np.eye(3)])
+def test_degenerate_tables_have_a_scale(session, controller, write_table, quantity, table):
+    controller.open(str(write_table(table)))
+    controller.color_by(quantity, 9)
+    scale = color_scale(session)
+    assert scale.values.shape == (len(table),)
+    assert np.isfinite(scale.values).all()
+    assert scale.limits[0] < scale.limits[1]
+
+
+def test_the_map_is_the_one_that_was_chosen(opened):
+    opened.colormap = "viridis"
+    assert color_scale(opened).colormap == "viridis"

@@ -1,0 +1,121 @@
+"""What the scene shows, resolved from the session: the caption says exactly that."""
+
+import numpy as np
+import pytest
+
+from gui.scene_state import MAX_TOKEN_LABELS, resolve_scene
+from gui.session import Session
+from gui.theme import format_percent
+
+NBSP = "\N{NO-BREAK SPACE}"
+
+
+def test_nothing_is_open():
+    assert resolve_scene(Session()) is None
+
+
+def test_the_caption_says_exactly_what_is_shown(opened, controller):
+    controller.request_positions(20, 120)
+    opened.components = (2, 1, 4)
+    first, second = resolve_scene(opened).caption
+    assert first == "helix · positions 20–120 · centred"
+    table = opened.model.W_pos[20:121]
+    s2 = np.linalg.svd(table - table.mean(0), compute_uv=False) ** 2
+    shares = [s2[k - 1] / s2.sum() for k in (2, 1, 4)]
+    parts = [f"PC{NBSP}{k}  {format_percent(x)}" for k, x in zip((2, 1, 4), shares, strict=True)]
+    assert second == " · ".join(parts) + f"  =  {format_percent(sum(shares))}"
+
+
+def test_the_caption_says_which_range_is_drawn_even_if_another_is_wanted(opened, hand_jobs):
+    """While a large table is being fitted, the old range is still on the screen."""
+    curve = opened.curve
+    opened.events.block()
+    opened.positions = (3, 9)
+    opened.events.unblock()
+    state = resolve_scene(opened)
+    assert state.positions == curve.pca.positions == (1, 199)
+    assert "positions 1–199" in state.caption[0]
+
+
+def test_gpt2s_caption_has_the_articles_numbers(session, controller, gpt2_folder):
+    controller.open(str(gpt2_folder))
+    assert resolve_scene(session).caption == (
+        "gpt2 · positions 1–1023 · centred",
+        f"PC{NBSP}1  33.7{NBSP}% · PC{NBSP}2  32.6{NBSP}% · PC{NBSP}3  24.8{NBSP}%  =  91.1{NBSP}%",
+    )
+
+
+def test_arrows_are_labelled_in_axis_order(opened):
+    opened.components = (3, 1, 2)
+    state = resolve_scene(opened)
+    shares = opened.curve.explained_variance_ratio
+    expected = tuple(
+        f"PC{NBSP}{k} · {format_percent(s)}" for k, s in zip((3, 1, 2), shares, strict=True)
+    )
+    assert state.axis_labels == expected
+
+
+def test_a_computed_table_is_called_that(session, controller, tmp_path, write_safetensors):
+    import json
+
+    folder = tmp_path / "xglm"
+    folder.mkdir()
+    config = {"model_type": "xglm", "d_model": 16, "max_position_embeddings": 32, "num_layers": 1,
+              "attention_heads": 2, "ffn_dim": 32, "vocab_size": 9}  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    write_safetensors(
+        folder / "model.safetensors", {"model.embed_tokens.weight": np.ones((9, 16), np.float32)}
+    )
+    controller.open(str(folder))
+    assert session.notice is None
+    assert resolve_scene(session).caption[0].endswith(" · centred · computed, not learned")
+
+
+def test_labels_in_order_of_importance(session, controller, write_gpt2):
+    controller.open(str(write_gpt2()))
+    session.prompt = "hello my name is adam"
+    controller.select((9, 3, 50))
+    session.hover = 2
+    norm = session.norms.values[2]
+    assert list(resolve_scene(session).labels.items()) == [
+        (2, f"position 2 · norm {norm:.3f} · my"),
+        (50, "50"),
+        (3, "3 name"),
+        (9, "9"),
+        (0, "<|endoftext|>"),
+        (1, "hello"),
+        (4, "is"),
+        (5, "adam"),
+    ]
+
+
+def test_more_tokens_than_can_be_read_are_not_written(session, controller, write_gpt2):
+    controller.open(str(write_gpt2()))
+    session.prompt = "hello " * 150
+    assert len(session.tokens.texts) == 151
+    assert len(resolve_scene(session).labels) == MAX_TOKEN_LABELS
+
+
+@pytest.mark.parametrize("outside", ["hidden", "faint"])
+def test_what_is_visible(opened, controller, outside):
+    opened.outside = outside
+    controller.request_positions(20, 120)
+    state = resolve_scene(opened)
+    seen = [state.visible(p) for p in (0, 19, 20, 120, 121, 199)]
+    assert seen == ([True] * 6 if outside == "faint" else [False, False, True, True, False, False])
+
+
+def test_what_is_displayed_is_turned_and_what_is_true_is_not(opened):
+    turn = np.diag([-1.0, 1.0, -1.0])
+    opened.turn = turn
+    state = resolve_scene(opened)
+    assert state.coordinates is opened.curve.coordinates
+    np.testing.assert_allclose(state.displayed(), state.coordinates * [-1, 1, -1])
+
+
+def test_marks_and_switches_are_passed_on(opened, controller):
+    controller.select((4, 8))
+    opened.hover, opened.projection, opened.outside = 7, "parallel", "faint"
+    state = resolve_scene(opened)
+    assert (state.selection, state.hover) == ((4, 8), 7)
+    assert (state.projection, state.outside) == ("parallel", "faint")
