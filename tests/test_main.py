@@ -1,0 +1,236 @@
+"""The command line: the default command, exit statuses, and what is written."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+
+import main as command_line
+from gui.camera import VIEWS
+from gui.theme import THEMES
+
+
+def run(*arguments):
+    """Run the command line in this process and return its exit status."""
+    with pytest.raises(SystemExit) as stop:
+        command_line.main([str(argument) for argument in arguments])
+    return stop.value.code
+
+
+@pytest.fixture
+def window(monkeypatch):
+    """Stand in for the window; returns the calls."""
+    import gui.app
+
+    calls = []
+
+    def run_window(source, positions, picture):
+        calls.append((source, positions, picture))
+        return 0
+
+    monkeypatch.setattr(gui.app, "run_window", run_window)
+    return calls
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A bare table of positions in a file: a noisy helix."""
+    i = np.arange(200)
+    random = np.random.default_rng(0)
+    helix = np.column_stack([np.cos(i / 20), np.sin(i / 20), i / 100])
+    path = tmp_path / "helix.npy"
+    np.save(
+        path, helix @ random.standard_normal((3, 16)) + 0.01 * random.standard_normal((200, 16))
+    )
+    return path
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ([], ["open"]),
+        (["gpt2"], ["open", "gpt2"]),
+        (["./report"], ["open", "./report"]),
+        (["--positions", "1-9", "gpt2"], ["open", "--positions", "1-9", "gpt2"]),
+        (["open", "report"], ["open", "report"]),
+        (["report", "gpt2"], ["report", "gpt2"]),
+        (["models"], ["models"]),
+        (["--help"], ["--help"]),
+        (["--version"], ["--version"]),
+    ],
+)
+def test_the_first_word_decides(typed, meant):
+    assert command_line.with_default_command(typed) == meant
+
+
+def test_the_window_opens_with_what_was_asked_for(window, table):
+    assert run() == 0
+    assert run(table, "--positions", "5-99") == 0
+    assert run("open", table, "--picture", "window.png") == 0
+    assert window == [
+        (None, None, None),
+        (str(table), (5, 99), None),
+        (str(table), None, Path("window.png")),
+    ]
+
+
+def test_the_window_asks_about_unknown_architectures(window, tmp_path):
+    np.savez(tmp_path / "two.npz", a=np.ones((30, 4)), b=np.ones((20, 4)))
+    assert run(tmp_path / "two.npz") == 0
+    assert len(window) == 1
+
+
+def test_a_source_that_is_not_there(window, capsys):
+    for arguments in (["nowhere/at/all"], ["report", "nowhere/at/all", "--out", "x"]):
+        assert run(*arguments) == 1
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        assert "nowhere/at/all" in captured.err
+    assert window == []
+
+
+def test_the_tensor_to_take_is_named(tmp_path, capsys):
+    np.savez(tmp_path / "two.npz", a=np.ones((30, 4)), b=np.eye(20, 4))
+    out = tmp_path / "out.csv"
+    assert run("export", tmp_path / "two.npz", "--out", out) == 1
+    assert "--table takes one of" in capsys.readouterr().err
+    assert run("export", tmp_path / "two.npz", "--out", out, "--table", "b") == 0
+    assert len(out.read_text().splitlines()) == 20
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["render"],
+        ["render", "TABLE"],
+        ["render", "TABLE", "--out", "helix.jpg"],
+        ["render", "TABLE", "--out", "helix.png", "--components", "1,2"],
+        ["render", "TABLE", "--out", "helix.png", "--components", "0,1,2"],
+        ["render", "TABLE", "--out", "helix.png", "--size", "wide"],
+        ["render", "TABLE", "--out", "helix.png", "--view", "behind"],
+        ["export", "TABLE", "--out", "helix.txt"],
+        ["export", "TABLE", "--out", "helix.csv", "--positions", "9-5"],
+        ["export", "TABLE", "--out", "helix.csv", "--positions", "all"],
+        ["export", "TABLE", "--out", "helix.csv", "--positions", "5-500"],
+        ["report", "TABLE", "--out", "x", "--rank", "17"],
+        ["open", "TABLE", "--shiny"],
+    ],
+)
+def test_wrong_command_lines(arguments, table, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(*(table if word == "TABLE" else word for word in arguments)) == 2
+    assert capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["helix.npy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [(None, None), ("1-1023", (1, 1023)), ("1–99", (1, 99)), ("7", (7, 7)), (" 0 - 5 ", (0, 5))],
+)
+def test_ranges_as_typed(text, positions):
+    assert command_line.parse_positions(text) == positions
+
+
+def test_components_and_sizes_as_typed():
+    assert command_line.parse_components("3, 1,2") == (3, 1, 2)
+    assert command_line.parse_size("800X600") == (800, 600)
+    for parse in (command_line.parse_components, command_line.parse_size):
+        with pytest.raises(typer.BadParameter):
+            parse("1,2,x")
+
+
+def test_views_and_themes_are_the_windows_own():
+    assert {view.value for view in command_line.View} == set(VIEWS)
+    assert {theme.value for theme in command_line.ThemeName} == set(THEMES)
+
+
+def test_render(table, tmp_path):
+    from PIL import Image
+
+    out = tmp_path / "helix.png"
+    assert run("render", table, "--out", out, "--size", "300x200", "--scale", "2") == 0
+    with Image.open(out) as image:
+        assert image.size == (600, 400)
+        colors = np.unique(np.asarray(image.convert("RGB")).reshape(-1, 3), axis=0)
+    assert len(colors) > 50
+
+
+def test_report(table, tmp_path, capsys):
+    out = tmp_path / "new" / "folder"
+    assert run("report", table, "--out", out, "--rank", "3", "--positions", "10-150") == 0
+    assert {path.name for path in out.iterdir()} == {
+        "report.json", "helix.png", "norms.png", "norms.svg", "spectrum.png", "spectrum.svg",
+    }  # fmt: skip
+    measured = json.loads((out / "report.json").read_text("utf-8"))
+    assert measured["pca"]["positions"] == [10, 150]
+    assert "Norm" in (out / "norms.svg").read_text("utf-8")
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_report_without_figures_loads_no_drawing_library(table, tmp_path, run_python):
+    program = (
+        "import sys, main\n"
+        "try:\n"
+        f"    main.main(['report', {str(table)!r}, '--out', {str(tmp_path / 'r')!r}, '--rank', '3',"
+        " '--no-figures'])\n"
+        "except SystemExit as stop:\n"
+        "    assert stop.code == 0, stop.code\n"
+        "loaded = {'matplotlib', 'pyvista', 'vtkmodules', 'PySide6', 'torch', 'transformers'}\n"
+        "print(sorted(loaded & set(sys.modules)))\n"
+    )
+    assert run_python(program).strip() == "[]"
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["report.json"]
+
+
+def test_help_loads_nothing_heavy(run_python):
+    program = (
+        "import sys, main\n"
+        "try:\n"
+        "    main.main(['--help'])\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "print(sorted({'numpy', 'scipy', 'matplotlib', 'PySide6', 'torch'} & set(sys.modules)))\n"
+    )
+    printed = run_python(program)
+    assert printed.splitlines()[-1] == "[]"
+    for command in command_line.COMMANDS:
+        assert f"  {command} " in printed
+
+
+def test_export(table, tmp_path):
+    assert run("export", table, "--out", tmp_path / "c.csv", "--components", "3") == 0
+    lines = (tmp_path / "c.csv").read_text("utf-8").splitlines()
+    assert lines[0] == "position,norm,residual,pc_1,pc_2,pc_3"
+    assert len(lines) == 200
+    assert run("export", table, "--out", tmp_path / "c.npz", "--positions", "0-9") == 0
+    with np.load(tmp_path / "c.npz") as arrays:
+        assert arrays["coordinates"].shape == (10, 10)
+
+
+def test_a_folder_that_cannot_be_written(table, tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    assert run("report", table, "--out", tmp_path / "file", "--rank", "3", "--no-figures") == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_models(capsys):
+    assert run("models") == 0
+    listing = capsys.readouterr().out
+    for words in ("openai-community/gpt2-xl", "stanford-crfm/expanse-gpt2-small-x777", "State"):
+        assert words in listing
+
+
+def test_version(capsys):
+    assert run("--version") == 0
+    assert capsys.readouterr().out.startswith("helixscope 0.")
+
+
+def test_gpt2_as_the_articles_show_it(gpt2_folder, tmp_path):
+    assert run("report", gpt2_folder, "--out", tmp_path, "--no-figures") == 0
+    measured = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert round(100 * sum(measured["pca"]["explained_variance_ratio"][:3]), 2) == 91.06
+    assert measured["norms"]["outliers"] == [0, 1023]
