@@ -24,7 +24,6 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "overlaps.P_E": ("W_E",),
     **{f"overlaps.{name}_P": (name,) for name in _WEIGHTS},
     **{f"overlaps.{name}_E": (name, "W_E") for name in _WEIGHTS},
-    "directions.embedding": ("W_E",),
     "layernorm": ("W_E",),
     "kernels": ("W_Q", "W_K"),
 }
