@@ -1,0 +1,315 @@
+"""Pictures by their meaning: the pixel at a point has the point's colour, and so on."""
+
+import numpy as np
+import pytest
+import pyvista as pv
+from scipy.stats import ortho_group
+
+from gui.camera import CameraPose, view_pose
+from gui.colors import legible, lookup_table
+from gui.scene_state import resolve_scene
+from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE, RING_RADIUS, HelixScene
+from gui.theme import DARK, LIGHT
+
+SIZE = (640, 480)
+pytestmark = pytest.mark.usefixtures("opened")
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+class Stage:
+    """A scene on an off-screen plotter."""
+
+    def __init__(self, theme, size, scale):
+        self.plotter = pv.Plotter(off_screen=True, window_size=size)
+        self.plotter.render_window.SetMultiSamples(0)
+        self.plotter.render_window.SetDPI(round(72 * scale))
+        self.scene = HelixScene(self.plotter, theme, scale)
+
+    def show(self, session, view="article"):
+        """Draw a session; return the picture, (height, width, 3), upside up."""
+        state = resolve_scene(session)
+        self.scene.show(state)
+        width, height = self.plotter.window_size
+        if state is not None and view is not None:
+            pose = view_pose(view, self.scene.displayed_range, self.scene.turn, width / height)
+            pose.apply(self.plotter.camera)
+        return self.draw()
+
+    def draw(self):
+        self.plotter.renderer.ResetCameraClippingRange()
+        self.plotter.render_window.Render()
+        return np.array(self.plotter.screenshot())
+
+    def pixels(self):
+        """Where all positions are: (n, 2) x and y of the picture, (n,) depth."""
+        xy, depth = self.scene.projection().to_screen(self.scene.displayed)
+        return np.column_stack([xy[:, 0], self.plotter.window_size[1] - 1 - xy[:, 1]]), depth
+
+    def close(self):
+        self.scene.release()
+        self.plotter.close()
+
+
+@pytest.fixture
+def stage():
+    stages = []
+
+    def build(theme=LIGHT, size=SIZE, scale=1.0):
+        stages.append(Stage(theme, size, scale))
+        return stages[-1]
+
+    yield build
+    for made in stages:
+        made.close()
+
+
+def uncovered(stage, positions, margin):
+    """The positions that no other point, and no line but their own, comes near on the screen."""
+    xy, _ = stage.pixels()
+    n = len(xy)
+    along = np.linspace(0, n - 1, 8 * (n - 1) + 1)
+    path = np.column_stack([np.interp(along, np.arange(n), xy[:, i]) for i in range(2)])
+    alone = []
+    for p in positions:
+        to_points, to_lines = np.hypot(*(xy - xy[p]).T), np.hypot(*(path - xy[p]).T)
+        to_points[p] = to_lines[np.abs(along - p) <= 1] = np.inf
+        if min(to_points.min(), to_lines.min()) > margin:
+            alone.append(p)
+    return alone
+
+
+def colour_at(picture, xy):
+    x, y = np.round(xy).astype(int)
+    return picture[y, x].astype(int)
+
+
+def assert_colours(stage, picture, session, theme, positions):
+    scale = stage.scene.state.scale
+    table = legible(lookup_table(session.colormap), theme.viewport)
+    low, high = scale.limits
+    xy, _ = stage.pixels()
+    for p in positions:
+        share = np.clip((scale.values[p] - low) / (high - low), 0, 1)
+        entry = int(min(share * 256, 255))
+        expected = table[max(entry - 1, 0) : entry + 2, :3].astype(int)
+        found = colour_at(picture, xy[p])
+        assert np.abs(expected - found).max(axis=1).min() <= 4, (p, found, expected)
+
+
+# ---- points and their colours ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    ("quantity", "colormap"), [("position", "jet"), ("norm", "viridis"), ("component", "batlow")]
+)
+def test_each_point_has_the_colour_of_its_value(
+    opened, controller, stage, theme, quantity, colormap
+):
+    controller.request_positions(10, 190)
+    controller.color_by(quantity, 4)
+    opened.colormap = colormap
+    made = stage(theme)
+    picture = made.show(opened)
+    alone = uncovered(made, range(10, 191), POINT_SIZE)
+    assert len(alone) > 20
+    assert_colours(made, picture, opened, theme, alone)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_turned_curves_are_drawn_turned(opened, stage, seed):
+    opened.turn = ortho_group.rvs(3, random_state=seed)
+    made = stage()
+    picture = made.show(opened)
+    assert_colours(made, picture, opened, LIGHT, uncovered(made, range(1, 199), POINT_SIZE))
+    np.testing.assert_allclose(made.scene.displayed, opened.curve.coordinates @ opened.turn.T)
+
+
+def test_the_curve_connects_neighbours_in_their_colour(opened, controller, stage):
+    """With few positions, far apart, the line between two points can be seen."""
+    controller.request_positions(30, 60)
+    made = stage(size=(1200, 900))
+    picture = made.show(opened, "xy")
+    xy, _ = made.pixels()
+    for p in range(30, 60):
+        middle = (xy[p] + xy[p + 1]) / 2
+        x, y = np.round(middle).astype(int)
+        patch = picture[y - 2 : y + 3, x - 2 : x + 3].reshape(-1, 3).astype(int)
+        assert (np.abs(patch - rgb(LIGHT.viewport)).max(axis=1) > 60).any()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_positions_outside_are_hidden_or_faint(opened, controller, stage, theme):
+    controller.request_positions(60, 120)
+    made = stage(theme)
+    outside = [*range(1, 58), *range(123, 199)]
+
+    def colours():
+        # framed so that all positions are in sight, shown or not
+        picture = made.show(opened, None)
+        pose = view_pose("article", made.scene.displayed[1:199], np.eye(3), SIZE[0] / SIZE[1])
+        pose.apply(made.plotter.camera)
+        picture = made.draw()
+        alone = uncovered(made, outside, POINT_SIZE + FAINT_POINT_SIZE)
+        assert len(alone) > 20
+        return np.array([colour_at(picture, made.pixels()[0][p]) for p in alone])
+
+    np.testing.assert_array_equal(np.unique(colours(), axis=0), [rgb(theme.viewport)])
+    opened.outside = "faint"
+    np.testing.assert_allclose(
+        colours(), np.broadcast_to(rgb(theme.faint), colours().shape), atol=3
+    )
+    opened.outside = "hidden"
+    np.testing.assert_array_equal(np.unique(colours(), axis=0), [rgb(theme.viewport)])
+
+
+def test_axes_are_equal(opened, stage):
+    """A unit along any component has the same length on the screen."""
+    made = stage()
+    opened.projection = "parallel"
+    made.show(opened, "xy")
+    units = np.vstack([np.zeros(3), np.eye(3)])
+    xy, _ = made.scene.projection().to_screen(units)
+    lengths = np.hypot(*(xy[1:3] - xy[0]).T)
+    assert lengths[0] == pytest.approx(lengths[1], rel=1e-6)
+
+
+# ---- marks -----------------------------------------------------------------------------
+
+
+def ring_colours(picture, centre):
+    """The pixels on the ring around a point."""
+    angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
+    ring = centre + RING_RADIUS * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.array([colour_at(picture, xy) for xy in ring])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_selected_and_hovered_points_have_rings_in_their_tones(opened, controller, stage, theme):
+    controller.request_positions(10, 190)
+    controller.select((50, 120))
+    opened.hover = 90
+    made = stage(theme)
+    picture = made.show(opened)
+    xy, _ = made.pixels()
+    for position, tone in ((50, theme.accent), (120, theme.accent), (90, theme.hover)):
+        near = np.abs(ring_colours(picture, xy[position]) - rgb(tone)).max(axis=1) < 12
+        assert near.mean() > 0.6
+    near = np.abs(ring_colours(picture, xy[150]) - rgb(theme.accent)).max(axis=1) < 12
+    assert not near.any()
+
+
+def test_marks_follow_the_camera_and_go_away(opened, controller, stage):
+    controller.select((50,))
+    made = stage()
+    made.show(opened)
+    made.plotter.camera.Azimuth(40)
+    picture = made.draw()
+    xy, _ = made.pixels()
+    accent = np.abs(ring_colours(picture, xy[50]) - rgb(LIGHT.accent)).max(axis=1) < 12
+    assert accent.mean() > 0.6
+    controller.select(())
+    picture = made.show(opened)
+    assert not (np.abs(picture.astype(int) - rgb(LIGHT.accent)).max(axis=2) < 12).any()
+
+
+def test_hidden_positions_have_no_marks(opened, controller, stage):
+    controller.request_positions(60, 120)
+    controller.select((10,))
+    opened.hover = 190
+    picture = stage().show(opened)
+    for tone in (LIGHT.accent, LIGHT.hover):
+        assert not (np.abs(picture.astype(int) - rgb(tone)).max(axis=2) < 12).any()
+
+
+# ---- in place --------------------------------------------------------------------------
+
+
+def test_hundreds_of_updates_add_nothing_to_the_scene(
+    opened, controller, stage, write_table, helix
+):
+    made = stage(size=(160, 120))
+    made.show(opened)
+    count = made.plotter.renderer.GetViewProps().GetNumberOfItems()
+    actors = set(made.plotter.actors)
+    opened.dragging = True
+    for i in range(300):
+        controller.request_positions(1 + i % 50, 190 - i % 60)
+        controller.select((i % 200, (3 * i) % 200))
+        opened.outside = ("hidden", "faint")[i % 2]
+        opened.hover = i % 200
+        if i % 100 == 50:
+            opened.dragging = False
+            controller.open(str(write_table(helix(100 + i), f"t{i}")))
+            opened.dragging = True
+        made.scene.show(resolve_scene(opened))
+        if i % 20 == 0:
+            made.draw()
+    assert made.plotter.renderer.GetViewProps().GetNumberOfItems() == count
+    assert set(made.plotter.actors) == actors
+    assert len(made.plotter.renderers) == 1
+
+
+def test_a_picture_does_not_depend_on_what_was_shown_before(
+    opened, controller, stage, write_table, helix
+):
+    """In-place updates leave nothing behind: longer, shorter, other range, other colours."""
+    used = stage()
+    used.show(opened)
+    controller.open(str(write_table(helix(120, 30, seed=9), "other")))
+    controller.color_by("norm", 4)
+    opened.outside, opened.colormap, opened.projection = "faint", "cividis", "parallel"
+    used.show(opened)
+    controller.request_positions(7, 55)
+    controller.select((9, 100))
+    again = used.show(opened)
+    np.testing.assert_array_equal(again, stage().show(opened))
+    used.scene.show(None)
+    np.testing.assert_array_equal(again, used.show(opened))
+
+
+def test_nothing_open_shows_the_background_alone(opened, controller, stage, session):
+    controller.select((4,))
+    for theme in (LIGHT, DARK):
+        made = stage(theme)
+        made.show(opened)
+        made.scene.show(None)
+        np.testing.assert_array_equal(
+            np.unique(made.draw().reshape(-1, 3), axis=0), [rgb(theme.viewport)]
+        )
+        assert made.scene.displayed.shape == made.scene.displayed_range.shape == (0, 3)
+
+
+def test_a_theme_can_be_changed_on_the_spot(opened, controller, stage):
+    controller.request_positions(60, 120)
+    controller.select((80,))
+    opened.outside = "faint"
+    made = stage(LIGHT)
+    made.show(opened)
+    made.scene.set_theme(DARK)
+    np.testing.assert_array_equal(made.draw(), stage(DARK).show(opened))
+
+
+def test_a_released_scene_draws_on_but_places_nothing(opened, controller, stage):
+    made = stage()
+    made.show(opened)
+    made.scene.release()
+    controller.select((50,))
+    made.scene.show(resolve_scene(opened))
+    picture = made.draw()
+    assert not (np.abs(picture.astype(int) - rgb(LIGHT.accent)).max(axis=2) < 12).any()
+
+
+def test_the_camera_is_left_alone_by_updates(opened, controller, stage):
+    made = stage()
+    made.show(opened)
+    made.plotter.camera.Azimuth(33)
+    before = CameraPose.of(made.plotter.camera)
+    controller.request_positions(60, 120)
+    made.show(opened, None)
+    after = CameraPose.of(made.plotter.camera)
+    np.testing.assert_array_equal(before.position, after.position)
+    np.testing.assert_array_equal(before.focal_point, after.focal_point)
