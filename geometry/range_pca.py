@@ -14,11 +14,13 @@ NARROW = 128
 class RangePCA:
     """PCA of any inclusive range of one table, fast enough for every tick of a slider.
 
-    What all ranges share is prepared once, on first use; no answer depends on the ranges that
-    were asked for before. Wide tables are reduced to their leading directions, and one product
-    with the true rows then bounds the error of every coordinate (`ReducedTable`); tables of at
-    most 128 dimensions keep running sums (`NarrowTable`). Ranges shorter than 128, and those
-    that resist (equal singular values: no basis is *the* right one), are decomposed exactly.
+    The first range of all is decomposed exactly, which costs less than the preparation: a model
+    that is opened and not dragged never pays for it. The second call prepares what all ranges
+    share, and from then on no answer depends on the ranges before. Wide tables are reduced to
+    their leading directions, and one product with the true rows bounds the error of every
+    coordinate (`ReducedTable`); tables of at most 128 dimensions keep running sums
+    (`NarrowTable`). Ranges shorter than 128, and those that resist (equal singular values: no
+    basis is *the* right one), are decomposed exactly.
 
     Parameters
     ----------
@@ -33,6 +35,7 @@ class RangePCA:
 
     def __init__(self, W_pos: npt.ArrayLike) -> None:
         self._table = check_table(W_pos)
+        self._opened = False
         self._prepared: NarrowTable | ReducedTable | None = None
 
     def fit(
@@ -70,7 +73,8 @@ class RangePCA:
         first, last = check_range(positions, len(self._table))
         n_rows, d_model = last - first + 1, self._table.shape[1]
         k = count_components(n_components, n_rows, d_model)
-        if n_rows < SHORT:
+        if n_rows < SHORT or not self._opened:
+            self._opened = True
             return fit_pca(self._table, (first, last), k)
         if self._prepared is None:
             kind = NarrowTable if d_model <= NARROW else ReducedTable
