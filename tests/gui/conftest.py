@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import pyvista as pv
 import shiboken6
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication
@@ -18,10 +19,14 @@ from safetensors.numpy import save_file
 from geometry.model import PositionalModel
 from geometry.sources import open_source
 from gui.app import Application, prepare_qt
+from gui.camera import view_pose
 from gui.controller import Controller
 from gui.jobs import InlineJobs
+from gui.scene_state import resolve_scene
+from gui.scenes import HelixScene
 from gui.session import Session
 from gui.settings import Settings
+from gui.theme import LIGHT, Theme
 
 N_POSITIONS, D_MODEL = 200, 24
 WORDS = ("<|endoftext|>", "[UNK]", "hello", "my", "name", "is", "adam")
@@ -175,6 +180,59 @@ def opened(session: Session, controller: Controller, write_table: Callable[..., 
     controller.open(str(write_table()))
     assert session.notice is None
     return session
+
+
+# ---- the scene, drawn without a window --------------------------------------------------
+
+
+class Stage:
+    """A scene on an off-screen plotter."""
+
+    def __init__(self, theme: Theme, size: tuple[int, int], scale: float) -> None:
+        self.plotter = pv.Plotter(off_screen=True, window_size=size)
+        self.plotter.render_window.SetMultiSamples(0)
+        self.plotter.render_window.SetDPI(round(72 * scale))
+        self.scene = HelixScene(self.plotter, theme, scale)
+
+    def show(self, session: Session, view: str | None = "article") -> np.ndarray:
+        """Draw a session; return the picture, (height, width, 3), upside up."""
+        state = resolve_scene(session)
+        self.scene.show(state)
+        width, height = self.plotter.window_size
+        if state is not None and view is not None:
+            pose = view_pose(view, self.scene.displayed_range, self.scene.turn, width / height)
+            pose.apply(self.plotter.camera)
+        return self.draw()
+
+    def draw(self) -> np.ndarray:
+        self.plotter.renderer.ResetCameraClippingRange()
+        self.plotter.render_window.Render()
+        return np.array(self.plotter.screenshot())
+
+    def pixels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where all positions are: (n, 2) x and y of the picture, (n,) depth."""
+        xy, depth = self.scene.projection().to_screen(self.scene.displayed)
+        return np.column_stack([xy[:, 0], self.plotter.window_size[1] - 1 - xy[:, 1]]), depth
+
+    def close(self) -> None:
+        self.scene.release()
+        self.plotter.close()
+
+
+@pytest.fixture
+def stage() -> Iterator[Callable[..., Stage]]:
+    """Make stages: ``stage(theme, size, scale)``."""
+    stages: list[Stage] = []
+
+    def build(
+        theme: Theme = LIGHT, size: tuple[int, int] = (640, 480), scale: float = 1.0
+    ) -> Stage:
+        stages.append(Stage(theme, size, scale))
+        return stages[-1]
+
+    yield build
+    for made in stages:
+        made.close()
 
 
 # ---- the application -------------------------------------------------------------------

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-import pyvista as pv
 from scipy.stats import ortho_group
 
 from gui.camera import CameraPose, view_pose
 from gui.colors import legible, lookup_table
 from gui.scene_state import resolve_scene
-from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE, RING_RADIUS, HelixScene
+from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE, RING_RADIUS
 from gui.theme import DARK, LIGHT
 
 SIZE = (640, 480)
@@ -17,53 +16,6 @@ pytestmark = pytest.mark.usefixtures("opened")
 
 def rgb(color):
     return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
-
-
-class Stage:
-    """A scene on an off-screen plotter."""
-
-    def __init__(self, theme, size, scale):
-        self.plotter = pv.Plotter(off_screen=True, window_size=size)
-        self.plotter.render_window.SetMultiSamples(0)
-        self.plotter.render_window.SetDPI(round(72 * scale))
-        self.scene = HelixScene(self.plotter, theme, scale)
-
-    def show(self, session, view="article"):
-        """Draw a session; return the picture, (height, width, 3), upside up."""
-        state = resolve_scene(session)
-        self.scene.show(state)
-        width, height = self.plotter.window_size
-        if state is not None and view is not None:
-            pose = view_pose(view, self.scene.displayed_range, self.scene.turn, width / height)
-            pose.apply(self.plotter.camera)
-        return self.draw()
-
-    def draw(self):
-        self.plotter.renderer.ResetCameraClippingRange()
-        self.plotter.render_window.Render()
-        return np.array(self.plotter.screenshot())
-
-    def pixels(self):
-        """Where all positions are: (n, 2) x and y of the picture, (n,) depth."""
-        xy, depth = self.scene.projection().to_screen(self.scene.displayed)
-        return np.column_stack([xy[:, 0], self.plotter.window_size[1] - 1 - xy[:, 1]]), depth
-
-    def close(self):
-        self.scene.release()
-        self.plotter.close()
-
-
-@pytest.fixture
-def stage():
-    stages = []
-
-    def build(theme=LIGHT, size=SIZE, scale=1.0):
-        stages.append(Stage(theme, size, scale))
-        return stages[-1]
-
-    yield build
-    for made in stages:
-        made.close()
 
 
 def uncovered(stage, positions, margin):
