@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -144,6 +145,7 @@ def run_window(
     _start_log()
     qt = prepare_qt()
     application = Application(qt, Settings(settings_path()), source, positions)
+    application.window.viewport.firstFrame.connect(_collect_garbage_again)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
     signal.signal(signal.SIGINT, lambda *_: application.window.close())
@@ -182,6 +184,12 @@ def _dress(qt: QApplication, theme: Theme) -> None:
             palette.setColor(QPalette.ColorRole[role], QColor(color))
     qt.setPalette(palette)
     qt.setStyleSheet(stylesheet(theme))
+
+
+def _collect_garbage_again() -> None:
+    # What was imported stays: a full collection that looked through it would cost several frames.
+    gc.freeze()
+    gc.enable()
 
 
 def _start_log() -> None:
