@@ -4,6 +4,8 @@ PYTHON ?= python3
 ARGS ?=
 BIN := .venv/bin
 PICTURE := helixscope-window.png
+# Seconds after which a window that nobody can see, and so nobody can close, is given up.
+PATIENCE := 300
 
 # Without a display, everything that opens a window runs under a virtual one.
 HEADLESS := $(if $(filter Linux,$(shell uname -s)),$(if $(DISPLAY)$(WAYLAND_DISPLAY),,yes))
@@ -18,7 +20,7 @@ help: ## list the targets
 run: app-environment ## open the window; make run ARGS="a/model/folder --positions 1-99"
 ifeq ($(HEADLESS),yes)
 	@echo "No display here: opening the window on a virtual one."
-	@$(XVFB) $(BIN)/python main.py open --picture $(PICTURE) $(ARGS)
+	@$(XVFB) timeout $(PATIENCE) $(BIN)/python main.py open --picture $(PICTURE) $(ARGS)
 	@echo "A picture of the window is in $(CURDIR)/$(PICTURE)"
 else
 	@$(BIN)/python main.py $(ARGS)
