@@ -20,6 +20,8 @@ BASIS = 48
 GUARD = 2
 EXPANSIONS = 5
 SUM_ROWS = 64
+# Rounding of products with single-precision rows, as a share of what is summed.
+SINGLE = 3e-7
 
 
 class ReducedTable:
@@ -32,7 +34,8 @@ class ReducedTable:
     Parameters
     ----------
     table : (n_positions, d_model) float64
-        Kept, not copied.
+        Kept. A copy in single precision, half its size, serves the residuals: reading the rows
+        is what a tick waits for.
     """
 
     def __init__(self, table: Array) -> None:
@@ -61,6 +64,8 @@ class ReducedTable:
         self._reach = np.sqrt(squares)
         self._tail = np.sqrt(np.maximum(squares - inside, 0.0))
         self._sums = _running_sums(table)
+        self._single = np.empty(table.shape, dtype=np.float32)
+        np.subtract(table, centre, out=self._single, casting="same_kind")
 
     def fit(self, first: int, last: int, k: int, certified: int) -> PositionPCA | None:
         """First k components of positions first…last.
@@ -69,25 +74,32 @@ class ReducedTable:
         """
         if self._basis.shape[1] < k:
             return None
-        rows = self._table[first : last + 1]
+        rows, single = self._table[first : last + 1], self._single[first : last + 1]
         mean = self._mean(first, last)
         offset = mean - self._centre
+        total = float(self._energy[last + 1] - self._energy[first])
+        total -= len(rows) * float(offset @ offset)
+
+        def times(V: Array) -> Array:
+            image: Array = single @ V.astype(np.float32) - offset @ V
+            return image
+
+        def transposed(Z: Array) -> Array:
+            # Images of centred rows sum to zero: nothing to centre.
+            return (single.T @ Z.astype(np.float32)).astype(np.float64)
+
         Q, Y = self._basis, self._rows[first : last + 1] - offset @ self._basis
         for _ in range(EXPANSIONS):
-            # Images of centred rows sum to zero: the transposed product needs no centring.
-            pairs = ritz_pairs(Q, Y, lambda Z: rows.T @ Z, k + GUARD)
+            pairs = ritz_pairs(Q, Y, transposed, k + GUARD)
             if pairs.values[certified - 1] <= self._missed**2:
                 # What the basis misses may be as large: no bound will ever hold.
                 return None
-            errors, refined = self._bound_errors(pairs, certified, first, last, offset)
+            rounding = SINGLE * np.sqrt(max(total, 0.0))
+            errors, refined = self._bound_errors(pairs, certified, first, last, offset, rounding)
             values, vectors = pairs.values[:k], pairs.vectors[:, :k]
             if min(errors.max(), refined.max()) <= TOLERANCE:
                 if errors.max() > TOLERANCE:
-                    values, vectors = refine(
-                        pairs, certified, k, Q, Y, lambda V: rows @ V - mean @ V
-                    )
-                total = float(self._energy[last + 1] - self._energy[first])
-                total -= len(rows) * float(offset @ offset)
+                    values, vectors = refine(pairs, certified, k, Q, Y, times)
                 return make_pca((first, last), mean, vectors.T, values, total, exact=False)
             new = orthonormal_extension(Q, pairs.residuals, float(pairs.values[0]))
             if new.shape[1] == 0 or Q.shape[1] + new.shape[1] > min(rows.shape) * 3 // 4:
@@ -108,7 +120,7 @@ class ReducedTable:
         return mean
 
     def _bound_errors(
-        self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array
+        self, pairs: RitzPairs, k: int, first: int, last: int, offset: Array, rounding: float
     ) -> tuple[Array, Array]:
         """Bounds as in `coordinate_errors`, as shares of the largest coordinate."""
         away = float(np.linalg.norm(offset))
@@ -117,7 +129,7 @@ class ReducedTable:
         tail = float(self._tail[first : last + 1].max()) + offset_tail
         sizes = np.abs(pairs.images).max(axis=0)
         largest = max(float(sizes[:k].max()), np.finfo(float).tiny)
-        errors, refined = coordinate_errors(pairs, k, self._missed**2, reach, tail, sizes)
+        errors, refined = coordinate_errors(pairs, k, self._missed**2, reach, tail, sizes, rounding)
         return errors / largest, refined / largest
 
 

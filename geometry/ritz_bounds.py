@@ -18,7 +18,13 @@ SMALL = 1e-2
 
 
 def coordinate_errors(
-    pairs: RitzPairs, k: int, missed: float, reach: float, tail: float, sizes: Array
+    pairs: RitzPairs,
+    k: int,
+    missed: float,
+    reach: float,
+    tail: float,
+    sizes: Array,
+    rounding: float = 0.0,
 ) -> tuple[Array, Array]:
     """Bound the error of the first k coordinates of every row.
 
@@ -37,6 +43,8 @@ def coordinate_errors(
         Largest norm of a centred row, and of its part outside the subspace.
     sizes : (p,)
         Largest absolute coordinate by pair.
+    rounding
+        Rounding of the residuals, as a share of the square root of their eigenvalue.
 
     Returns
     -------
@@ -45,9 +53,9 @@ def coordinate_errors(
     refined : (k,) float64
         What `refine` would leave of them.
     """
-    rho = np.linalg.norm(pairs.residuals, axis=0)
-    p = rho.size
+    p = pairs.residuals.shape[1]
     theta = pairs.values[:p]
+    rho = np.linalg.norm(pairs.residuals, axis=0) + rounding * np.sqrt(np.maximum(theta, 0.0))
     # Ritz pairs beyond p are bounded together, from ‖F w_j‖ ≤ √θ_j ‖D‖^½.
     rest = float(pairs.values[p]) if p < pairs.values.size else 0.0
     rho_rest = np.sqrt(max(rest, 0.0) * missed)
@@ -75,7 +83,8 @@ def coordinate_errors(
         # `refine` misses of q what comes from D, from the other pairs and from λ − θ, of each a_j
         # the same and λ − θ once more; twice that, for its making them orthonormal.
         share = 2.0 * ((drift + theta[i] - room) / theta[i] + drift / gap)
-        refined[i] = share * errors[i] + float((noise / gaps) @ sizes)
+        blur = rounding / np.sqrt(theta[i])
+        refined[i] = share * errors[i] + blur * tail + float(((noise + blur * rho) / gaps) @ sizes)
     return errors, refined
 
 
@@ -106,7 +115,8 @@ def refine(
     vectors : (d, k), orthonormal
     """
     theta, residuals = pairs.values[:count], pairs.residuals[:, :count]
-    outside = residuals / theta
+    # In the subspace there is only rounding, which the small gaps would magnify.
+    outside = (residuals - Q @ (Q.T @ residuals)) / theta
     better = theta + np.einsum("ij,ij->j", outside, residuals)
     pull = pairs.weights.T @ (Y.T @ X_times(outside))
     gaps = better - pairs.values[:, None]

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry import range_pca
+from geometry import range_pca, reduced_table
 from geometry.errors import RangeError
 from geometry.pca import RangePCA, fit_pca
 from geometry.reduced_table import ReducedTable
+from geometry.ritz_bounds import coordinate_errors
 from geometry.sources import open_source
 from geometry.subspace import krylov_subspaces, spectral_norm_bound
 
@@ -165,6 +166,30 @@ def test_ranges_that_are_none():
         fast.fit((0, 5))
     with pytest.raises(RangeError):
         fast.fit((0, 4), 0)
+
+
+def test_no_coordinate_is_off_by_more_than_its_bound(gpt2, monkeypatch):
+    bounds = []
+
+    def recorded(*arguments):
+        bounds.append(coordinate_errors(*arguments))
+        return bounds[-1]
+
+    monkeypatch.setattr(reduced_table, "coordinate_errors", recorded)
+    fast = opened(gpt2)
+    random = np.random.default_rng(0)
+    for _ in range(60):
+        first = int(random.integers(0, 800))
+        positions, k = (first, int(random.integers(first + 130, 1024))), int(random.integers(1, 9))
+        pca = fast.fit(positions, k)
+        if pca.exact:
+            continue
+        rows = gpt2[positions[0] : positions[1] + 1]
+        truth = fit_pca(gpt2, positions, k).project(rows)
+        off = np.abs(pca.project(rows) - truth).max(axis=0)
+        errors, refined = bounds[-1]
+        bound = errors if errors.max() <= TOLERANCE * np.abs(truth).max() else refined
+        assert (off <= bound + 1e-11).all()
 
 
 def test_the_bound_holds_and_not_by_miles(gpt2):
