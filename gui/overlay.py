@@ -14,10 +14,18 @@ from typing import Any, Literal
 
 import numpy as np
 import pyvista as pv
-from vtkmodules.vtkRenderingCore import vtkActor2D, vtkPolyDataMapper2D, vtkTextActor
+from vtkmodules.vtkRenderingCore import (
+    vtkActor2D,
+    vtkPolyDataMapper2D,
+    vtkTextActor,
+    vtkTextRenderer,
+)
 
 Align = Literal["left", "centre", "right"]
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top in pixels."""
 VTK_FONT_FILE = 4
+MIN_FONT_SIZE = 5
 
 
 @functools.cache
@@ -77,9 +85,11 @@ class Text2D:
         self._prop.SetFontFile(font_file())
         renderer.AddViewProp(self.actor)
         self.text = ""
+        self._size = 0
 
     def style(self, color: str, size: int, *, background: str | None = None) -> None:
         """Set the colour, the size in logical pixels, and a colour behind the text if any."""
+        self._size = size
         self._prop.SetColor(pv.Color(color).float_rgb)
         self._prop.SetFontSize(size)
         self._prop.SetLineSpacing(1.3)
@@ -93,6 +103,23 @@ class Text2D:
             self.text = text
             self.actor.SetInput(text)
         self.actor.SetVisibility(bool(text))
+
+    def box(self, dpi: int) -> Box:
+        """Return the pixels it covers where it is now, with what is behind the letters."""
+        bounds = [0, 0, 0, 0]
+        vtkTextRenderer.GetInstance().GetBoundingBox(self._prop, self.text, bounds, dpi)
+        x, y = self.actor.GetPosition()
+        return (x + bounds[0], y + bounds[2], x + bounds[1], y + bounds[3])
+
+    def fit(self, width: float, dpi: int) -> None:
+        """Write smaller if that is what it takes to be at most so many pixels wide."""
+        size = self._size
+        while True:
+            self._prop.SetFontSize(size)
+            left, _, right, _ = self.box(dpi)
+            if right - left <= width or size <= MIN_FONT_SIZE:
+                return
+            size -= 1
 
     def place(self, x: float, y: float, align: Align = "left", *, middle: bool = False) -> None:
         """Put the text's lower corner (or the middle of its side) at a pixel."""
@@ -118,7 +145,7 @@ class ColorBar2D:
         self.actor.SetMapper(self._mapper)
         renderer.AddViewProp(self.actor)
         self.title, self.low, self.high = (Text2D(renderer) for _ in range(3))
-        self._corner: tuple[float, float, float] | None = None
+        self._corner: tuple[float, ...] | None = None
 
     def style(self, text: str, muted: str, size: int) -> None:
         """Set the colours of the texts and their size in logical pixels."""
@@ -141,13 +168,29 @@ class ColorBar2D:
         for text in (self.title, self.low, self.high):
             text.hide()
 
-    def place(self, right: float, middle: float, scale: float) -> None:
-        """Put the bar's right edge and vertical middle at a pixel; ``scale`` is pixels per unit."""
-        if self._corner == (right, middle, scale):
+    def place(
+        self, right: float, middle: float, between: tuple[float, float], scale: float
+    ) -> None:
+        """Put the bar at a pixel.
+
+        Parameters
+        ----------
+        right, middle
+            Its right edge, and its vertical middle if nothing is in the way.
+        between
+            Lowest and highest pixel that the bar and its texts may take: it moves, and is
+            shortened, as far as it must to stay between them.
+        scale
+            Pixels per unit.
+        """
+        if self._corner == (right, middle, *between, scale):
             return
-        self._corner = (right, middle, scale)
-        width, height, gap = (scale * v for v in (self.WIDTH, self.HEIGHT, self.GAP))
-        bottom = middle - height / 2
+        self._corner = (right, middle, *between, scale)
+        width, gap, line = (scale * v for v in (self.WIDTH, self.GAP, 16))
+        below, above = gap + 0.6 * line, gap + 2 * line
+        lowest, highest = between[0] + below, between[1] - above
+        height = min(scale * self.HEIGHT, max(highest - lowest, scale))
+        bottom = min(max(middle - height / 2, lowest), highest - height)
         y = np.repeat(np.linspace(bottom, bottom + height, self.STEPS + 1), 2)
         x = np.tile([right - width, right], self.STEPS + 1)
         first = 2 * np.arange(self.STEPS)
@@ -155,7 +198,6 @@ class ColorBar2D:
         self._data.points = np.column_stack([x, y, np.zeros_like(x)])
         self._data.faces = faces.ravel()
         self._data.cell_data["step"] = np.arange(self.STEPS, dtype=np.float32)
-        line = 16 * scale
         self.low.place(right, bottom - gap - 0.6 * line, "right")
         self.high.place(right, bottom + height + gap, "right")
         self.title.place(right, bottom + height + gap + line, "right")

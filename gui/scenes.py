@@ -13,7 +13,8 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
 from gui.camera import VIEW_ANGLE
 from gui.colors import ColorScale, legible, lookup_table
-from gui.overlay import ColorBar2D, Lines2D, Text2D
+from gui.labels import PointLabels
+from gui.overlay import Box, ColorBar2D, Lines2D, Text2D
 from gui.picking import Projection
 from gui.scene_state import SceneState
 from gui.theme import GRID, SMALL, TEXT, Theme
@@ -21,9 +22,9 @@ from gui.theme import GRID, SMALL, TEXT, Theme
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 RING_RADIUS = 8.0
-MAX_LABELS = 32
 ARROW_LENGTH = 40.0
-Box = tuple[float, float, float, float]
+ARROWS_WIDTH = 270.0
+"""The arrows and their labels take at most this much of the lower right corner."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
 )
@@ -72,13 +73,11 @@ class HelixScene:
             mapper.SetScalarModeToUsePointData()
             mapper.SetScalarVisibility(True)
         renderer = plotter.renderer
-        self._leaders, self._rings, self._hover_ring, self._arrows = (
-            Lines2D(renderer) for _ in range(4)
-        )
+        leaders, self._rings, self._hover_ring, self._arrows = (Lines2D(renderer) for _ in range(4))
         self._arrow_labels = [Text2D(renderer) for _ in range(3)]
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
-        self._labels = [Text2D(renderer) for _ in range(MAX_LABELS)]
+        self._labels = PointLabels(renderer, leaders)
         self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
         self._renderer = renderer
         self.set_theme(theme)
@@ -162,8 +161,7 @@ class HelixScene:
         self._caption.style(theme.muted, SMALL)
         for text in self._arrow_labels:
             text.style(theme.text, SMALL)
-        for text in self._labels:
-            text.style(theme.text, TEXT - 1, background=background)
+        self._labels.style(theme.text, TEXT - 1, background)
         self._style_lines()
 
     def set_scale(self, scale: float) -> None:
@@ -226,25 +224,32 @@ class HelixScene:
         self._rings.style(self.theme.accent, 2 * self._scale)
         self._hover_ring.style(self.theme.hover, 2 * self._scale)
         self._arrows.style(self.theme.muted, 1.5 * self._scale)
-        self._leaders.style(self.theme.muted, self._scale)
+        self._labels.leaders.style(self.theme.muted, self._scale)
 
     def _on_render_started(self, _renderer: Any, _event: str) -> None:
         state, s = self._state, self._scale
         width, height = self.plotter.render_window.GetSize()
-        for text in self._labels:
-            text.hide()
+        dpi = self.plotter.render_window.GetDPI()
         if state is None:
-            for lines in (self._leaders, self._rings, self._hover_ring, self._arrows):
+            self._labels.hide()
+            for lines in (self._rings, self._hover_ring, self._arrows):
                 lines.draw([])
             for text in self._arrow_labels:
                 text.hide()
             return
-        self._caption.place(2 * GRID * s, 1.5 * GRID * s)
-        self._bar.place(width - 2 * GRID * s, height / 2, s)
-        self._draw_arrows(state, width - 136 * s, 88 * s)
-        self._draw_marks(state)
+        margin = 2 * GRID * s
+        self._caption.place(margin, 0.75 * margin)
+        self._caption.fit(width - 2 * margin, dpi)
+        caption = self._caption.box(dpi)
+        # Arrows that point down stay clear of a caption that reaches under them.
+        under = caption[2] > width - ARROWS_WIDTH * s
+        y = caption[3] + 62 * s if under else 88 * s
+        self._draw_arrows(state, width - 136 * s, y, dpi)
+        self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
+        texts = (*self._arrow_labels, self._bar.title, self._bar.low, self._bar.high)
+        self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
 
-    def _draw_arrows(self, state: SceneState, x: float, y: float) -> None:
+    def _draw_arrows(self, state: SceneState, x: float, y: float, dpi: int) -> None:
         """Draw the three component arrows around a pixel, as the camera sees the turned axes."""
         view = self.plotter.camera.GetViewTransformMatrix()
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
@@ -267,17 +272,19 @@ class HelixScene:
         raised: list[Box] = []
         for i in sorted(range(3), key=lambda i: places[i][0][1]):
             (left, height), side = places[i]
-            width = 0.6 * SMALL * len(state.axis_labels[i]) * self._scale
-            start = left - {"left": 0.0, "centre": width / 2, "right": width}[side]
+            text = self._arrow_labels[i]
+            text.write(state.axis_labels[i])
+            text.place(left, height, side, middle=True)
+            box = text.box(dpi)
             # Arrows that nearly coincide would write their labels over each other.
-            for box in raised:
-                if start < box[2] and box[0] < start + width:
-                    height = max(height, box[3])
-            raised.append((start, height, start + width, height + 15 * self._scale))
-            self._arrow_labels[i].write(state.axis_labels[i])
-            self._arrow_labels[i].place(left, height, side, middle=True)
+            for other in raised:
+                if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] + 2:
+                    height += max(other[3] + 2 - box[1], 0)
+                    text.place(left, height, side, middle=True)
+                    box = text.box(dpi)
+            raised.append(box)
 
-    def _draw_marks(self, state: SceneState) -> None:
+    def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         """Draw rings around selected and hovered points, and the labels that do not collide."""
         projection = self.projection()
         wanted = [p for p in state.labels if state.visible(p)]
@@ -291,30 +298,8 @@ class HelixScene:
             [centre + radius * _CIRCLE for centre in xy[len(ringed) : len(ringed) + len(hovered)]]
         )
         anchors = xy[len(ringed) + len(hovered) :]
-        self._place_labels(state, wanted, anchors, projection.size)
-
-    def _place_labels(
-        self, state: SceneState, wanted: list[int], anchors: np.ndarray, size: tuple[int, int]
-    ) -> None:
-        taken: list[Box] = []
-        leaders: list[np.ndarray] = []
-        for position, (x, y) in zip(wanted, anchors, strict=True):
-            if len(taken) == MAX_LABELS:
-                break
-            text = state.labels[position]
-            if not (0 <= x < size[0] and 0 <= y < size[1]):
-                continue
-            width = 0.62 * TEXT * len(text) * self._scale
-            boxes = _label_boxes(x, y, width, (TEXT + 4) * self._scale, 12 * self._scale)
-            box = next((b for b in boxes if _fits(b, taken, size)), None)
-            if box is None:
-                continue
-            label = self._labels[len(taken)]
-            taken.append(box)
-            label.write(text)
-            label.place(box[0], (box[1] + box[3]) / 2, middle=True)
-            leaders.append(_leader(x, y, box))
-        self._leaders.draw(leaders)
+        texts = [state.labels[p] for p in wanted]
+        self._labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
 
 
 def _polyline(first: int, last: int) -> np.ndarray:
@@ -331,31 +316,6 @@ def _same_scale(a: ColorScale, b: ColorScale) -> bool:
         (a.title, a.limits, a.labels, a.colormap) == (b.title, b.limits, b.labels, b.colormap)
         and np.array_equal(a.values, b.values)
     )  # fmt: skip
-
-
-def _label_boxes(x: float, y: float, width: float, height: float, gap: float) -> list[Box]:
-    """Places for a label around its point, the best first: right, above, below, left."""
-    corners = (
-        (x + gap, y - height / 2),
-        (x + gap / 2, y + gap),
-        (x + gap / 2, y - gap - height),
-        (x - gap - width, y - height / 2),
-        (x - gap / 2 - width, y + gap),
-        (x - gap / 2 - width, y - gap - height),
-    )
-    return [(left, bottom, left + width, bottom + height) for left, bottom in corners]
-
-
-def _leader(x: float, y: float, box: Box) -> np.ndarray:
-    """Return the line from a point to the nearest point of its label."""
-    return np.array([[x, y], [np.clip(x, box[0], box[2]), np.clip(y, box[1], box[3])]])
-
-
-def _fits(box: Box, taken: list[Box], size: tuple[int, int]) -> bool:
-    inside = box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
-    return inside and not any(
-        box[0] < t[2] and t[0] < box[2] and box[1] < t[3] and t[1] < box[3] for t in taken
-    )
 
 
 def _side(x: float) -> Any:

@@ -1,0 +1,156 @@
+"""Texts over the scene: readable at every size, inside the picture, never over each other."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from gui.theme import DARK, LIGHT, SMALL
+
+TOKENS = (
+    " hello",
+    "WWWWWWWW",
+    "iiiiiiii",
+    "@MMMM@",
+    "日本語トークン",
+    "<|endoftext|>",
+    "\n\n\t",
+    "½²…",
+)
+
+
+def box(text, renderer):
+    """The pixels a text covers: left, right, bottom, top."""
+    bounds = [0.0] * 4
+    text.actor.GetBoundingBox(renderer, bounds)
+    x, y = text.actor.GetPosition()
+    return np.array([x + bounds[0], x + bounds[1], y + bounds[2], y + bounds[3]])
+
+
+def boxes(stage, texts):
+    shown = [t for t in texts if t.actor.GetVisibility()]
+    return {t.text: box(t, stage.plotter.renderer) for t in shown}
+
+
+def covers(a, b, slack=0.0):
+    return (
+        a[0] + slack < b[1] and b[0] + slack < a[1] and a[2] + slack < b[3] and b[2] + slack < a[3]
+    )
+
+
+def assert_apart(found, slack=0.0):
+    for (a, place_a), (b, place_b) in itertools.combinations(found.items(), 2):
+        assert not covers(place_a, place_b, slack), f"{a!r} {place_a} covers {b!r} {place_b}"
+
+
+def assert_inside(found, size):
+    for text, (left, right, bottom, top) in found.items():
+        inside = left >= 0 and bottom >= 0 and right <= size[0] and top <= size[1]
+        assert inside, f"{text!r} at {left, right, bottom, top} of {size}"
+
+
+def fixed(scene):
+    """The texts that are always there: caption and colour bar."""
+    return [scene._caption, scene._bar.title, scene._bar.low, scene._bar.high]
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_labels_do_not_cover_each_other(opened, controller, stage, scale):
+    controller.select(tuple(range(20, 190, 3)))
+    opened.hover = 77
+    made = stage(size=(int(640 * scale), int(480 * scale)), scale=scale)
+    for view in ("article", "xy", "xz", "yz"):
+        made.show(opened, view)
+        found = boxes(made, made.scene._labels.texts)
+        assert len(found) > 10
+        assert_apart(found, slack=scale)
+        assert_inside(found, made.plotter.window_size)
+        assert any(text.startswith("position 77") for text in found)
+
+
+def test_wide_tokens_do_not_cover_each_other(opened, stage):
+    class Tokens:
+        texts = tuple(f"{token}{i}" for i, token in enumerate(TOKENS * 6))
+
+    opened.tokens = Tokens
+    opened.outside = "faint"
+    made = stage(size=(900, 700))
+    for view in ("article", "xy"):
+        made.show(opened, view)
+        found = boxes(made, made.scene._labels.texts)
+        assert len(found) > 5
+        assert_apart(found, slack=1)
+        assert_inside(found, made.plotter.window_size)
+
+
+def test_labels_leave_caption_colour_bar_and_arrows_free(opened, controller, stage):
+    controller.select(tuple(range(1, 199, 2)))
+    made = stage(size=(420, 320))
+    for view in ("article", "xy", "xz", "yz"):
+        made.show(opened, view)
+        labels = boxes(made, made.scene._labels.texts)
+        assert labels
+        others = boxes(made, [*fixed(made.scene), *made.scene._arrow_labels])
+        for (a, place_a), (b, place_b) in itertools.product(labels.items(), others.items()):
+            assert not covers(place_a, place_b, 1), f"{a!r} covers {b!r} in {view}"
+
+
+@pytest.mark.parametrize("components", [(1, 2, 3), (10, 11, 12)])
+def test_arrow_labels_are_inside_and_apart_however_the_camera_stands(opened, stage, components):
+    opened.components = components
+    made = stage()
+    made.show(opened)
+    camera = made.plotter.camera
+    focal, distance = np.array(camera.GetFocalPoint()), camera.GetDistance()
+    for rotation in Rotation.random(60, random_state=1).as_matrix():
+        camera.SetPosition(*(focal + distance * rotation[0]))
+        camera.SetViewUp(*rotation[1])
+        made.draw()
+        found = boxes(made, made.scene._arrow_labels)
+        assert len(found) == 3
+        assert_inside(found, made.plotter.window_size)
+        assert_apart(found, slack=1)
+
+
+@pytest.mark.parametrize("view", ["article", "isometric", "xy", "xz", "yz"])
+@pytest.mark.parametrize("size", [(640, 480), (400, 300), (330, 260)])
+def test_nothing_covers_anything_in_the_named_views(opened, stage, view, size):
+    opened.color_by = "residual"
+    made = stage(size=size)
+    made.show(opened, view)
+    found = boxes(made, [*made.scene._arrow_labels, *fixed(made.scene)])
+    assert_inside(found, made.plotter.window_size)
+    assert_apart(found, slack=1)
+
+
+@pytest.mark.parametrize("size", [(640, 480), (1600, 1200), (320, 240)])
+@pytest.mark.parametrize("scale", [1.0, 2.0, 4.0])
+def test_caption_and_bar_are_inside_and_grow_with_the_scale(opened, stage, size, scale):
+    opened.color_by = "residual"
+    if size[0] * scale > 3200:
+        size = (size[0] // 4, size[1] // 4)
+    pixels = (int(size[0] * scale), int(size[1] * scale))
+    made = stage(size=pixels, scale=scale)
+    made.show(opened)
+    found = boxes(made, fixed(made.scene))
+    assert "\n".join(made.scene.state.caption) in found
+    assert_inside(found, pixels)
+    assert_apart(found)
+    height = {text: place[3] - place[2] for text, place in found.items()}
+    one_line = height["Off-subspace residual"] / scale
+    # Letters with their ascenders and descenders: about as high as the font's size.
+    assert 0.7 * SMALL <= one_line <= 1.6 * SMALL
+
+
+def test_the_caption_can_be_read_in_the_picture(opened, stage):
+    """Its letters are drawn in a tone with contrast to the background, at its place."""
+    for theme in (LIGHT, DARK):
+        made = stage(theme)
+        picture = made.show(opened).astype(int)
+        left, right, bottom, top = box(made.scene._caption, made.plotter.renderer).astype(int)
+        height = picture.shape[0]
+        patch = picture[height - top : height - bottom, left:right]
+        tone = np.array([int(theme.muted[i : i + 2], 16) for i in (1, 3, 5)])
+        assert (np.abs(patch - tone).max(axis=2) < 16).mean() > 0.03
+        assert (patch == picture[0, 0]).all(axis=2).mean() > 0.4
