@@ -6,7 +6,7 @@ Decided by ``config.json`` and the tensors' names alone; no tensor is read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from geometry.config import first_int
@@ -47,6 +47,8 @@ class Architecture:
         The configuration of this part of the model; empty without a ``config.json``.
     note
         What had to be guessed, as a sentence, or "".
+    sides
+        For a model with two tables, "decoder" and "encoder": each can be asked for. Else empty.
     """
 
     family: str | None
@@ -55,6 +57,7 @@ class Architecture:
     table: str
     config: Mapping[str, Any]
     note: str = ""
+    sides: tuple[str, ...] = ()
 
     @property
     def row_of_position_0(self) -> int:
@@ -95,6 +98,9 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
         ``table`` names nothing usable.
     """
     found, reason = _towers(index, config)
+    sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
+    if len(sides) > 1:
+        found = [replace(tower, sides=sides) for tower in found]
     if table is not None:
         return _asked_for(index, config, found, table)
     if found:

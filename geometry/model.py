@@ -80,6 +80,20 @@ class PositionalModel:
         return stack is not None and stack.computed is not None
 
     @property
+    def sides(self) -> tuple[str, ...]:
+        """The tables to choose from, "decoder" and "encoder", where the model has both.
+
+        ``open_source(source, table=side)`` opens the other one.
+        """
+        return self._architecture.sides
+
+    @property
+    def side(self) -> str | None:
+        """Which of :attr:`sides` this table is; None for a model with one table."""
+        stack = self._architecture.stack
+        return stack.side if stack is not None and self.sides else None
+
+    @property
     def causal(self) -> bool:
         """Each position attends only to itself and earlier ones."""
         stack, config = self._architecture.stack, self._architecture.config
@@ -117,10 +131,12 @@ class PositionalModel:
     def warnings(self) -> tuple[str, ...]:
         """What is odd about this table, as sentences."""
         notes = [self._architecture.note] if self._architecture.note else []
-        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
+        # In one dimension every row is one number.
+        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0) if self.d_model > 1 else []
         if len(constant):
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
-            notes.append(f"{len(constant)} rows hold one number throughout: positions {some}.")
+            what = "One row holds" if len(constant) == 1 else f"{len(constant)} rows hold"
+            notes.append(f"{what} the same number throughout: positions {some}.")
         return tuple(notes)
 
     # -- matrices ----------------------------------------------------------------------------

@@ -55,6 +55,8 @@ COMMANDS = (
     Command("open_file", "File", "Open file…", "Ctrl+Shift+O",
             "Open one .safetensors, .bin, .pt, .npy or .npz file"),
     Command("find_model", "File", "Find a model", "Ctrl+F", "Search the list of models"),
+    Command("switch_side", "File", "Switch between decoder and encoder", "E",
+            "Open the other table of a model that has two, such as BART", needs_model=True),
     Command("save_picture", "File-", "Save picture…", "Ctrl+S",
             "Save the viewport or the whole window as a PNG", needs_model=True),
     Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",

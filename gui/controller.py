@@ -132,6 +132,13 @@ class Controller:
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
+    def switch_side(self) -> None:
+        """Open the other table of a model that has two, the decoder's or the encoder's."""
+        model = self.session.model
+        if model is not None and model.sides:
+            other = next(side for side in model.sides if side != model.side)
+            self.open(model.source, table=other)
+
     def cancel_opening(self) -> None:
         """Give up on the source being opened; what was open stays."""
         for slot in ("first", "open"):
@@ -168,6 +175,8 @@ class Controller:
         source = remembered_name(source)
         session.recent = (source, *(r for r in session.recent if r != source))[:MAX_RECENT]
         session.status = "Ready"
+        if model.warnings:
+            session.notice = Notice(" ".join(model.warnings))
         self._tokenize()
         self._fitter.use(opened.fast)
 

@@ -150,6 +150,7 @@ class MainWindow(QMainWindow):
             "open_folder": self.open_folder,
             "open_file": self.open_file,
             "find_model": lambda: self._focus("models", "focus_search"),
+            "switch_side": controller.switch_side,
             "save_picture": self.pictures.ask,
             "copy_picture": self.pictures.copy,
             "quit": self.close,
@@ -321,6 +322,7 @@ class MainWindow(QMainWindow):
     def _on_model_changed(self) -> None:
         model = self.session.model
         self.commands.set_model_open(model is not None)
+        self.commands.by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
         self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
         self._on_summary_changed()
 

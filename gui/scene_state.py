@@ -74,8 +74,9 @@ def resolve_scene(session: Session) -> SceneState | None:
     first, last = curve.pca.positions
     c = curve.components
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
+    side = f" · {model.side}" if model.side else ""
     caption = (
-        f"{model.name} · positions {first}–{last} · centred"
+        f"{model.name}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
         " · ".join(f"{n}  {format_percent(s)}" for n, s in zip(names, shares, strict=True))
         + f"  =  {format_percent(sum(shares))}",

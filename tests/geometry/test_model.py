@@ -122,3 +122,24 @@ def test_a_model_without_layers_still_has_positions(
     assert model.missing["W_Q"] == "this model has no layers by its config.json"
     with pytest.raises(TensorUnavailable, match="layers are none, asked for layer 0"):
         model.weight("W_Q")
+
+
+def test_model_with_two_tables_offers_both(tmp_path: Path) -> None:
+    config = transformers.BartConfig(
+        vocab_size=40, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=12, decoder_ffn_dim=12,
+        max_position_embeddings=10,
+    )  # fmt: skip
+    module = transformers.BartModel(config)
+    module.save_pretrained(tmp_path)
+    decoder = open_source(tmp_path)
+    assert (decoder.sides, decoder.side) == (("decoder", "encoder"), "decoder")
+    encoder = open_source(tmp_path, table="encoder")
+    assert encoder.side == "encoder"
+    table = module.encoder.embed_positions.weight.detach().numpy()
+    np.testing.assert_array_equal(encoder.W_pos, table[2:])
+
+
+def test_model_with_one_table_has_no_sides(gpt2_folder: Path) -> None:
+    model = open_source(gpt2_folder)
+    assert (model.sides, model.side) == ((), None)

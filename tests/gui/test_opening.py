@@ -1,12 +1,16 @@
 """Opening models without a window; jobs are done at once, or when the test says so."""
 
+import json
+
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from geometry import catalogue
 from geometry.errors import SourceError
 from geometry.sources import open_source
 from gui.controller import MAX_RECENT, Controller
+from gui.scene_state import resolve_scene
 
 WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
 
@@ -125,7 +129,10 @@ def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
 def test_an_unknown_architecture_offers_its_tables(
     session, controller, write_safetensors, tmp_path
 ):
-    tables = {"a.weight": np.ones((9, 4), np.float32), "b.weight": np.eye(7, 4, dtype=np.float32)}
+    tables = {
+        "a.weight": np.ones((9, 4), np.float32),
+        "b.weight": np.arange(28, dtype=np.float32).reshape(7, 4),
+    }
     source = str(write_safetensors(tmp_path / "odd.safetensors", tables))
     controller.open(source)
     assert session.model is None
@@ -289,3 +296,34 @@ def test_uses_the_opener_of_geometry(session, hand_jobs, tmp_path):
     controller.open(str(tmp_path / "none.npy"))
     hand_jobs.deliver_all()
     assert session.notice.text.startswith("There is nothing at")
+
+
+# ---- what is odd about a model ---------------------------------------------------------
+
+
+def test_says_what_is_odd_about_a_table(session, controller, write_table, helix):
+    table = helix()
+    table[7] = 0.5
+    controller.open(str(write_table(table)))
+    assert "positions 7" in session.notice.text
+    assert session.curve is not None
+
+
+def test_switches_between_decoder_and_encoder(session, controller, tmp_path, helix):
+    decoder, encoder = helix(22, 8, seed=1), helix(22, 8, seed=2)
+    tensors = {"decoder.embed_positions.weight": decoder, "encoder.embed_positions.weight": encoder}
+    save_file({k: v.astype(np.float32) for k, v in tensors.items()}, tmp_path / "model.safetensors")
+    config = {"model_type": "bart", "d_model": 8, "max_position_embeddings": 20}
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    controller.open(str(tmp_path))
+    for side, table in (("decoder", decoder), ("encoder", encoder), ("decoder", decoder)):
+        assert session.model.side == side
+        np.testing.assert_allclose(session.model.W_pos, table[2:], rtol=1e-6)
+        assert f"· {side} · positions 1–19" in resolve_scene(session).caption[0]
+        controller.switch_side()
+
+
+def test_switching_sides_of_a_model_with_one_table_does_nothing(opened, controller):
+    model = opened.model
+    controller.switch_side()
+    assert opened.model is model
