@@ -131,9 +131,8 @@ class PositionalModel:
     def warnings(self) -> tuple[str, ...]:
         """What is odd about this table, as sentences."""
         notes = [self._architecture.note] if self._architecture.note else []
-        # In one dimension every row is one number.
-        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0) if self.d_model > 1 else []
-        if len(constant):
+        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
+        if len(constant) and self.d_model > 1:  # in one dimension every row is
             some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
             what = "One row holds" if len(constant) == 1 else f"{len(constant)} rows hold"
             notes.append(f"{what} the same number throughout: positions {some}.")
