@@ -140,7 +140,8 @@ def render_picture(
             f"There is no view {view!r} with theme {theme!r}",
             f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
         )
-    if max(components) > min(model.W_pos.shape):
+    # A table with fewer than three is drawn as the window draws it: flat.
+    if max(components) > max(3, min(model.W_pos.shape)):
         raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
     session = Session(positions=positions or (min(1, model.n_positions - 1), model.n_positions - 1))
     session.components = components

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from platformdirs import user_config_path, user_log_path
 from PySide6.QtCore import QByteArray, QSettings
@@ -42,6 +42,12 @@ class Settings:
         value = str(self._store.value(key, allowed[0]))
         return value if value in allowed else allowed[0]
 
+    def _texts(self, key: str) -> tuple[str, ...]:
+        # Qt reads a list of one as its only member, and a text with bare commas as a list.
+        value = self._store.value(key)
+        values = value if isinstance(value, list) else [value]
+        return tuple(text for text in values if isinstance(text, str))
+
     @property
     def theme(self) -> ThemeChoice:
         """Light, dark, or what the system says."""
@@ -54,7 +60,7 @@ class Settings:
     @property
     def last_source(self) -> str:
         """The source that was open last, or ""."""
-        return str(self._store.value("model/last", ""))
+        return ", ".join(self._texts("model/last"))
 
     def load_session(self, session: Session) -> None:
         """Set the session's remembered fields."""
@@ -62,9 +68,8 @@ class Settings:
         session.outside = cast(Outside, self._choice("view/outside", get_args(Outside)))
         session.projection = cast(Projection, self._choice("view/projection", get_args(Projection)))
         session.keep_turned = str(self._store.value("view/keep_turned", "false")) == "true"
-        recent: Any = self._store.value("model/recent", [])
-        session.recent = (recent,) if isinstance(recent, str) else tuple(recent or ())
-        session.prompt = str(self._store.value("prompt", ""))
+        session.recent = self._texts("model/recent")
+        session.prompt = ", ".join(self._texts("prompt"))
 
     def save_session(self, session: Session) -> None:
         """Remember the session's fields for the next start."""

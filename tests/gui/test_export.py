@@ -1,0 +1,193 @@
+"""Pictures without a window: sizes, themes, transparency, and sentences where there is none."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from geometry.errors import RangeError
+from gui.camera import VIEWS
+from gui.export import MAX_PIXELS, PictureError, render_picture, render_scene, write_png
+from gui.scene_state import resolve_scene
+from gui.theme import DARK, LIGHT, THEMES
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def read(path):
+    with Image.open(path) as picture:
+        assert picture.format == "PNG"
+        return np.array(picture)
+
+
+@pytest.fixture
+def state(opened):
+    return resolve_scene(opened)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale", "shape"),
+    [((300, 200), 1, (200, 300)), ((120, 240), 2, (480, 240)), ((101, 51), 1.5, (76, 152)),
+     ((1, 1), 1, (1, 1)), ((40, 30), 4, (120, 160))],
+)  # fmt: skip
+def test_a_picture_has_the_size_that_was_asked_for(model, tmp_path, size, scale, shape):
+    out = tmp_path / "helix.png"
+    render_picture(model, out, size=size, scale=scale)
+    assert read(out).shape == (*shape, 3)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_in_every_theme(model, tmp_path, view, theme):
+    out = tmp_path / "helix.png"
+    render_picture(model, out, size=(240, 180), view=view, theme=theme)
+    picture = read(out)
+    np.testing.assert_array_equal(picture[0, 0], rgb(THEMES[theme].viewport))
+    colourful = np.ptp(picture.astype(int), axis=2) > 100
+    assert colourful[10:150, 20:200].mean() > 0.005
+
+
+def test_views_differ(model, tmp_path):
+    pictures = []
+    for view in VIEWS:
+        render_picture(model, tmp_path / f"{view}.png", size=(120, 90), view=view)
+        pictures.append(read(tmp_path / f"{view}.png"))
+    assert len({p.tobytes() for p in pictures}) == len(VIEWS)
+
+
+def test_the_same_picture_every_time(model, tmp_path):
+    for name in ("a", "b"):
+        render_picture(model, tmp_path / f"{name}.png", size=(160, 120))
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+
+
+def test_a_larger_scale_shows_the_same_larger(state):
+    """Points, lines and texts grow with it: reduced again, only edges differ."""
+    small = render_scene(state, LIGHT, "article", (320, 240)).astype(float)
+    large = render_scene(state, LIGHT, "article", (320, 240), scale=2)
+    assert large.shape == (480, 640, 3)
+    reduced = large.reshape(240, 2, 320, 2, 3).mean(axis=(1, 3))
+    assert np.abs(reduced - small).mean() < 4
+    assert (np.abs(reduced - small).max(axis=2) > 128).mean() < 0.02
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_a_transparent_picture_has_the_curve_alone(state, theme):
+    picture = render_scene(state, theme, "article", (320, 240), transparent=True)
+    assert picture.shape == (240, 320, 4)
+    assert picture[0, 0, 3] == 0
+    assert 0.5 < (picture[..., 3] == 0).mean() < 0.99
+    solid = picture[..., 3] == 255
+    colourful = np.ptp(picture[..., :3].astype(int), axis=2) > 100
+    assert (solid & colourful).sum() > 200
+    # Laid over the theme's background it is the picture with that background.
+    alpha = picture[..., 3:] / 255
+    over = picture[..., :3] * alpha + rgb(theme.viewport) * (1 - alpha)
+    whole = render_scene(state, theme, "article", (320, 240))
+    assert np.abs(over - whole).mean() < 1.5
+
+
+def test_a_background_of_ones_own(state):
+    picture = render_scene(state, LIGHT, "article", (160, 120), background="#336699")
+    np.testing.assert_array_equal(picture[0, 0], rgb("#336699"))
+
+
+def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
+    shown = []
+
+    def drawn(state, *args, **kwargs):
+        shown.append(state)
+        return np.zeros((1, 1, 3), np.uint8)
+
+    monkeypatch.setattr("gui.export.render_scene", drawn)
+    render_picture(model, tmp_path / "a.png", positions=(20, 90), components=(4, 2, 1))
+    render_picture(model, tmp_path / "b.png")
+    assert "positions 20–90" in shown[0].caption[0]
+    assert [label[:4] for label in shown[0].axis_labels] == ["PC\xa04", "PC\xa02", "PC\xa01"]
+    assert "positions 1–199" in shown[1].caption[0]
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 2), (3, 1)])
+def test_tables_with_fewer_than_three_components(open_table, tmp_path, shape):
+    table = np.random.default_rng(0).normal(size=shape)
+    render_picture(open_table(table), tmp_path / "a.png", size=(160, 120))
+    assert read(tmp_path / "a.png").shape == (120, 160, 3)
+
+
+# ---- what cannot be --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"view": "below"}, {"theme": "sepia"}])
+def test_an_unknown_view_or_theme_is_a_sentence(model, tmp_path, options):
+    with pytest.raises(PictureError, match="There is no view") as caught:
+        render_picture(model, tmp_path / "a.png", **options)
+    assert "article" in caught.value.advice
+    assert "dark" in caught.value.advice
+
+
+@pytest.mark.parametrize("positions", [(5, 4), (-1, 10), (0, 200)])
+def test_a_range_that_is_not_there(model, tmp_path, positions):
+    with pytest.raises(RangeError):
+        render_picture(model, tmp_path / "a.png", positions=positions)
+    assert not list(tmp_path.glob("*.png"))
+
+
+@pytest.mark.parametrize("components", [(1, 2, 25), (0, 1, 2), (1, -2, 3)])
+def test_components_that_are_not_there(model, tmp_path, components):
+    with pytest.raises(RangeError):
+        render_picture(model, tmp_path / "a.png", components=components)
+
+
+@pytest.mark.parametrize("size", [(0, 100), (100, 0), (-5, 5), (MAX_PIXELS + 1, 10)])
+def test_a_size_that_cannot_be_drawn(model, tmp_path, size):
+    with pytest.raises(PictureError, match="cannot be drawn") as caught:
+        render_picture(model, tmp_path / "a.png", size=size)
+    assert str(MAX_PIXELS) in caught.value.advice
+
+
+def test_a_scale_that_makes_it_too_large(model, tmp_path):
+    with pytest.raises(PictureError, match="20000 × 20000"):
+        render_picture(model, tmp_path / "a.png", size=(5000, 5000), scale=4)
+
+
+def test_the_largest_side_can_be_drawn(state):
+    assert render_scene(state, LIGHT, "article", (MAX_PIXELS, 8)).shape == (8, MAX_PIXELS, 3)
+
+
+@pytest.mark.parametrize("place", ["missing/a.png", "folder"])
+def test_a_picture_that_cannot_be_written_says_why(tmp_path, place):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(PictureError, match="could not be written") as caught:
+        write_png(np.zeros((2, 2, 3), np.uint8), tmp_path / place)
+    assert "No such file" in str(caught.value) or "Is a directory" in str(caught.value)
+    assert caught.value.advice
+
+
+def test_a_full_disk_is_a_sentence(monkeypatch, tmp_path):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Image.Image, "save", full)
+    with pytest.raises(PictureError, match="No space left on device"):
+        write_png(np.zeros((2, 2, 3), np.uint8), tmp_path / "a.png")
+
+
+def test_the_suffix_does_not_decide_the_format(tmp_path):
+    write_png(np.zeros((2, 2, 4), np.uint8), tmp_path / "picture.jpg")
+    assert read(tmp_path / "picture.jpg").shape == (2, 2, 4)
+
+
+def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path):
+    """Headless machines have none; VTK's complaint about it is kept quiet."""
+    out = tmp_path / "a.png"
+    code = (
+        "from geometry.sources import open_source\n"
+        "from gui.export import render_picture\n"
+        "from pathlib import Path\n"
+        "import sys\n"
+        f"render_picture(open_source({str(write_table())!r}), Path({str(out)!r}), size=(80, 60))\n"
+        "assert 'PySide6' not in sys.modules\n"
+    )
+    run_python(code)
+    assert read(out).shape == (60, 80, 3)

@@ -1,0 +1,143 @@
+"""What is remembered between starts; garbage in the file falls back to the defaults."""
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QByteArray
+
+from gui.session import Session
+from gui.settings import Settings
+from gui.theme import COLORMAPS
+
+REMEMBERED = ("colormap", "outside", "projection", "keep_turned", "recent", "prompt")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "settings.ini"
+
+
+def saved(path, session):
+    settings = Settings(path)
+    settings.save_session(session)
+    settings.sync()
+
+
+def loaded(path):
+    session = Session()
+    Settings(path).load_session(session)
+    return session
+
+
+def remembered(session):
+    return {name: getattr(session, name) for name in REMEMBERED}
+
+
+def test_the_first_start_has_the_defaults(path):
+    assert remembered(loaded(path)) == remembered(Session())
+    settings = Settings(path)
+    assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
+
+
+def test_everything_comes_back(path):
+    session = Session(
+        colormap="viridis", outside="faint", projection="parallel", keep_turned=True,
+        recent=("/models/a, b", "openai-community/gpt2"), prompt="Hello, “Adam” = 100 %;",
+    )  # fmt: skip
+    saved(path, session)
+    assert remembered(loaded(path)) == remembered(session)
+    assert Settings(path).last_source == "/models/a, b"
+
+
+@given(
+    recent=st.lists(st.text(st.characters(exclude_categories=("Cs",))), max_size=4),
+    prompt=st.text(st.characters(exclude_categories=("Cs",))),
+)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_text_comes_back(path, recent, prompt):
+    recent = tuple(r for r in recent if r)
+    saved(path, Session(recent=recent, prompt=prompt))
+    session = loaded(path)
+    assert session.recent == recent
+    assert session.prompt == prompt
+
+
+@pytest.mark.parametrize("recent", [(), ("one",), ("one", "two")])
+def test_any_number_of_recent_sources(path, recent):
+    saved(path, Session(recent=recent))
+    assert loaded(path).recent == recent
+    assert Settings(path).last_source == (recent[0] if recent else "")
+
+
+def test_bare_commas_of_a_file_edited_by_hand(path):
+    path.write_text("[General]\nprompt=Hello, my name\n[model]\nrecent=a\n", "utf-8")
+    session = loaded(path)
+    assert session.prompt == "Hello, my name"
+    assert session.recent == ("a",)
+
+
+def test_the_theme_is_remembered(path):
+    for theme in ("dark", "light", "system"):
+        settings = Settings(path)
+        settings.theme = theme
+        settings.sync()
+        assert Settings(path).theme == theme
+
+
+def test_the_layout_is_remembered(path):
+    layout = QByteArray(b"\x00\x01geometry\xff"), QByteArray(b"state;=,\n")
+    settings = Settings(path)
+    settings.layout = layout
+    settings.sync()
+    assert Settings(path).layout == layout
+
+
+def test_a_layout_of_another_version_is_not_forced_on_the_window(path):
+    settings = Settings(path)
+    settings.layout = QByteArray(b"a"), QByteArray(b"b")
+    settings.sync()
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("version=", "version=9"), "utf-8")
+    assert Settings(path).layout is None
+
+
+GARBAGE = (
+    "",
+    "not an ini file at all",
+    "[view]\ncolormap=vomit\noutside=9\nprojection=\nkeep_turned=perhaps\n",
+    "[view]\ncolormap=jet, turbo\noutside=@Invalid()\nprojection=@ByteArray(x)\n",
+    "[look]\ntheme=@Rect(1 2 3 4)\n[model]\nrecent=@Rect(1 2 3 4)\nlast=@Invalid()\n",
+    "[General]\nprompt=@Invalid()\n[model]\nrecent=@Invalid()\n",
+    "[window]\nversion=1\ngeometry=nonsense\nstate=@Size(3 4)\n",
+    "[window]\nversion=1, 2\n",
+    "\x00\x01\x02\xff",
+)
+
+
+@pytest.mark.parametrize("text", GARBAGE)
+def test_garbage_falls_back_to_the_defaults(path, text):
+    path.write_text(text, "latin-1")
+    session, settings = loaded(path), Settings(path)
+    assert remembered(session) == remembered(Session())
+    assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
+    saved(path, session)
+    assert remembered(loaded(path)) == remembered(Session())
+
+
+@given(st.binary(max_size=300))
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_no_file_stops_the_start(path, data):
+    path.write_bytes(b"[view]\n" + data)
+    session = loaded(path)
+    assert session.colormap in COLORMAPS
+    assert isinstance(session.prompt, str)
+    assert all(isinstance(r, str) for r in session.recent)
+    assert isinstance(Settings(path).last_source, str)
+
+
+def test_a_place_that_cannot_be_written_stops_nothing(tmp_path):
+    (tmp_path / "file").write_text("", "utf-8")
+    path = tmp_path / "file" / "settings.ini"
+    saved(path, Session(colormap="viridis"))
+    assert loaded(path).colormap == "jet"
