@@ -119,7 +119,7 @@ def open_command(
     shown = parse_positions(positions)
     with _plain_errors():
         if source is not None:
-            _check_source(source)
+            _check_source(source, shown)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
     # takes a tenth of the start. The window turns the collector on again with its first frame.
     gc.disable()
@@ -289,14 +289,17 @@ def _open(source: str, table: str | None) -> "PositionalModel":
     return open_source(source, table=table)
 
 
-def _check_source(source: str) -> None:
+def _check_source(source: str, shown: tuple[int, int] | None) -> None:
     """Fail before a window appears; an unknown architecture is the window's to ask about."""
+    from geometry.components import check_range
     from geometry.sources import UnknownArchitecture, open_source
 
     try:
-        open_source(source)
+        model = open_source(source)
     except UnknownArchitecture:
         return
+    if shown is not None:
+        check_range(shown, model.n_positions)
 
 
 @contextmanager

@@ -117,13 +117,15 @@ def test_the_tensor_to_take_is_named(tmp_path, capsys):
         ["export", "TABLE", "--out", "helix.csv", "--positions", "5-500"],
         ["report", "TABLE", "--out", "x", "--rank", "17"],
         ["open", "TABLE", "--shiny"],
+        ["TABLE", "--positions", "5-500"],
     ],
 )
-def test_wrong_command_lines(arguments, table, tmp_path, monkeypatch, capsys):
+def test_wrong_command_lines(window, arguments, table, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(*(table if word == "TABLE" else word for word in arguments)) == 2
     assert capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["helix.npy"]
+    assert window == []
 
 
 @pytest.mark.parametrize(
