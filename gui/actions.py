@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QMainWindow, QMenu
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QLineEdit,
+    QMainWindow,
+    QMenu,
+    QPlainTextEdit,
+    QTextEdit,
+    QWidget,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +173,9 @@ class Actions:
 
     def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
         """Run the command of a plain key that no widget wanted; False if there is none."""
+        if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
+            # Whether "+" takes Shift is up to the keyboard.
+            modifiers &= ~Qt.KeyboardModifier.ShiftModifier
         action = self._plain.get(QKeySequence(key).toString())
         if action is None or modifiers not in _PLAIN_MODIFIERS or not action.isEnabled():
             return False
@@ -176,3 +187,8 @@ class Actions:
         for command in COMMANDS:
             if command.needs_model:
                 self.by_name[command.name].setEnabled(is_open)
+
+
+def is_typing(focus: QWidget | None) -> bool:
+    """Tell whether the focused widget is one that text is typed into."""
+    return isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit | QTextEdit)

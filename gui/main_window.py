@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import dialogs
-from gui.actions import Actions
+from gui.actions import Actions, is_typing
 from gui.controller import Controller
 from gui.docks import DOCKS, Dock, DockTitle
 from gui.empty_state import EmptyState
@@ -355,7 +355,10 @@ class MainWindow(QMainWindow):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Run the commands of plain keys that the focused widget did not want."""
         number = event.key() - Qt.Key.Key_1
-        if 0 <= number < len(DOCKS) and not event.modifiers():
+        if is_typing(self.focusWidget()):  # a field leaves over Esc and some arrow keys
+            if event.key() == Qt.Key.Key_Escape:
+                self.viewport.interactor.setFocus()
+        elif 0 <= number < len(DOCKS) and not event.modifiers():
             self._open_panel(DOCKS[number].name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)

@@ -1,0 +1,159 @@
+"""Keys in the real window: commands from anywhere, but never while someone types."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QPlainTextEdit
+
+from gui.actions import COMMANDS
+from gui.docks import DOCKS
+
+PLAIN = "cizyxfpoe+- 123456789"
+PLAIN_KEYS = (
+    Qt.Key.Key_Home, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down,
+)  # fmt: skip
+
+
+@pytest.fixture
+def fired(application):
+    """The names of the commands that are triggered, whatever they do."""
+    names = []
+    for name, action in application.window.commands.by_name.items():
+        action.triggered.connect(lambda _=False, name=name: names.append(name))
+    return names
+
+
+@pytest.fixture
+def window(application, qtbot):
+    """The window with all its panels, active."""
+    window = application.window
+    window.activateWindow()
+    qtbot.waitUntil(lambda: bool(window._panels))
+    return window
+
+
+def fields(window):
+    """Everything in the window that text can be typed into."""
+    found = [
+        w
+        for kind in (QLineEdit, QPlainTextEdit, QAbstractSpinBox)
+        for w in window.findChildren(kind)
+        if not w.isReadOnly() and not isinstance(w.parent(), QAbstractSpinBox)
+    ]
+    assert len(found) >= 5  # search, first, last, go to, prompt
+    return found
+
+
+def test_typing_fires_no_command(application, window, fired):
+    session = application.session
+    application.controller.select((50,))
+    before = {d.name: window.docks[d.name].isVisible() for d in DOCKS}
+    for field in fields(window):
+        field.setFocus()
+        for letter in PLAIN:
+            QTest.keyClicks(field, letter)
+            QTest.keyClicks(field, letter.upper())
+        for key in PLAIN_KEYS:
+            QTest.keyClick(field, key)
+        assert fired == [], f"{fired} fired from {type(field).__name__} {field.accessibleName()!r}"
+        assert session.selection == (50,)
+        assert field.hasFocus()
+    assert {d.name: window.docks[d.name].isVisible() for d in DOCKS} == before
+
+
+def test_commands_with_a_modifier_work_while_typing(application, window, fired, monkeypatch):
+    opened = []
+    monkeypatch.setattr(
+        "gui.main_window.QFileDialog.getExistingDirectory", lambda *a: opened.append(a) or ""
+    )
+    for field in fields(window):
+        field.setFocus()
+        QTest.keyClick(field, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+    assert fired == ["open_folder"] * len(fields(window))
+    assert len(opened) == len(fields(window))
+
+
+@pytest.mark.parametrize(
+    ("keys", "field"),
+    [("Ctrl+F", "models"), ("Ctrl+G", "inspector"), ("Ctrl+L", "prompt")],
+)
+def test_shortcuts_that_lead_to_a_field(application, window, keys, field):
+    command = next(c for c in COMMANDS if c.shortcut == keys)
+    window.docks[field].hide()
+    window.viewport.interactor.setFocus()
+    QTest.keySequence(window, keys)
+    assert window.docks[field].isVisible(), command.title
+    focus = window.focusWidget()
+    assert isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit)
+    assert window.panels[field].isAncestorOf(focus)
+
+
+def test_plain_keys_work_from_the_viewport(application, window, fired):
+    view = window.viewport.interactor
+    view.setFocus()
+    application.controller.select((50,))
+    for key, selection in (
+        (Qt.Key.Key_Right, (51,)), (Qt.Key.Key_Left, (50,)),
+        (Qt.Key.Key_Up, (60,)), (Qt.Key.Key_Down, (50,)),
+    ):  # fmt: skip
+        QTest.keyClick(view, key)
+        assert application.session.selection == selection
+    QTest.keyClicks(view, "fizyxpoc+-")
+    assert fired[4:] == [
+        "frame", "view_isometric", "view_xy", "view_xz", "view_yz", "parallel", "faint",
+        "focus_on_selection", "zoom_in", "zoom_out",
+    ]  # fmt: skip
+    assert application.session.projection == "parallel"
+    assert application.session.outside == "faint"
+
+
+def test_escape_stops_closes_and_clears_one_after_the_other(application, window, qtbot):
+    view, session = window.viewport.interactor, application.session
+    application.controller.select((50,))
+    application.controller.open("nowhere/at-all")
+    qtbot.waitUntil(lambda: session.notice is not None)
+    QTest.keyClick(view, Qt.Key.Key_Space)
+    assert window.commands.by_name["spin"].isChecked()
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert not window.commands.by_name["spin"].isChecked()
+    assert session.notice is not None
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert session.notice is None
+    assert session.selection == (50,)
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert session.selection == ()
+
+
+def test_escape_leaves_a_field_and_clears_nothing(application, window):
+    application.controller.select((50,))
+    for field in fields(window):
+        field.setFocus()
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert application.session.selection == (50,)
+
+
+def test_numbers_open_panels(application, window):
+    for number, dock in enumerate(DOCKS, start=1):
+        window.docks[dock.name].hide()
+        window.viewport.interactor.setFocus()
+        QTest.keyClicks(window.viewport.interactor, str(number))
+        assert window.docks[dock.name].isVisible()
+
+
+def test_vtks_own_keys_do_nothing(application, window):
+    """q would close the interactor, w show a wireframe, r reset the camera, s a surface."""
+    view = window.viewport.interactor
+    camera = view.camera.GetPosition()
+    for letter in "qwrsvbtjm3ul":
+        QTest.keyClicks(view, letter)
+    assert view.camera.GetPosition() == camera
+    assert window.isVisible()
+    shown = {
+        name: actor.prop.style for name, actor in application.window.viewport.scene._actors.items()
+    }
+    assert shown == {
+        "faint": "Wireframe",
+        "curve": "Wireframe",
+        "faint points": "Points",
+        "points": "Points",
+    }
