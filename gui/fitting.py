@@ -83,15 +83,17 @@ class Fitter:
         model, fast, positions = self._session.model, self._fast, self._session.positions
         if model is None or fast is None:
             return
-        k = max(self._session.components)
+        k = self.n_components(self._session)
+        # What is drawn has to be right to the pixel; the other components are only bars meanwhile.
+        drawn = max(self._session.components)
         if self._session.color_by == "component":
-            k = max(k, self._session.color_component)
+            drawn = max(drawn, self._session.color_component)
         if model.W_pos.size <= INLINE_SIZE:
-            self._show(fast.fit(positions, k), model)
+            self._show(fast.fit(positions, k, certified=drawn), model)
         else:
             self._jobs.start(
                 "range",
-                lambda: fast.fit(positions, k),
+                lambda: fast.fit(positions, k, certified=drawn),
                 lambda pca: self._show(pca, model),
                 lambda error: self._on_error(error, MISHAP),
             )
