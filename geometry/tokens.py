@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,9 +64,8 @@ class FastTokenizer:
 
     def text_of(self, token: int) -> str:
         """One token, readable."""
-        if self._bytes:
-            return str(self._backend.decode([token], skip_special_tokens=False))
-        return readable(self._backend.id_to_token(token) or "")
+        piece = self._backend.id_to_token(token) or ""
+        return readable_bytes(piece) if self._bytes else readable(piece)
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
@@ -95,7 +95,37 @@ class SlowTokenizer:
 
 def readable(token: str) -> str:
     """Show a token's piece marks as text: "▁my" is " my", GPT-1's "my</w>" is "my"."""
-    return token.replace("▁", " ").removesuffix("</w>")
+    byte = _BYTE_PIECE.fullmatch(token)
+    return f"⟨{byte[1]}⟩" if byte else token.replace("▁", " ").removesuffix("</w>")
+
+
+def readable_bytes(token: str) -> str:
+    """Show a token of a byte-level vocabulary as text: "Ġmy" is " my".
+
+    Such a token may end in the middle of a character: bytes that are no whole character are
+    written as ⟨F0⟩. What was added to the vocabulary, such as "<|endoftext|>", is text already.
+    """
+    if not all(character in _BYTES for character in token):
+        return token
+    text = bytes(_BYTES[character] for character in token).decode("utf-8", "surrogateescape")
+    # "surrogateescape" turns a byte of no character, 80 to FF, into the code U+DC80 to U+DCFF.
+    return "".join(f"⟨{ord(c) - 0xDC00:02X}⟩" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """Return the byte of each character of GPT-2's vocabulary.
+
+    Printable bytes stand for themselves, the other 68 are numbered from U+0100 on (GPT-2's
+    ``bytes_to_unicode``).
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    alphabet = {chr(byte): byte for byte in printable}
+    others = (byte for byte in range(256) if chr(byte) not in alphabet)
+    return alphabet | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
+_BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

@@ -16,6 +16,8 @@ _MARKS = {
     "\t": "⇥",
     "\N{NO-BREAK SPACE}": "⍽",
 }
+_PARTS = re.compile(r"⟨[0-9A-F]{2}⟩|.", re.DOTALL)
+"""A byte that is no whole character, as the tokenizers' texts write it, or a character."""
 _SPECIAL = re.compile(r"<\|?[^<>\s]+\|?>|\[[A-Z]+\d*\]")
 
 
@@ -34,8 +36,8 @@ def token_runs(text: str) -> tuple[tuple[str, bool], ...]:
         An empty token gives the one mark ``∅``.
     """
     runs: list[tuple[str, bool]] = []
-    for character in text:
-        shown, is_mark = _visible(character)
+    for part in _PARTS.findall(text):
+        shown, is_mark = (part, True) if len(part) > 1 else _visible(part)
         if runs and runs[-1][1] == is_mark:
             runs[-1] = (runs[-1][0] + shown, is_mark)
         else:

@@ -11,6 +11,7 @@ import pytest
 from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.model import PositionalModel
 from geometry.sources import open_source
+from geometry.tokens import readable, readable_bytes
 
 PROMPT = "Hello my name is Adam"
 WriteSafetensors = Callable[..., Path]
@@ -69,6 +70,24 @@ def test_odd_characters_survive(gpt2_folder: Path) -> None:
     assert len(prompt.ids) == len(prompt.texts)
     assert "".join(prompt.texts).startswith("<|endoftext|>na")
     assert all(isinstance(text, str) for text in prompt.texts)
+
+
+def test_the_bytes_of_a_split_character_are_shown(gpt2_folder: Path) -> None:
+    texts = open_source(gpt2_folder).tokenize(" my 🧬 helix").texts
+    assert texts[1:] == (" my", " ⟨F0⟩⟨9F⟩", "⟨A7⟩", "⟨AC⟩", " hel", "ix")
+
+
+@pytest.mark.parametrize(
+    ("piece", "text"),
+    [("Ġmy", " my"), ("Ċ", "\n"), ("Ã¯", "ï"), ("ð", "⟨F0⟩"), ("<|▁|>", "<|▁|>"), ("", "")],
+)
+def test_pieces_of_a_byte_level_vocabulary(piece: str, text: str) -> None:
+    assert readable_bytes(piece) == text
+
+
+def test_byte_pieces_of_other_vocabularies() -> None:
+    assert readable("<0xF0>") == "⟨F0⟩"
+    assert readable("<0xF>") == "<0xF>"
 
 
 def test_the_tokenizer_is_read_when_first_asked_for(gpt2_folder: Path, tmp_path: Path) -> None:

@@ -23,10 +23,16 @@ def test_a_blank_is_a_mark_and_a_middle_dot_is_a_letter():
         ("東京", "東京"),
         ("\ufffd", "\ufffd"),
         ("", "∅"),
+        (" ⟨F0⟩⟨9F⟩", "·⟨F0⟩⟨9F⟩"),
     ],
 )
 def test_nothing_stays_invisible(text, shown):
     assert token_label(text) == shown
+
+
+def test_bytes_of_a_split_character_are_marks():
+    assert token_runs("a⟨F0⟩") == (("a", False), ("⟨F0⟩", True))
+    assert token_runs("⟨x⟩") == (("⟨x⟩", False),)
 
 
 @pytest.mark.parametrize("text", ["<|endoftext|>", "<s>", "</s>", "[CLS]", "[unused1]", "<pad>"])
