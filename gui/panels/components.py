@@ -11,6 +11,7 @@ from gui.panels.drop_down import DropDown
 from gui.panels.readout import Readout
 from gui.panels.variance_bars import N_BARS, VarianceBars
 from gui.theme import Theme, format_percent
+from gui.tooltips import wrapped
 
 Axes = tuple[int, int, int]
 
@@ -44,17 +45,21 @@ class ComponentChooser(QWidget):
         self._complete: list[float] = []
         self.combos = tuple(self._make_combo(axis, name) for axis, name in enumerate("xyz"))
         self.bars = VarianceBars(theme)
-        self.bars.setToolTip("Share of the range's variance along each component, in %")
+        self.bars.setToolTip(wrapped("Share of the range's variance along each component, in %"))
         self.bars.componentClicked.connect(self._on_bar_clicked)
         self.foot = Readout(theme)
         self.foot.setToolTip(
-            "Share of the range's variance that the shown components carry, and how they were"
-            " fitted: quickly while a handle is dragged, exactly after it"
+            wrapped(
+                "Share of the range's variance that the shown components carry, and how they were"
+                " fitted: quickly while a handle is dragged, exactly after it"
+            )
         )
         row = QHBoxLayout()
         row.setSpacing(4)
         for combo, name in zip(self.combos, "xyz", strict=True):
-            row.addWidget(label(name, "muted"))
+            title = label(name, "muted")
+            title.setToolTip(_axis_tip(name))
+            row.addWidget(title)
             row.addWidget(combo, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -102,9 +107,7 @@ class ComponentChooser(QWidget):
         combo.setMinimumContentsLength(4)
         combo.setMaxVisibleItems(N_BARS)
         combo.setAccessibleName(f"Component on {name}")
-        combo.setToolTip(
-            f"The principal component on the {name} axis; choosing one that is shown swaps the two"
-        )
+        combo.setToolTip(_axis_tip(name))
         # `activated` is the user's doing alone: following the session emits nothing.
         combo.activated.connect(lambda index: self._request(axis, index + 1))
         return combo
@@ -122,3 +125,9 @@ class ComponentChooser(QWidget):
         self.combos[axis].setCurrentIndex(self._components[axis] - 1)
         if wanted != self._components:
             self.componentsRequested.emit(wanted)
+
+
+def _axis_tip(name: str) -> str:
+    return wrapped(
+        f"The principal component on the {name} axis; choosing one that is shown swaps the two"
+    )

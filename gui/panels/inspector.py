@@ -343,7 +343,7 @@ def _selection_table() -> PositionTable:
 
 def _button(text: str, tip: str) -> QPushButton:
     button = QPushButton(text)
-    button.setToolTip(tip)
+    button.setToolTip(wrapped(tip))
     # A click must not take the arrow keys away from walking along the curve.
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     return button

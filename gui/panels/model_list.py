@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.model_rows import Group, Line, matches
 from gui.theme import GRID, SMALL, TEXT, Theme
+from gui.tooltips import wrapped
 
 _Index = QModelIndex | QPersistentModelIndex
 _LINE = Qt.ItemDataRole.UserRole
@@ -229,7 +230,7 @@ class ModelList(QTreeView):
         item = QStandardItem(line.title)
         item.setData(line, _LINE)
         item.setData(line.source == self._open, _OPEN)
-        item.setToolTip(line.tip)
+        item.setToolTip(wrapped(line.tip))
         item.setAccessibleDescription(line.state)
         return item
 

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from gui.panels.plot_axis import PlotAxis
 from gui.panels.plot_view import PlotView
 from gui.theme import Theme
+from gui.tooltips import wrapped
 
 CLICK_RADIUS = 4
 """A press that moves further than this, in pixels, is a drag."""
@@ -291,6 +292,6 @@ class Plot(pg.GraphicsView):
         """Explain what is under the mouse."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             text = self.tooltip_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), text, self)
+            QToolTip.showText(event.globalPos(), wrapped(text), self)
             return True
         return super().viewportEvent(event)

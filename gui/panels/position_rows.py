@@ -10,6 +10,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from gui.tooltips import wrapped
+
 REMOVE = "×"
 """The text of a cell that takes its row out."""
 Index = QModelIndex | QPersistentModelIndex
@@ -104,7 +106,7 @@ class PositionRows(QAbstractTableModel):
             case Qt.ItemDataRole.DisplayRole:
                 return self.columns[section].title
             case Qt.ItemDataRole.ToolTipRole:
-                return self.columns[section].tip
+                return wrapped(self.columns[section].tip)
             case Qt.ItemDataRole.TextAlignmentRole:
                 return self._alignment(section)
         return None

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gui.theme import GRID, SMALL, TEXT, Theme
+from gui.tooltips import wrapped
 
 
 class Readout(QWidget):
@@ -56,7 +57,7 @@ class Readout(QWidget):
         """Show the whole line in the tooltip, with the explanation that the owner gave."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             lines = (self._text, self._note, self.toolTip())
-            QToolTip.showText(event.globalPos(), "\n".join(filter(None, lines)), self)
+            QToolTip.showText(event.globalPos(), wrapped("\n".join(filter(None, lines))), self)
             return True
         return super().event(event)
 

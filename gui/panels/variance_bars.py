@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gui.theme import SMALL, Theme, format_number, format_percent
+from gui.tooltips import wrapped
 
 N_BARS = 10
 """How many components there are to choose from."""
 _LINE = 14
 """Height of a line of small numbers, in pixels."""
+_GAP = 5
+"""Between two of these numbers, in pixels."""
 _AXES = "xyz"
 
 
@@ -92,7 +103,7 @@ class VarianceBars(QWidget):
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             component = self.component_at(QPointF(event.pos()))
             text = self.describe(component) if component else self.toolTip()
-            QToolTip.showText(event.globalPos(), text, self)
+            QToolTip.showText(event.globalPos(), wrapped(text), self)
             return True
         return super().event(event)
 
@@ -128,11 +139,43 @@ class VarianceBars(QWidget):
         foot = self.height() - _LINE
         painter.fillRect(QRectF(0, foot, self.width(), 1), QColor(self._theme.line))
         largest = max(self._ratios[: self._known], default=0.0) or 1.0
+        tops: dict[int, float] = {}
         for component in range(1, N_BARS + 1):
             height = 0.0
             if component <= len(self._ratios):
                 height = min(1.0, self._ratios[component - 1] / largest) * (foot - _LINE)
+                if component in self._components:
+                    tops[component] = foot - height
             self._draw_bar(painter, component, foot, height)
+        painter.setPen(QColor(self._theme.text))
+        for place, text in self.labels(tops, painter.fontMetrics()):
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+
+    def labels(
+        self, tops: Mapping[int, float], metrics: QFontMetrics
+    ) -> tuple[tuple[QRectF, str], ...]:
+        """Place the share of each shown component above its bar, none closer than a gap.
+
+        Parameters
+        ----------
+        tops
+            Where the bar of each shown component ends, in pixels from the widget's top.
+        metrics
+            Of the font that they are written in.
+        """
+        texts = {c: format_number(100 * self._ratios[c - 1], 1) for c in sorted(tops)}
+        width = {c: metrics.horizontalAdvance(text) for c, text in texts.items()}
+        left: dict[int, float] = {}
+        for c in texts:
+            pushed = [left[o] + width[o] + _GAP for o in left if abs(tops[o] - tops[c]) < _LINE]
+            left[c] = max(0, self.slot(c).center().x() - width[c] / 2, *pushed)
+        # What would leave the widget at its right end pushes the others back.
+        done: list[int] = []
+        for c in reversed(texts):
+            free = [left[o] - _GAP for o in done if abs(tops[o] - tops[c]) < _LINE]
+            left[c] = min(left[c], *(end - width[c] for end in (self.width(), *free)))
+            done.append(c)
+        return tuple((QRectF(left[c], tops[c] - _LINE, width[c], _LINE), texts[c]) for c in texts)
 
     def _draw_bar(self, painter: QPainter, component: int, foot: float, height: float) -> None:
         theme = self._theme
@@ -145,7 +188,3 @@ class VarianceBars(QWidget):
         painter.setPen(QColor(theme.text if shown and known else theme.muted))
         below = QRectF(column.x(), foot, column.width(), _LINE)
         painter.drawText(below, Qt.AlignmentFlag.AlignCenter, str(component))
-        if shown and known:
-            above = QRectF(column.x() - 8, bar.top() - _LINE, column.width() + 16, _LINE)
-            number = format_number(100 * self._ratios[component - 1], 1)
-            painter.drawText(above, Qt.AlignmentFlag.AlignCenter, number)
