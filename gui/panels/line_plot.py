@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gui.panels.plot import Plot
@@ -148,14 +148,32 @@ class LinePlot(Plot):
         if self._label.text() != shown:
             self._label.setText(shown)
             self._label.adjustSize()
-        at = area.topLeft() + point
-        width, height, gap = self._label.width(), self._label.height(), 8
-        x = at.x() + gap if at.x() + gap + width <= area.right() else at.x() - gap - width
-        y = at.y() - gap - height if at.y() - gap - height >= area.top() else at.y() + gap
-        x = max(area.left() + 1, min(x, area.right() - width - 1))
-        y = max(area.top() + 1, min(y, area.bottom() - height - 1))
-        self._label.move(round(x), round(y))
+        size = QSizeF(self._label.size())
+        places = [
+            _inside(area, QRectF(corner, size)) for corner in _corners(area.topLeft() + point, size)
+        ]
+        numbers = [place.translated(area.topLeft()) for _, place in self.marks.labels()]
+        # The number of a mark is only covered where every side of the point has one.
+        place = min(places, key=lambda p: sum(p.intersects(number) for number in numbers))
+        self._label.move(place.topLeft().toPoint())
         self._label.show()
+
+
+def _corners(point: QPointF, size: QSizeF) -> list[QPointF]:
+    """Return the upper left corners of a label at the sides of a point, the best first."""
+    gap = 8
+    right, left = point.x() + gap, point.x() - gap - size.width()
+    above, below = point.y() - gap - size.height(), point.y() + gap
+    return [
+        QPointF(x, y) for x, y in ((right, above), (left, above), (right, below), (left, below))
+    ]
+
+
+def _inside(area: QRectF, place: QRectF) -> QRectF:
+    """Return a place moved into an area, if that has room for it."""
+    x = max(area.left() + 1, min(place.x(), area.right() - place.width() - 1))
+    y = max(area.top() + 1, min(place.y(), area.bottom() - place.height() - 1))
+    return QRectF(QPointF(x, y), place.size())
 
 
 def envelope(

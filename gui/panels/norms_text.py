@@ -10,8 +10,8 @@ from gui.theme import format_count, format_number, format_percent
 from gui.token_text import token_label
 
 TITLES = {
-    False: ("‖P_i‖₂", "· norm of each row"),
-    True: ("‖P_i − mean(P_i)‖₂", "· norm of each row minus its mean"),
+    False: ("‖Pᵢ‖₂", "· norm of each row"),
+    True: ("‖Pᵢ − mean(Pᵢ)‖₂", "· norm of each row minus its mean"),
 }
 """Formula and meaning, by whether rows are centred."""
 OUTLIER_RULE = (
@@ -112,6 +112,8 @@ def bulk_span(profile: NormProfile) -> tuple[float, float]:
 def _list_outliers(outliers: tuple[int, ...]) -> str:
     if not outliers:
         return "no outliers"
-    listed = ", ".join(format_position(p) for p in outliers[:OUTLIERS_LISTED])
+    # A few stay together on a line.
+    space = "\N{NO-BREAK SPACE}" if len(outliers) <= 3 else " "
+    listed = f",{space}".join(format_position(p) for p in outliers[:OUTLIERS_LISTED])
     more = len(outliers) - OUTLIERS_LISTED
-    return f"outliers {listed}" + (f" and {format_count(more)} more" if more > 0 else "")
+    return f"outliers{space}{listed}" + (f" and {format_count(more)} more" if more > 0 else "")

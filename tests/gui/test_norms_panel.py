@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
@@ -138,9 +138,10 @@ def test_a_hidden_panel_draws_when_it_is_shown(qtbot, session):
 def test_readout_has_the_numbers_of_the_profile(panel, session):
     open_table(session, table())
     profile = session.norms
-    assert panel.readout.text() == (
+    assert panel.header.readout.text() == (
         f"mean {profile.mean:.3f} · std {profile.std:.3f} · "
-        f"cv {100 * profile.cv:.1f}\N{NO-BREAK SPACE}% over 100–298 · outliers 0, 299"
+        f"cv {100 * profile.cv:.1f}\N{NO-BREAK SPACE}% over 100–298 · "
+        "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}299"
     )
 
 
@@ -148,15 +149,16 @@ def test_readout_of_the_real_gpt2(panel, session, gpt2_folder):
     from safetensors.numpy import load_file
 
     open_table(session, load_file(gpt2_folder / "model.safetensors")["wpe.weight"])
-    assert panel.readout.text() == (
-        "mean 3.376 · std 0.097 · cv 2.9\N{NO-BREAK SPACE}% over 100–1022 · outliers 0, 1023"
+    assert panel.header.readout.text() == (
+        "mean 3.376 · std 0.097 · cv 2.9\N{NO-BREAK SPACE}% over 100–1022 · "
+        "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}1023"
     )
 
 
 def test_readout_of_a_short_table_says_so(panel, session):
     open_table(session, table(60))
-    assert "over all positions (too few to leave out the first 100)" in panel.readout.text()
-    assert "too short" in panel.readout.toolTip()
+    assert "over all positions (too few to leave out the first 100)" in panel.header.readout.text()
+    assert "too short" in panel.header.readout.toolTip()
     assert stretch(session.norms) == (0, 59)
 
 
@@ -173,17 +175,23 @@ def test_many_outliers_are_counted_and_none_is_said(panel, session):
     rows = table()
     rows[10:290:10] *= 4
     open_table(session, rows)
-    assert panel.readout.text().endswith("and 22 more")
+    assert panel.header.readout.text().endswith("and 22 more")
     open_table(session, np.ones((N, 4)))
-    assert panel.readout.text().endswith("no outliers")
+    assert panel.header.readout.text().endswith("no outliers")
 
 
 def test_title_help_and_tooltips_explain(panel, session):
     open_table(session, table())
-    assert panel.formula.text() == "‖P_i‖₂"
-    assert panel.help.toolTip().count(".") >= 2
+    assert panel.header.formula.text() == "‖Pᵢ‖₂"
+    assert panel.header.help.toolTip().count(".") >= 2
     assert panel.plot.tooltip_at(QPointF(at(panel, 0))) == OUTLIER_RULE
-    for control in (panel.raw, panel.centred, panel.bulk, panel.reset, panel.help):
+    for control in (
+        panel.header.kind.buttons["raw"],
+        panel.header.kind.buttons["centred"],
+        panel.header.bulk,
+        panel.header.reset,
+        panel.header.help,
+    ):
         assert control.toolTip()
         assert control.accessibleName()
 
@@ -194,23 +202,23 @@ def test_title_help_and_tooltips_explain(panel, session):
 def test_centred_is_asked_for_and_shown_when_it_is_there(panel, session, qtbot):
     open_table(session, table())
     with qtbot.waitSignal(panel.centredRequested) as caught:
-        qtbot.mouseClick(panel.centred, LEFT)
+        qtbot.mouseClick(panel.header.kind.buttons["centred"], LEFT)
     assert caught.args == [True]
     assert not session.norms_centred
     session.norms_centred = True
     session.norms = norm_profile(table(), centred=True)
-    assert panel.centred.isChecked()
-    assert "mean(P_i)" in panel.formula.text()
+    assert panel.header.kind.buttons["centred"].isChecked()
+    assert "mean(Pᵢ)" in panel.header.formula.text()
     with qtbot.waitSignal(panel.centredRequested) as caught:
-        qtbot.mouseClick(panel.raw, LEFT)
+        qtbot.mouseClick(panel.header.kind.buttons["raw"], LEFT)
     assert caught.args == [False]
 
 
 def test_centred_by_someone_else_asks_for_nothing(panel, session, qtbot):
     with qtbot.assertNotEmitted(panel.centredRequested):
         session.norms_centred = True
-    assert panel.centred.isChecked()
-    assert not panel.raw.isChecked()
+    assert panel.header.kind.buttons["centred"].isChecked()
+    assert not panel.header.kind.buttons["raw"].isChecked()
 
 
 # Selecting.
@@ -339,12 +347,12 @@ def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(panel, session, 
     low, high = panel.plot.view.spans()[1]
     assert low <= 0
     assert high > session.norms.values.max()
-    qtbot.mouseClick(panel.bulk, LEFT)
+    qtbot.mouseClick(panel.header.bulk, LEFT)
     assert panel.plot.view.spans()[1] == pytest.approx(bulk_span(session.norms))
     assert {0, N - 1} <= {position for position, _ in panel.plot.marks.labels()}
     QTest.keyClick(panel.plot, Qt.Key.Key_F)
     assert panel.plot.view.spans()[1] == pytest.approx(bulk_span(session.norms))
-    qtbot.mouseClick(panel.bulk, LEFT)
+    qtbot.mouseClick(panel.header.bulk, LEFT)
     assert panel.plot.view.spans()[1] == pytest.approx(full_span(session.norms))
 
 
@@ -362,7 +370,7 @@ def test_bulk_leaves_outliers_out_and_stays_inside_the_whole():
 @pytest.mark.parametrize("rows", [np.zeros((1, 4)), np.zeros((5, 4)), np.ones((1, 4)), table(2)])
 def test_tiny_and_constant_tables_are_drawn(panel, session, rows, qtbot):
     open_table(session, rows)
-    qtbot.mouseClick(panel.bulk, LEFT)
+    qtbot.mouseClick(panel.header.bulk, LEFT)
     panel.plot.view.zoom_x(0.5)
     panel.grab()
     assert len(panel.plot.values) == len(rows)
@@ -370,11 +378,11 @@ def test_tiny_and_constant_tables_are_drawn(panel, session, rows, qtbot):
 
 def test_show_all_is_offered_once_something_is_out_of_sight(panel, session, qtbot):
     open_table(session, table())
-    assert not panel.reset.isVisible()
+    assert not panel.header.reset.isVisible()
     panel.plot.view.zoom_x(0.3)
-    assert panel.reset.isVisible()
-    qtbot.mouseClick(panel.reset, LEFT)
-    assert not panel.reset.isVisible()
+    assert panel.header.reset.isVisible()
+    qtbot.mouseClick(panel.header.reset, LEFT)
+    assert not panel.header.reset.isVisible()
 
 
 @pytest.mark.parametrize("width", [240, 280, 500, 1000, 1900])
@@ -386,9 +394,16 @@ def test_the_line_above_the_plot_fits_every_dock(session, width, qtbot):
     window.show()
     open_table(session, table())
     assert panel.width() == width
-    for part in (panel.formula, panel.help, panel.raw, panel.centred, panel.bulk, panel.readout):
+    for part in (
+        panel.header.formula,
+        panel.header.help,
+        panel.header.kind.buttons["raw"],
+        panel.header.kind.buttons["centred"],
+        panel.header.bulk,
+        panel.header.readout,
+    ):
         assert part.isVisible()
-        assert panel.rect().contains(part.geometry())
+        assert panel.rect().contains(QRect(part.mapTo(panel, QPoint(0, 0)), part.size()))
     assert panel.plot.height() > 90
 
 
