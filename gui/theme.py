@@ -93,7 +93,14 @@ def format_count(value: int) -> str:
 
 
 def stylesheet(theme: Theme) -> str:
-    """Return the Qt style sheet of a theme."""
+    """Return the Qt style sheet of a theme.
+
+    The accent is not in it: that is for selected positions alone. Focus shows as a darker
+    border. Spin boxes have no buttons (keys and wheel step them); under a style sheet Qt's own
+    ``NoButtons`` would lose their text, so their buttons have no width instead. Widgets of the
+    class "segments" and "segment" are those of :class:`gui.panels.segmented.Segmented`; a tool
+    button of the class "chip" is a small one.
+    """
     return f"""
 * {{ font-size: {TEXT}px; }}
 QMainWindow, QDialog, QDockWidget, QMenuBar, QMenu, QStatusBar, QToolBar,
@@ -102,7 +109,7 @@ QScrollArea, QScrollArea > QWidget > QWidget, QTabBar {{
 }}
 QWidget {{ color: {theme.text}; }}
 QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
-QMainWindow::separator:hover {{ background: {theme.accent}; }}
+QMainWindow::separator:hover {{ background: {theme.muted}; }}
 QMenuBar {{ border-bottom: 1px solid {theme.line}; }}
 QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
 QMenuBar::item:selected, QMenu::item:selected {{ background: {theme.line}; }}
@@ -120,7 +127,7 @@ QStatusBar QLabel {{ color: {theme.muted}; font-size: {SMALL}px; }}
 QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 4px; padding: 4px; }}
 QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; }}
 QToolButton:hover {{ background: {theme.line}; }}
-QToolButton:checked {{ color: {theme.accent}; border-color: {theme.accent}; }}
+QToolButton:checked {{ background: {theme.line}; }}
 QToolButton[role="title button"] {{
     color: {theme.muted}; font-size: {SMALL}px; padding: 0 4px; min-height: 18px; border: none;
 }}
@@ -130,19 +137,45 @@ QPushButton {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
     padding: 4px 8px; min-height: 16px;
 }}
-QPushButton:hover {{ border-color: {theme.muted}; }}
+QPushButton:hover {{ border-color: {theme.faint}; }}
 QPushButton:pressed {{ background: {theme.line}; }}
 QPushButton:checked {{ background: {theme.line}; }}
 QPushButton:disabled {{ color: {theme.muted}; }}
-QPushButton:focus, QToolButton:focus {{ border-color: {theme.accent}; }}
-QLineEdit, QPlainTextEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
+QPushButton:focus, QToolButton:focus {{ border-color: {theme.muted}; }}
+QToolButton[class="chip"] {{
+    font-size: {SMALL}px; padding: 3px 0; border: 1px solid {theme.line}; border-radius: 4px;
+}}
+QToolButton[class="chip"]:focus {{ border-color: {theme.muted}; }}
+QFrame[class="segments"] {{
+    background: transparent; border: 1px solid {theme.line}; border-radius: 5px;
+}}
+QPushButton[class="segment"] {{
+    background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 2px 8px;
+}}
+QPushButton[class="segment"]:checked {{ background: {theme.line}; }}
+QPushButton[class="segment"]:!checked {{ color: {theme.muted}; }}
+QPushButton[class="segment"]:hover {{ color: {theme.text}; }}
+QPushButton[class="segment"]:focus {{ border-color: {theme.muted}; }}
+QLineEdit, QPlainTextEdit, QAbstractSpinBox, QComboBox {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
     padding: 4px; min-height: 16px;
-    selection-background-color: {theme.accent}; selection-color: {theme.viewport};
+    selection-background-color: {theme.faint}; selection-color: {theme.text};
 }}
-QLineEdit:focus, QPlainTextEdit:focus, QSpinBox:focus, QComboBox:focus {{
-    border-color: {theme.accent};
+QLineEdit, QPlainTextEdit {{ placeholder-text-color: {theme.muted}; }}
+QLineEdit:focus, QPlainTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {{
+    border-color: {theme.muted};
 }}
+QAbstractSpinBox {{ padding: 2px 4px; min-height: 18px; }}
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit {{
+    border: none; padding: 0 4px; min-height: 0; background: transparent;
+}}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ width: 0; border: none; }}
+QComboBox {{
+    padding: 3px 4px; combobox-popup: 0;
+    selection-background-color: {theme.line}; selection-color: {theme.text};
+}}
+QComboBox::drop-down {{ border: none; width: 16px; }}
+QComboBox QAbstractItemView::item {{ min-height: 22px; }}
 QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
     background: {theme.field}; color: {theme.text}; border: 1px solid {theme.line};
     selection-background-color: {theme.line}; selection-color: {theme.text}; outline: none;
@@ -158,6 +191,14 @@ QLabel[role="title"] {{ font-size: {TITLE}px; font-weight: 600; }}
 QLabel[role="badge"] {{
     color: {theme.warning}; font-size: {SMALL}px;
 }}
+QCheckBox::indicator, QRadioButton::indicator {{
+    width: 10px; height: 10px; border: 1px solid {theme.muted}; background: {theme.field};
+}}
+QCheckBox::indicator {{ border-radius: 2px; }}
+QRadioButton::indicator {{ border-radius: 6px; }}
+QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {theme.muted}; }}
+QCheckBox::indicator:focus, QRadioButton::indicator:focus {{ border-color: {theme.text}; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QProgressBar {{
     border: 1px solid {theme.line}; border-radius: 4px; background: {theme.field};
     text-align: center; font-size: {SMALL}px; max-height: 14px;

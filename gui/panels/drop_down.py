@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 
 
 class DropDown(QComboBox):
-    """A combo box for the style of :func:`gui.panels.controls.controls_style`.
+    """A combo box in the theme's colours.
 
     A style sheet can frame a combo box or leave its arrow to the platform, but not draw an arrow
     in the theme's colours without an image for each: this one draws it in the text's colour. The

@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel, label
-from gui.panels.controls import controls_style
 from gui.panels.model_list import ModelList
 from gui.panels.model_rows import Line, list_groups, not_here, source_title
 from gui.session import Session
 from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
 
 _EMPTY = "No models are listed. Open a folder or a file with a checkpoint of your own."
 
@@ -50,7 +50,9 @@ class ModelPanel(Panel):
         self.search.setPlaceholderText("Search models")
         self.search.setClearButtonEnabled(True)
         self.search.setAccessibleName("Search models")
-        self.search.setToolTip("Search by name, id or group; Enter opens the first that is here")
+        self.search.setToolTip(
+            wrapped("Search by name, id or group; Enter opens the first that is here")
+        )
         self.search.installEventFilter(self)
         self.list = ModelList(theme)
         self.message = self._make_note("")
@@ -73,7 +75,6 @@ class ModelPanel(Panel):
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         super().set_theme(theme)
-        self.setStyleSheet(controls_style(theme))
         self.list.set_theme(theme)
 
     def focus_search(self) -> None:
@@ -182,7 +183,7 @@ class ModelPanel(Panel):
         if source:
             self._explain("")
             self.opening.setText(f"Opening {source_title(source, self.session.models)}…")
-            self.opening.setToolTip(source)
+            self.opening.setToolTip(wrapped(source))
 
     def _show_list_or_message(self) -> None:
         search = self.search.text().strip()

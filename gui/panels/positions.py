@@ -15,12 +15,12 @@ from PySide6.QtWidgets import (
 
 from gui.panels.base import Panel, label
 from gui.panels.components import ComponentChooser
-from gui.panels.controls import controls_style
 from gui.panels.presets import Preset, range_presets
 from gui.panels.range_slider import RangeSlider
 from gui.panels.readout import Readout
 from gui.session import Session
 from gui.theme import GRID, Theme, format_count
+from gui.tooltips import wrapped
 
 _EMPTY = "Open a model to choose which of its positions are shown, and in which components."
 
@@ -48,12 +48,14 @@ class PositionsPanel(Panel):
         self.slider = RangeSlider()
         self.slider.setAccessibleName("Range of positions")
         self.slider.setToolTip(
-            "Drag an end, or the bar to move the whole range. ← → move the end used last by one"
-            " (↑ ↓ choose the end), with Shift the whole range."
+            wrapped(
+                "Drag an end, or the bar between to move the whole range. ← → move the end used "
+                "last by one, with Shift the whole range; ↑ ↓ choose the end."
+            )
         )
         self.first, self.last = self._make_field("First"), self._make_field("Last")
         self.count = Readout(theme)
-        self.count.setToolTip("Positions in the range; the components are fitted to these")
+        self.count.setToolTip(wrapped("Positions in the range; the components are fitted to these"))
         self.presets = tuple(self._make_preset(index) for index in range(5))
         self.components = ComponentChooser(theme)
         self.message = label(_EMPTY, "muted")
@@ -67,7 +69,6 @@ class PositionsPanel(Panel):
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         super().set_theme(theme)
-        self.setStyleSheet(controls_style(theme))
         self.slider.set_theme(theme)
         for part in (self.count, self.components):
             part.set_theme(theme)
@@ -82,8 +83,10 @@ class PositionsPanel(Panel):
         field.setFixedWidth(68)
         field.setAccessibleName(f"{which} position")
         field.setToolTip(
-            f"{which} position of the range; Enter applies it."
-            " Beyond the other end, it moves the whole range along."
+            wrapped(
+                f"{which} position of the range; Enter applies it."
+                " Beyond the other end, it moves the whole range along."
+            )
         )
         return field
 
@@ -199,7 +202,7 @@ class PositionsPanel(Panel):
             reach = "" if preset.positions is None else " {}–{}".format(*preset.positions)
             button.setAccessibleName(preset.name)
             button.setToolTip(
-                f"{preset.name}{': positions' + reach if reach else ''}\n{preset.why}"
+                wrapped(f"{preset.name}{': positions' + reach if reach else ''}\n{preset.why}")
             )
 
     def _on_positions_changed(self) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QWidget
+
+from gui.tooltips import wrapped
 
 
 class Segmented(QFrame):
     """Buttons side by side of which exactly one is on.
 
-    The style is that of :func:`gui.panels.controls.controls_style`. Left and Right choose by
-    keyboard. ``chosen`` carries the value of a button that the user switched on.
+    Left and Right choose by keyboard. ``chosen`` carries the value of a button that the user
+    switched on.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class Segmented(QFrame):
             self.buttons[value] = button = QPushButton(text)
             button.setProperty("class", "segment")
             button.setCheckable(True)
-            button.setToolTip(tip)
+            button.setToolTip(wrapped(tip))
             button.setAccessibleName(f"{name}: {text}")
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -49,6 +51,11 @@ class Segmented(QFrame):
         self._group.buttonClicked.connect(self._on_clicked)
         self._value = options[0][0]
         self.show_value(self._value)
+
+    def sizeHint(self) -> QSize:
+        """Return room for all words; a layout may give more, or a little less."""
+        width = sum(button.sizeHint().width() for button in self.buttons.values())
+        return QSize(width + 2 * self.frameWidth() + 2, super().sizeHint().height())
 
     def value(self) -> str:
         """Return the value that is shown as on."""

@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QWidget
 
 from gui.colors import lookup_table
 from gui.panels.base import Panel, label
-from gui.panels.controls import controls_style
 from gui.panels.drop_down import DropDown
 from gui.panels.segmented import Segmented
 from gui.panels.variance_bars import N_BARS
 from gui.session import Session
 from gui.theme import COLORMAPS, GRID, Theme
+from gui.tooltips import wrapped
 
 _SWATCH = QSize(32, 12)
 
@@ -97,13 +97,7 @@ class ViewPanel(Panel):
         )
         self._arrange()
         self._connect()
-        self.set_theme(theme)
         self._on_session_changed()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        super().set_theme(theme)
-        self.setStyleSheet(controls_style(theme))
 
     # -- building ---------------------------------------------------------------------------
 
@@ -111,7 +105,7 @@ class ViewPanel(Panel):
         quantity, component = DropDown(), DropDown()
         for index, (value, text, tip) in enumerate(_COLOR_BY):
             quantity.addItem(text, value)
-            quantity.setItemData(index, tip, Qt.ItemDataRole.ToolTipRole)
+            quantity.setItemData(index, wrapped(tip), Qt.ItemDataRole.ToolTipRole)
         quantity.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         quantity.setAccessibleName("Colour by")
         component.addItems([f"PC {number}" for number in range(1, N_BARS + 1)])
@@ -126,7 +120,7 @@ class ViewPanel(Panel):
         combo.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         for index, name in enumerate(COLORMAPS):
             combo.addItem(_swatch(name), "jet · the article’s" if name == "jet" else name, name)
-            combo.setItemData(index, _MAPS.get(name, ""), Qt.ItemDataRole.ToolTipRole)
+            combo.setItemData(index, wrapped(_MAPS.get(name, "")), Qt.ItemDataRole.ToolTipRole)
         combo.view().setMinimumWidth(180)
         combo.setAccessibleName("Colour map")
         return combo
