@@ -103,7 +103,9 @@ class NormsHeader(QWidget):
         self._arrange()
 
     def _lay_out(self) -> None:
-        self._heading, self._controls = QWidget(), QWidget()
+        # Children from the start: they are laid out when the width is known, which may be never.
+        self._heading, self._controls = QWidget(self), QWidget(self)
+        self.readout.setParent(self)
         for part, widgets in (
             (self._heading, (self.formula, self.meaning, self.help)),
             (self._controls, (self.kind, self.bulk, self.reset)),

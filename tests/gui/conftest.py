@@ -12,7 +12,7 @@ import pytest
 import pyvista as pv
 import shiboken6
 from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
@@ -266,6 +266,11 @@ def _threads() -> set[str]:
     return {t.name for t in threading.enumerate() if t.name.startswith("helixscope")}
 
 
+def _described(widget: QWidget) -> str:
+    inside = ", ".join(type(child).__name__ for child in widget.children()[:6])
+    return f"{widget.metaObject().className()} with {inside or 'nothing'} in it"
+
+
 @pytest.fixture
 def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
     """Fail the test if it leaves a top-level widget, a thread of the pool or a running timer."""
@@ -276,7 +281,7 @@ def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
     left = {
         "threads": sorted(_threads()),
         "timers": [f"{t!r} of {t.parent()!r}" for t in _moving() - moving],
-        "windows": [repr(w) for w in qapp.topLevelWidgets() if w not in windows],
+        "windows": [_described(w) for w in qapp.topLevelWidgets() if w not in windows],
     }
     left = {what: which for what, which in left.items() if which}
     assert not left, f"left behind: {left}"

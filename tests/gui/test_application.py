@@ -1,6 +1,13 @@
 """The application as a whole: it starts, shows what it was asked for, and goes away."""
 
+import threading
+
 import numpy as np
+
+from gui.app import _report
+from gui.empty_state import WELCOME
+from gui.save_picture import PictureOptions
+from gui.theme import THEMES
 
 
 def test_starts_with_the_source_painted_and_leaves_nothing(application):
@@ -41,3 +48,105 @@ def test_models_of_all_sizes_follow_each_other(
         session.hover = n_positions - 1
         wait_until_idle(application)
         assert application.window.viewport.scene.state.positions == session.positions
+
+
+def test_settings_layout_and_model_come_back(start_application, write_gpt2, settings, qtbot):
+    folder = write_gpt2()
+    first = start_application(folder)
+    first.session.colormap, first.session.outside = "viridis", "faint"
+    first.session.prompt = "hello adam"
+    first.choose_theme("dark")
+    first.window.resize(1100, 700)
+    first.window.docks["norms"].hide()
+    first.window.close()
+    second = start_application(None)
+    session = second.session
+    assert session.model.name == "tiny-gpt2"
+    assert (session.colormap, session.outside, session.prompt) == ("viridis", "faint", "hello adam")
+    assert session.tokens.texts[1:] == ("hello", "adam")
+    assert second.theme.name == "dark"
+    assert second.window.commands.by_name["theme_dark"].isChecked()
+    assert not second.window.docks["norms"].isVisible()
+    assert second.window.docks["models"].isVisible()
+    assert (second.window.width(), second.window.height()) == (1100, 700)
+
+
+def test_an_empty_start_explains_itself(start_application, monkeypatch):
+    monkeypatch.setattr("geometry.catalogue._in_package", lambda entry: None)
+    application = start_application(None)
+    window = application.window
+    assert application.session.model is None
+    assert application.session.notice is None
+    assert window.empty_state.isVisible()
+    assert window.empty_state.title.text() == WELCOME
+    assert not window.commands.by_name["frame"].isEnabled()
+
+
+def test_can_be_closed_while_a_model_is_being_opened(start_application, monkeypatch):
+    begun, released = threading.Event(), threading.Event()
+
+    def slow(source, *, table=None):
+        begun.set()
+        assert released.wait(10)
+        raise AssertionError("nobody hears of this")
+
+    monkeypatch.setattr("geometry.sources.open_source", slow)
+    application = start_application("a/model", wait=False)
+    assert begun.wait(10)
+    assert application.window.isVisible()
+    assert application.session.opening == "a/model"
+    threading.Timer(0.05, released.set).start()
+    application.close()
+    assert application.session.notice is None
+
+
+def test_a_model_that_cannot_be_opened_is_a_notice_over_the_one_that_is(
+    application, wait_until_idle, tmp_path
+):
+    (tmp_path / "broken.safetensors").write_bytes(b"\xff" * 40)
+    application.controller.open(str(tmp_path / "broken.safetensors"))
+    wait_until_idle(application)
+    bar = application.window.notice_bar
+    assert bar.isVisible()
+    assert bar.text == application.session.notice.text
+    assert application.session.model.name == "tiny-gpt2"
+    application.session.notice = None
+    assert not bar.isVisible()
+
+
+def test_the_theme_reaches_qt_vtk_and_the_panels(application, wait_until_idle, qapp):
+    for choice in ("dark", "light"):
+        application.choose_theme(choice)
+        wait_until_idle(application)
+        theme = THEMES[choice]
+        window = application.window
+        picture = window.pictures.picture(PictureOptions(scale=1)).pixelColor(2, 2).name()
+        assert picture == theme.viewport
+        assert qapp.palette().window().color().name() == theme.panel
+        assert window.viewport.scene.theme is theme
+        assert all(panel.theme is theme for panel in window.panels.values())
+        grabbed = window.panels["inspector"].grab().toImage().pixelColor(3, 3).name()
+        assert grabbed == theme.panel
+
+
+def test_an_uncaught_error_is_a_notice_and_a_log(application, caplog):
+    try:
+        raise ZeroDivisionError("nowhere")
+    except ZeroDivisionError as error:
+        _report(application.session, type(error), error, error.__traceback__)
+    notice = application.session.notice
+    assert notice.text == "Something went wrong: ZeroDivisionError: nowhere"
+    assert "test_application.py" in notice.details
+    assert "uncaught" in caplog.text
+
+
+def test_workers_never_write_the_session(start_application, write_gpt2, wait_until_idle):
+    """Every change of the session is told of on the GUI thread."""
+    application = start_application(write_gpt2())
+    threads = set()
+    application.session.events.connect(lambda _: threads.add(threading.current_thread()))
+    application.session.prompt = "hello adam"
+    application.controller.request_positions(5, 150)
+    application.controller.open(str(write_gpt2("other")))
+    wait_until_idle(application)
+    assert threads == {threading.main_thread()}

@@ -160,6 +160,24 @@ def test_shutting_down_waits_for_the_threads_and_delivers_nothing(qtbot, session
     assert session.jobs == 0
 
 
+def test_a_result_can_be_waited_for_before_the_event_loop_runs(jobs, session):
+    results = []
+    jobs.start("a", lambda: "here", results.append, unexpected)
+    jobs.deliver("a", 10_000)
+    assert results == ["here"]
+    assert session.jobs == 0
+    jobs.deliver("never started", 10_000)
+
+
+def test_what_is_not_done_in_time_comes_later(qtbot, jobs):
+    gate, results = Gate("late"), []
+    jobs.start("a", gate, results.append, unexpected)
+    jobs.deliver("a", 1)
+    assert results == []
+    gate.open.set()
+    qtbot.waitUntil(lambda: results == ["late"], timeout=TIMEOUT_MS)
+
+
 def test_inline_jobs_do_the_same_at_once():
     jobs, results, errors = InlineJobs(), [], []
     jobs.start("a", lambda: 1, results.append, unexpected)
