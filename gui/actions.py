@@ -56,6 +56,11 @@ class Command:
         key = self.shortcut
         return bool(key) and (key in "+-" or "+" not in key) and not re.fullmatch(r"F\d+", key)
 
+    @property
+    def key(self) -> str:
+        """The shortcut as it is written for people: "→" and not "Right"."""
+        return _SIGNS.get(self.shortcut, self.shortcut)
+
 
 COMMANDS = (
     Command("open_folder", "File", "Open folder…", "Ctrl+O",
@@ -70,49 +75,55 @@ COMMANDS = (
     Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",
             "Put a picture of the viewport on the clipboard", needs_model=True),
     Command("quit", "File-", "Quit", "Ctrl+Q", "Close the window"),
-    Command("go_to", "Positions", "Go to position…", "Ctrl+G",
+    Command("go_to", "Positions", "Go to a position", "Ctrl+G",
             "Type the number of a position to select it", needs_model=True),
-    Command("next", "Positions", "Next position", "Right",
-            "Walk along the curve", needs_model=True),
-    Command("previous", "Positions", "Previous position", "Left",
-            "Walk back along the curve", needs_model=True),
-    Command("next_10", "Positions", "Ten positions on", "Up", "", needs_model=True),
-    Command("previous_10", "Positions", "Ten positions back", "Down", "", needs_model=True),
-    Command("clear_selection", "Positions", "Clear selection", "Esc",
-            "Select no position, stop what moves, close the notice"),
-    Command("focus_on_selection", "Positions", "Centre on selection", "C",
+    Command("next", "Positions", "Go to the next position", "Right",
+            "Walk one position along the curve", needs_model=True),
+    Command("previous", "Positions", "Go to the previous position", "Left",
+            "Walk one position back along the curve", needs_model=True),
+    Command("next_10", "Positions", "Go ten positions on", "Up",
+            "Walk ten positions along the curve", needs_model=True),
+    Command("previous_10", "Positions", "Go ten positions back", "Down",
+            "Walk ten positions back along the curve", needs_model=True),
+    Command("focus_on_selection", "Positions-", "Centre on the selection", "C",
             "Bring the current position to the middle of the view", needs_model=True),
+    Command("clear_selection", "Positions", "Clear the selection", "Esc",
+            "Select no position; first stop what moves and close the notice"),
     Command("label_tokens", "Positions-", "Label positions with a prompt", "Ctrl+L",
             "Type a text whose tokens label the positions", needs_model=True),
-    Command("view_article", "View", "The article’s view", "Home",
+    Command("view_article", "View", "Look as in the article", "Home",
             "Elevation 20°, azimuth 45°, as in the helix article", needs_model=True),
-    Command("view_isometric", "View", "Isometric", "I", "", needs_model=True),
-    Command("view_xy", "View", "First and second axis", "Z",
-            "Look along the third component", needs_model=True),
-    Command("view_xz", "View", "First and third axis", "Y",
-            "Look along the second component", needs_model=True),
-    Command("view_yz", "View", "Second and third axis", "X",
-            "Look along the first component", needs_model=True),
+    Command("view_isometric", "View", "Look isometrically", "I",
+            "See all three axes at equal angles", needs_model=True),
+    Command("view_xy", "View", "Look along the z axis", "Z",
+            "See the components on x and y", needs_model=True),
+    Command("view_xz", "View", "Look along the y axis", "Y",
+            "See the components on x and z", needs_model=True),
+    Command("view_yz", "View", "Look along the x axis", "X",
+            "See the components on y and z", needs_model=True),
     Command("frame", "View-", "Frame the curve", "F",
             "Bring the whole curve into sight", needs_model=True),
-    Command("zoom_in", "View", "Zoom in", "+", "", needs_model=True),
-    Command("zoom_out", "View", "Zoom out", "-", "", needs_model=True),
+    Command("zoom_in", "View", "Zoom in", "+", "Bring the curve nearer", needs_model=True),
+    Command("zoom_out", "View", "Zoom out", "-", "Move the curve away", needs_model=True),
     Command("spin", "View", "Spin", "Space", "Turn the curve steadily; Esc stops",
             checkable=True, needs_model=True),
-    Command("parallel", "View-", "Parallel projection", "P",
+    Command("parallel", "View-", "Use parallel projection", "P",
             "Without perspective: equal lengths look equal", checkable=True),
     Command("faint", "View", "Show positions outside the range", "O",
-            "Draw them faintly, in the same basis", checkable=True),
-    Command("theme_system", "View-/Theme", "As the system", "", "", checkable=True),
-    Command("theme_light", "View/Theme", "Light", "", "", checkable=True),
-    Command("theme_dark", "View/Theme", "Dark", "", "", checkable=True),
-    Command("full_screen", "View", "Full screen", "F11", "", checkable=True),
+            "Draw them faintly, in the same components", checkable=True),
+    Command("theme_system", "View-/Theme", "Follow the system", "",
+            "Light or dark as the desktop is", checkable=True),
+    Command("theme_light", "View/Theme", "Light", "", "Dark text on light panels", checkable=True),
+    Command("theme_dark", "View/Theme", "Dark", "", "Light text on dark panels", checkable=True),
+    Command("full_screen", "View", "Use the full screen", "F11",
+            "Fill the screen with the window; F11 again leaves it", checkable=True),
     Command("reset_layout", "Panels-", "Reset layout", "",
             "Put all panels back where they were at first"),
-    Command("shortcuts", "Help", "Keyboard and mouse", "F1", "What keys and mouse do"),
-    Command("about", "Help", "About Helixscope", "", "Version and sources"),
+    Command("shortcuts", "Help", "Show keys and gestures", "F1", "What keys and mouse do"),
+    Command("about", "Help", "About Helixscope", "", "Version, and where the ideas come from"),
 )  # fmt: skip
 MENUS = ("File", "Positions", "View", "Panels", "Help")
+_SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "-": "−"}
 _PLAIN_MODIFIERS = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 
 
@@ -153,7 +164,7 @@ class Actions:
             return
         if command.has_plain_key:
             # Shown in the menu, but only handled by :meth:`press`.
-            action.setText(f"{command.title}\t{command.shortcut}")
+            action.setText(f"{command.title}\t{command.key}")
             self._plain[command.shortcut] = action
         else:
             action.setShortcut(QKeySequence(command.shortcut))

@@ -19,6 +19,8 @@ HOW = (
     "Choose a model from the list on the left, open a Hugging Face model folder or a single "
     "tensor file, or drop one onto this window."
 )
+WIDTH = 480
+"""Of the text, in pixels: lines that are easy to read."""
 
 
 class EmptyState(Panel):
@@ -41,7 +43,7 @@ class EmptyState(Panel):
         for text in texts:
             text.setWordWrap(True)
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-            text.setFixedWidth(480)
+            text.setFixedWidth(WIDTH)
         folder, file = QPushButton("Open folder…"), QPushButton("Open file…")
         folder.clicked.connect(self.folderRequested)
         file.clicked.connect(self.fileRequested)
@@ -55,11 +57,22 @@ class EmptyState(Panel):
         self._progress.setRange(0, 0)
         self._progress.setTextVisible(False)
         self._progress.setFixedWidth(240)
+        # A column of its own: in a layout that aligns it, a label that wraps gets too few lines.
+        self._words = QWidget()
+        column = QVBoxLayout(self._words)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2 * GRID)
+        for text in texts:
+            column.addWidget(text)
         layout = QVBoxLayout(self)
         layout.setSpacing(2 * GRID)
         layout.addStretch(1)
-        for widget in (self.title, *texts, self._buttons, self._progress):
-            layout.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
+        for widget in (self.title, self._words, self._buttons, self._progress):
+            row = QHBoxLayout()
+            row.addStretch(1)
+            row.addWidget(widget)
+            row.addStretch(1)
+            layout.addLayout(row)
         layout.addStretch(1)
         self.listen(session.events.model, self._on_state_changed)
         self.listen(session.events.opening, self._on_state_changed)

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QDialog,
-    QDialogButtonBox,
-    QHBoxLayout,
-    QInputDialog,
-    QPlainTextEdit,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
+from gui.dialogs import choose, show_text
 from gui.panels.base import Panel, label
 from gui.session import Notice, Session
 from gui.theme import GRID, Theme
@@ -81,26 +72,17 @@ class NoticeBar(Panel):
         notice = self.session.notice
         if notice is None:
             return
-        name, chosen = QInputDialog.getItem(
-            self, "Choose the position table", "Tensors with two axes in this checkpoint:",
-            list(notice.candidates), 0, False,
-        )  # fmt: skip
-        if chosen:
+        name = choose(
+            self,
+            "Choose the position table",
+            "These tensors have two axes. Which one holds a row for each position?",
+            notice.candidates,
+        )
+        if name is not None:
             self.tableRequested.emit(notice.source, name)
 
     def _show_details(self) -> None:
         notice = self.session.notice
-        if notice is None:
-            return
-        dialog = QDialog(self)
-        dialog.setWindowTitle("Details")
-        dialog.resize(720, 400)
-        text = QPlainTextEdit(f"{notice.text}\n{notice.advice}\n\n{notice.details}".strip())
-        text.setReadOnly(True)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(dialog.reject)
-        layout = QVBoxLayout(dialog)
-        layout.addWidget(text)
-        layout.addWidget(buttons)
-        dialog.exec()
-        dialog.deleteLater()
+        if notice is not None:
+            parts = ("\n".join(filter(None, (notice.text, notice.advice))), notice.details)
+            show_text(self, "Details", "\n\n".join(filter(None, parts)))

@@ -9,13 +9,11 @@ import numpy as np
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize
 from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QDialog,
     QDialogButtonBox,
     QFileDialog,
-    QFormLayout,
-    QHBoxLayout,
-    QRadioButton,
+    QGridLayout,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -23,10 +21,25 @@ from geometry.errors import HelixscopeError
 from gui.camera import CameraPose
 from gui.export import PictureError, render_scene
 from gui.panels.base import label
+from gui.panels.segmented import Segmented
 from gui.scene_state import resolve_scene
 from gui.session import Notice, Session
-from gui.theme import LIGHT, Theme, format_count
+from gui.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport import Viewport
+
+_WHAT = (
+    ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
+    ("window", "Whole window", "The window with its panels, as it is on the screen"),
+)
+_SCALES = tuple(
+    (str(n), f"{n}×", f"{n} pixel{'' if n == 1 else 's'} for each on the screen, each way")
+    for n in (1, 2, 3, 4)
+)
+_BACKGROUNDS = (
+    ("theme", "As on screen", "The colours of the theme"),
+    ("white", "White", "The colours of the light theme, for papers"),
+    ("transparent", "Transparent", "The colours of the light theme, on nothing"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +174,31 @@ class PictureDialog(QDialog):
         self.setWindowTitle("Save picture")
         self._viewport, self._window = viewport, parent.size()
         self.to_clipboard = False
-        form = QFormLayout(self)
-        self._what = _choice(form, "Picture", ("Viewport", "Whole window"))
-        self._scale = _choice(form, "Size", ("1×", "2×", "3×", "4×"))
-        self._background = _choice(form, "Background", ("As on screen", "White", "Transparent"))
-        self._what.button(int(options.whole_window)).setChecked(True)
-        self._scale.button(options.scale - 1).setChecked(True)
-        names = ("theme", "white", "transparent")
-        self._background.button(names.index(options.background)).setChecked(True)
-        self._pixels = label(role="muted")
-        form.addRow("", self._pixels)
+        self.what = Segmented(_WHAT, "Picture")
+        self.scale = Segmented(_SCALES, "Size")
+        self.background = Segmented(_BACKGROUNDS, "Background")
+        self.what.show_value("window" if options.whole_window else "viewport")
+        self.scale.show_value(str(options.scale))
+        self.background.show_value(options.background)
+        self._pixels = label(role="small")
+        form = QGridLayout()
+        form.setHorizontalSpacing(2 * GRID)
+        form.setVerticalSpacing(GRID)
+        choices = (self.what, self.scale, self.background)
+        for row, choice in enumerate(choices):
+            form.addWidget(label(choice.accessibleName(), "muted"), row, 0)
+            form.addWidget(choice, row, 1)
+            choice.chosen.connect(self._on_changed)
+        form.addWidget(self._pixels, len(choices), 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout.setSpacing(2 * GRID)
+        layout.addLayout(form)
+        layout.addWidget(self._make_buttons())
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+        self._on_changed()
+
+    def _make_buttons(self) -> QDialogButtonBox:
         buttons = QDialogButtonBox()
         save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setDefault(True)
@@ -179,17 +207,14 @@ class PictureDialog(QDialog):
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
         copy.clicked.connect(self._on_copy)
-        form.addRow(buttons)
-        for group in (self._what, self._scale, self._background):
-            group.idToggled.connect(self._on_changed)
-        self._on_changed()
+        return buttons
 
     def options(self) -> PictureOptions:
         """Return what was chosen."""
         return PictureOptions(
-            whole_window=self._what.checkedId() == 1,
-            scale=self._scale.checkedId() + 1,
-            background=("theme", "white", "transparent")[self._background.checkedId()],
+            whole_window=self.what.value() == "window",
+            scale=int(self.scale.value()),
+            background=self.background.value(),
         )
 
     def _on_copy(self) -> None:
@@ -200,20 +225,7 @@ class PictureDialog(QDialog):
         options = self.options()
         size = (self._window if options.whole_window else self._viewport) * options.scale
         self._pixels.setText(f"{format_count(size.width())} × {format_count(size.height())} pixels")
-        for button in self._background.buttons():
-            button.setEnabled(not options.whole_window)
-
-
-def _choice(form: QFormLayout, title: str, names: tuple[str, ...]) -> QButtonGroup:
-    row = QHBoxLayout()
-    group = QButtonGroup(form.parentWidget())
-    for i, name in enumerate(names):
-        button = QRadioButton(name)
-        group.addButton(button, i)
-        row.addWidget(button)
-    row.addStretch(1)
-    form.addRow(title, row)
-    return group
+        self.background.setEnabled(not options.whole_window)
 
 
 def _to_image(pixels: np.ndarray) -> QImage:

@@ -1,0 +1,139 @@
+"""The dialogs: what they say, that they fit a small screen, and what their buttons do."""
+
+import pytest
+from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QApplication,
+    QLabel,
+    QListWidget,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
+
+from gui.actions import COMMANDS
+from gui.dialogs import about_dialog, choose, shortcuts_dialog, show_text
+from gui.empty_state import EXPLANATION, EmptyState
+from gui.notice_bar import NoticeBar
+from gui.save_picture import PictureDialog, PictureOptions
+from gui.session import Notice, Session
+from gui.theme import LIGHT, stylesheet
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def parent(qtbot):
+    QApplication.instance().setStyleSheet(stylesheet(LIGHT))
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.resize(1000, 700)
+    made.show()
+    yield made
+    QApplication.instance().setStyleSheet("")
+
+
+def words(dialog):
+    return [found.text() for found in dialog.findChildren(QLabel)]
+
+
+def button(dialog, text):
+    found = [b for b in dialog.findChildren(QPushButton) if b.text().replace("&", "") == text]
+    assert len(found) == 1
+    return found[0]
+
+
+def when_open(act):
+    """Do something to the dialog that is about to open."""
+    QTimer.singleShot(0, lambda: act(QApplication.activeModalWidget()))
+
+
+def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
+    dialog = shortcuts_dialog(parent)
+    said = words(dialog)
+    for command in COMMANDS:
+        if command.shortcut:
+            assert command.key in said
+            assert command.title.rstrip("…") in said
+    assert dialog.sizeHint().height() <= 720
+    assert dialog.sizeHint().width() <= 1000
+
+
+def test_about_says_what_it_is(parent):
+    assert "Helixscope" in words(about_dialog(parent))
+    assert not any("not installed" in text for text in words(about_dialog(parent)))
+
+
+@pytest.mark.parametrize(("press", "answer"), [("Choose", "b.weight"), ("Cancel", None)])
+def test_choosing_from_a_list(parent, press, answer):
+    def act(dialog):
+        rows = dialog.findChild(QListWidget)
+        QTest.keyClick(rows, Qt.Key.Key_Down)
+        QTest.mouseClick(button(dialog, press), LEFT)
+
+    when_open(act)
+    assert choose(parent, "Choose", "Which?", ("a.weight", "b.weight")) == answer
+
+
+def test_a_long_text_can_be_read_and_left(parent):
+    read = []
+
+    def act(dialog):
+        read.append(dialog.findChild(QPlainTextEdit).toPlainText())
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+
+    when_open(act)
+    show_text(parent, "Details", "one\ntwo")
+    assert read == ["one\ntwo"]
+
+
+def test_picture_options_are_those_that_were_chosen(parent):
+    dialog = PictureDialog(PictureOptions(), QSize(700, 500), parent)
+    assert dialog.options() == PictureOptions()
+    assert any("1\N{THIN SPACE}400 × 1\N{THIN SPACE}000" in text for text in words(dialog))
+    QTest.mouseClick(dialog.scale.buttons["4"], LEFT)
+    QTest.mouseClick(dialog.background.buttons["transparent"], LEFT)
+    assert dialog.options() == PictureOptions(scale=4, background="transparent")
+    QTest.mouseClick(dialog.what.buttons["window"], LEFT)
+    assert not dialog.background.isEnabled()
+    assert any("4\N{THIN SPACE}000 × 2\N{THIN SPACE}800" in text for text in words(dialog))
+
+
+def test_enter_in_a_choice_saves(parent, qtbot):
+    dialog = PictureDialog(PictureOptions(), QSize(700, 500), parent)
+    dialog.show()
+    with qtbot.waitSignal(dialog.accepted):
+        QTest.keyClick(dialog.scale.buttons["2"], Qt.Key.Key_Return)
+    assert not dialog.to_clipboard
+
+
+def test_the_notice_offers_tables_and_details(parent, qtbot):
+    session = Session()
+    bar = NoticeBar(session, LIGHT, parent)
+    session.notice = Notice("What is this?", "Choose.", "trace", ("a", "b"), "source")
+    asked = []
+    bar.tableRequested.connect(lambda *request: asked.append(request))
+    when_open(lambda dialog: QTest.mouseClick(button(dialog, "Choose"), LEFT))
+    qtbot.mouseClick(bar.tables_button, LEFT)
+    assert asked == [("source", "a")]
+    read = []
+
+    def act(dialog):
+        read.append(dialog.findChild(QPlainTextEdit).toPlainText())
+        dialog.reject()
+
+    when_open(act)
+    qtbot.mouseClick(bar.details_button, LEFT)
+    assert read == ["What is this?\nChoose.\n\ntrace"]
+    bar.release()
+
+
+def test_the_empty_state_shows_all_its_words(parent):
+    empty = EmptyState(Session(), LIGHT, parent)
+    empty.resize(720, 500)
+    empty.show()
+    QApplication.processEvents()
+    explanation = next(x for x in empty.findChildren(QLabel) if x.text() == EXPLANATION)
+    assert explanation.height() >= explanation.heightForWidth(explanation.width())
+    empty.release()
