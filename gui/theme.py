@@ -139,7 +139,7 @@ QPushButton {{
 }}
 QPushButton:hover {{ border-color: {theme.faint}; }}
 QPushButton:pressed {{ background: {theme.line}; }}
-QPushButton:checked {{ background: {theme.line}; }}
+QPushButton:checked, QPushButton:default {{ background: {theme.line}; }}
 QPushButton:disabled {{ color: {theme.muted}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {theme.muted}; }}
 QToolButton[class="chip"] {{
@@ -174,12 +174,14 @@ QComboBox {{
     padding: 3px 4px; combobox-popup: 0;
     selection-background-color: {theme.line}; selection-color: {theme.text};
 }}
-QComboBox::drop-down {{ border: none; width: 16px; }}
+DropDown::drop-down {{ border: none; width: 16px; }}
 QComboBox QAbstractItemView::item {{ min-height: 22px; }}
 QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
     background: {theme.field}; color: {theme.text}; border: 1px solid {theme.line};
     selection-background-color: {theme.line}; selection-color: {theme.text}; outline: none;
 }}
+QListWidget::item {{ padding: 4px; }}
+QListView:focus, QTreeView:focus {{ border-color: {theme.muted}; }}
 QHeaderView::section {{
     background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
     border: none; border-bottom: 1px solid {theme.line}; padding: 4px;

@@ -50,6 +50,11 @@ def token_label(text: str) -> str:
     return "".join(shown for shown, _ in token_runs(text))
 
 
+def has_bytes(text: str) -> bool:
+    """Tell whether a token holds bytes that are no whole character."""
+    return any(len(part) > 1 for part in _PARTS.findall(text))
+
+
 def is_special(text: str) -> bool:
     """Tell whether a token looks like a control token: ``<|endoftext|>``, ``[CLS]``, ``</s>``."""
     return _SPECIAL.fullmatch(text) is not None

@@ -19,16 +19,18 @@ _SHIFTING = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModif
 class _Field(QLineEdit):
     """A line whose Esc takes back what was typed.
 
-    The arrow keys are left to the window, where they walk along the curve, while the line is empty
-    (as it is after Enter) or all marked.
+    While the line is empty (as it is after Enter) or all marked, the arrow keys are not for its
+    cursor: they walk along the curve.
     """
 
+    stepped = Signal(int)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Clear on Esc; leave the arrows to the window when all is marked or nothing is there."""
+        """Clear on Esc; step with the arrows when all is marked or nothing is there."""
         if event.key() == Qt.Key.Key_Escape and self.text():
             self.clear()
         elif event.key() in _ARROWS and not event.modifiers() & _SHIFTING and self._is_over_typed():
-            event.ignore()
+            self.stepped.emit(1 if event.key() == Qt.Key.Key_Right else -1)
         else:
             super().keyPressEvent(event)
 
@@ -56,6 +58,7 @@ class GoTo(QWidget):
         self.field = _Field()
         self.field.setPlaceholderText("Go to 300 or 10-20")
         self.field.setAccessibleName("Go to position")
+        self.field.stepped.connect(self.stepped)
         self.field.returnPressed.connect(self._on_return_pressed)
         self.field.textEdited.connect(lambda _: self.say(""))
         self.message = label(role="badge")

@@ -15,6 +15,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QColor,
+    QFocusEvent,
     QFont,
     QKeyEvent,
     QPainter,
@@ -166,12 +167,14 @@ class ModelList(QTreeView):
 
     def show_open(self, source: str) -> None:
         """Mark the line that is open; "" for none."""
-        self._open = source
+        changed, self._open = source != self._open, source
         for top in range(self._items.rowCount()):
             heading = self._items.item(top)
             for row in range(heading.rowCount()):
                 item = heading.child(row)
                 item.setData(item.data(_LINE).source == source, _OPEN)
+        if changed:
+            self._scroll_to_open()
 
     def set_search(self, search: str) -> None:
         """Show the lines that match a search."""
@@ -204,6 +207,12 @@ class ModelList(QTreeView):
         self.setFocus(Qt.FocusReason.TabFocusReason)
         if self.currentIndex().data(_LINE) is None and (indexes := self._indexes()):
             self.setCurrentIndex(indexes[0])
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Make a line current when the Tab key comes here, so that the focus can be seen."""
+        super().focusInEvent(event)
+        if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
+            self.enter()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Choose the current line with Enter; otherwise walk through the list."""
@@ -238,6 +247,11 @@ class ModelList(QTreeView):
         shown = self._filter
         headings = [shown.index(row, 0) for row in range(shown.rowCount())]
         return [shown.index(row, 0, top) for top in headings for row in range(shown.rowCount(top))]
+
+    def _scroll_to_open(self) -> None:
+        for index in self._indexes():
+            if index.data(_OPEN):
+                self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
 
     def _choose(self, index: QModelIndex) -> None:
         line = index.data(_LINE)

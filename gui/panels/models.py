@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.loading import remembered_name
 from gui.panels.base import Panel, label
 from gui.panels.model_list import ModelList
 from gui.panels.model_rows import Line, list_groups, not_here, source_title
@@ -163,7 +164,8 @@ class ModelPanel(Panel):
     # -- what the session says --------------------------------------------------------------
 
     def _open_source(self) -> str:
-        return self.session.model.source if self.session.model is not None else ""
+        model = self.session.model
+        return remembered_name(model.source) if model is not None else ""
 
     def _on_models_changed(self) -> None:
         self.list.show_groups(list_groups(self.session.models, self.session.recent))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QColor, QCursor, QKeyEvent, QKeySequence, QMouseEvent, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QCursor,
+    QFocusEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
 from gui.panels.position_rows import REMOVE, Column, Index, PositionRows, Row
@@ -13,6 +21,7 @@ from gui.theme import SMALL, Theme
 
 ROW_HEIGHT = 20
 
+_BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
@@ -130,6 +139,18 @@ class PositionTable(QTableView):
         """Point out nothing any more."""
         super().leaveEvent(event)
         self._set_hover(None)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Mark the first row when the Tab key comes here, so that it can be seen."""
+        super().focusInEvent(event)
+        if event.reason() in _BY_TAB and self.rows and not self.selectionModel().hasSelection():
+            self.selectRow(0)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Mark nothing any more when the Tab key leaves."""
+        super().focusOutEvent(event)
+        if event.reason() in _BY_TAB:
+            self.clearSelection()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter chooses the marked row, Delete takes the marked rows out."""

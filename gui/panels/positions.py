@@ -49,8 +49,9 @@ class PositionsPanel(Panel):
         self.slider.setAccessibleName("Range of positions")
         self.slider.setToolTip(
             wrapped(
-                "Drag an end, or the bar between to move the whole range. ← → move the end used "
-                "last by one, with Shift the whole range; ↑ ↓ choose the end."
+                "Drag an end, or the bar between to move the whole range. "
+                "←\N{NO-BREAK SPACE}→ move the end used last by one, with Shift the whole range; "
+                "↑\N{NO-BREAK SPACE}↓ choose the end."
             )
         )
         self.first, self.last = self._make_field("First"), self._make_field("Last")

@@ -65,7 +65,7 @@ QSlider::handle:horizontal {{
     background: {theme.field}; border: 1px solid {theme.muted};
 }}
 QSlider::handle:horizontal:hover {{ border-color: {theme.text}; background: {theme.line}; }}
-QSlider::handle:horizontal:focus {{ border-color: {theme.text}; }}
+QSlider::handle:horizontal:focus {{ border-color: {theme.text}; background: {theme.faint}; }}
 QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
 """
         )

@@ -42,6 +42,8 @@ class Segmented(QFrame):
             self.buttons[value] = button = QPushButton(text)
             button.setProperty("class", "segment")
             button.setCheckable(True)
+            # In a dialog, Enter is for its default button.
+            button.setAutoDefault(False)
             button.setToolTip(wrapped(tip))
             button.setAccessibleName(f"{name}: {text}")
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

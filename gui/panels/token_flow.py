@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
+    QFocusEvent,
     QFont,
     QFontMetrics,
     QHelpEvent,
@@ -21,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from gui.theme import SMALL, TEXT, Theme
-from gui.token_text import is_special, token_label, token_runs
+from gui.token_text import has_bytes, is_special, token_label, token_runs
 from gui.tooltips import wrapped
 
 CHIP_HEIGHT = 22
@@ -113,6 +114,16 @@ class TokenFlow(QAbstractScrollArea):
         super().resizeEvent(event)
         self._wrap()
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show that the keys come here."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that the keys go elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Point out the position under the mouse."""
         self._set_under_mouse(self._position_at(event.position().toPoint()))
@@ -161,7 +172,7 @@ class TokenFlow(QAbstractScrollArea):
         told = f"Position {position} · {token_label(text)}"
         if position < len(self._ids):
             told += f" · token {self._ids[position]}"
-        if "\N{REPLACEMENT CHARACTER}" in text:
+        if has_bytes(text):
             told += "\nPart of a character: the tokenizer splits rare ones into bytes"
         if self._chips[position].special:
             told += (
@@ -184,6 +195,8 @@ class TokenFlow(QAbstractScrollArea):
             if chip.box.top() > top + self.viewport().height():
                 break
             self._draw(painter, chip)
+        if self.hasFocus():
+            self._draw_focus(painter)
         painter.end()
 
     # Laying out and drawing.
@@ -239,6 +252,14 @@ class TokenFlow(QAbstractScrollArea):
             painter.setPen(QColor(theme.muted if is_mark or chip.special else theme.text))
             painter.drawText(room, middle | Qt.TextFlag.TextDontClip, text)
             room.adjust(painter.fontMetrics().horizontalAdvance(text), 0, 0, 0)
+
+    def _draw_focus(self, painter: QPainter) -> None:
+        """Outline the chip that the keys start from."""
+        current = self._selection[-1] if self._selection else 0
+        box = self._chips[current if current < len(self._chips) else 0].box
+        painter.setPen(QPen(QColor(self._theme.text), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(box.toRectF().adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def _font(self, pixels: int) -> QFont:
         font = QFont(self.font())

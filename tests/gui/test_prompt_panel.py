@@ -130,7 +130,7 @@ def test_focus_text_takes_typing(make, session):
 def test_a_part_of_a_character_says_so(make, session):
     panel = make(session)
     session.prompt = "x"
-    session.tokens = TokenizedPrompt((1, 2), ("a", "\ufffd"))
+    session.tokens = TokenizedPrompt((1, 2), ("a", "⟨F0⟩"))
     assert "Part of a character" in panel.flow.tip(1)
 
 
