@@ -1,5 +1,14 @@
 """Tooltips break into lines."""
 
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QWidget,
+)
+
 from gui.tooltips import LINE, wrapped
 
 
@@ -16,3 +25,35 @@ def test_numbers_and_units_stay_together_and_long_words_break():
     assert "2.9\u00a0%" in wrapped("x" * 57 + " 2.9\u00a0%")
     assert max(map(len, wrapped("y" * 300).split("\n"))) == LINE
     assert wrapped("") == ""
+
+
+def test_no_tooltip_of_the_window_is_wider_than_a_few_words(
+    application, gpt2_folder, wait_until_idle
+):
+    application.controller.open(str(gpt2_folder))
+    wait_until_idle(application)
+    application.controller.select((5, 300))
+    application.session.prompt = "Hello my name is Adam"
+    wait_until_idle(application)
+    window = application.window
+    tips = [widget.toolTip() for panel in window.panels.values() for widget in every(panel)]
+    assert sum(map(bool, tips)) > 40
+    assert [tip for tip in tips if any(len(line) > LINE for line in tip.split("\n"))] == []
+
+
+def test_every_control_has_something_to_say(application, wait_until_idle):
+    wait_until_idle(application)
+    kinds = QAbstractButton | QLineEdit | QAbstractSpinBox | QComboBox | QPlainTextEdit
+    for name, panel in application.window.panels.items():
+        for control in every(panel):
+            inner = isinstance(control.parent(), QAbstractSpinBox | QLineEdit)
+            if isinstance(control, kinds) and not inner:
+                assert control.toolTip(), f"{name}: {control}"
+                said = control.accessibleName() or getattr(control, "text", str)()
+                assert said, f"{name}: {control}"
+
+
+def every(panel):
+    """Return a panel's widgets, without the inner ones that Qt makes and names itself."""
+    found = [panel, *panel.findChildren(QWidget)]
+    return [widget for widget in found if not widget.objectName().startswith("qt_")]
