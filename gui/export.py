@@ -181,13 +181,31 @@ def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
     if factor == 1:
         return image
     height, width, channels = image.shape
-    blocks = image.reshape(height // factor, factor, width // factor, factor, channels)
-    if channels == 3:
-        return np.round(blocks.mean(axis=(1, 3), dtype=np.float32)).astype(np.uint8)
-    alpha = blocks[..., 3:].astype(np.float32)
-    weight = alpha.sum(axis=(1, 3))
-    color = (blocks[..., :3] * alpha).sum(axis=(1, 3)) / np.maximum(weight, 1)
-    return np.round(np.concatenate([color, weight / factor**2], axis=2)).astype(np.uint8)
+    averaged = np.empty((height // factor, width // factor, channels), dtype=np.uint8)
+    # A large picture's sums would take gigabytes at once.
+    for top in range(0, len(averaged), 64):
+        rows = image[factor * top : factor * (top + 64)]
+        average = _average_opaque if channels == 3 else _average_transparent
+        averaged[top : top + 64] = average(rows, factor)
+    return averaged
+
+
+def _average_opaque(rows: np.ndarray, factor: int) -> np.ndarray:
+    total = np.zeros((len(rows) // factor, rows.shape[1] // factor, 3), dtype=np.uint32)
+    for i, j in np.ndindex(factor, factor):
+        total += rows[i::factor, j::factor]
+    return (total + factor**2 // 2) // factor**2
+
+
+def _average_transparent(rows: np.ndarray, factor: int) -> np.ndarray:
+    color = np.zeros((len(rows) // factor, rows.shape[1] // factor, 3), dtype=np.uint32)
+    opacity = np.zeros((*color.shape[:2], 1), dtype=np.uint32)
+    for i, j in np.ndindex(factor, factor):
+        alpha = rows[i::factor, j::factor, 3:].astype(np.uint32)
+        color += rows[i::factor, j::factor, :3] * alpha
+        opacity += alpha
+    mean = (color + opacity // 2) // np.maximum(opacity, 1)
+    return np.concatenate([mean, (opacity + factor**2 // 2) // factor**2], axis=2)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from PIL import Image
 
 from geometry.errors import RangeError
 from gui.camera import VIEWS
-from gui.export import MAX_PIXELS, PictureError, render_picture, render_scene, write_png
+from gui.export import MAX_PIXELS, PictureError, _averaged, render_picture, render_scene, write_png
 from gui.scene_state import resolve_scene
 from gui.theme import DARK, LIGHT, THEMES
 
@@ -113,6 +113,22 @@ def test_tables_with_fewer_than_three_components(open_table, tmp_path, shape):
     table = np.random.default_rng(0).normal(size=shape)
     render_picture(open_table(table), tmp_path / "a.png", size=(160, 120))
     assert read(tmp_path / "a.png").shape == (120, 160, 3)
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+@pytest.mark.parametrize("factor", [1, 2, 3])
+def test_pixels_are_averaged_by_their_opacity(channels, factor):
+    shape = (factor * 130, factor * 7, channels)
+    image = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
+    image[..., 3:] |= 1
+    image[: factor * 2] = 0
+    blocks = image.reshape(130, factor, 7, factor, channels).astype(float)
+    expected = blocks.mean(axis=(1, 3))
+    if channels == 4:
+        alpha = blocks[..., 3:]
+        weight = np.maximum(alpha.sum(axis=(1, 3)), 1)
+        expected[..., :3] = (blocks[..., :3] * alpha).sum(axis=(1, 3)) / weight
+    np.testing.assert_allclose(_averaged(image, factor), expected, atol=0.5)
 
 
 # ---- what cannot be --------------------------------------------------------------------
