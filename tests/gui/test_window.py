@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
@@ -102,7 +102,7 @@ def test_bad_source_is_told_and_nothing_is_lost(
 
 def test_unknown_architecture_offers_its_tables(
     window: MainWindow, application: Application, wait_until_idle: Callable, tmp_path: Path,
-    helix: Callable[..., np.ndarray], monkeypatch: pytest.MonkeyPatch, qtbot: QtBot,
+    helix: Callable[..., np.ndarray], qtbot: QtBot,
 ) -> None:  # fmt: skip
     file = tmp_path / "strange.safetensors"
     save_file({"some.where": helix().astype(np.float32), "else.where": np.eye(5, 24)}, file)
@@ -110,11 +110,14 @@ def test_unknown_architecture_offers_its_tables(
     wait_until_idle(application)
     offered: list[str] = []
 
-    def choose(_parent: object, _title: str, _text: str, names: list[str], *_: object) -> object:
-        offered.extend(names)
-        return "some.where", True
+    def choose() -> None:
+        rows = QApplication.activeModalWidget().findChild(QListWidget)
+        offered.extend(rows.item(i).text() for i in range(rows.count()))
+        for _ in range(offered.index("some.where")):
+            QTest.keyClick(rows, Qt.Key.Key_Down)
+        QTest.keyClick(rows, Qt.Key.Key_Return)
 
-    monkeypatch.setattr(QInputDialog, "getItem", choose)
+    QTimer.singleShot(0, choose)
     assert window.notice_bar.tables_button.isVisible()
     qtbot.mouseClick(window.notice_bar.tables_button, LEFT)
     wait_until_idle(application)
