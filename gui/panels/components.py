@@ -65,8 +65,10 @@ class ComponentChooser(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
         layout.addLayout(row)
-        layout.addWidget(self.bars, 1)
+        layout.addWidget(self.bars, 100)
         layout.addWidget(self.foot)
+        # In a tall dock what the bars do not take stays below, not between.
+        layout.addStretch(1)
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""

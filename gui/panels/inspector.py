@@ -301,7 +301,9 @@ class InspectorPanel(Panel):
         column.setContentsMargins(0, GRID, 0, 0)
         column.setSpacing(GRID // 2)
         column.addLayout(head)
-        column.addWidget(self.listed)
+        column.addWidget(self.listed, 100)
+        # In a tall dock what the list does not take stays below it.
+        column.addStretch(1)
         return self._list
 
 
