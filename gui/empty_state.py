@@ -40,6 +40,7 @@ class EmptyState(Panel):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.title = label(WELCOME, "title")
         texts = [label(text, "muted") for text in (EXPLANATION, HOW)]
+        self._how = texts[1]
         for text in texts:
             text.setWordWrap(True)
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -56,7 +57,8 @@ class EmptyState(Panel):
         self._progress = QProgressBar()
         self._progress.setRange(0, 0)
         self._progress.setTextVisible(False)
-        self._progress.setFixedWidth(240)
+        self._progress.setFixedSize(240, 4)
+        self._progress.setAccessibleName("Opening")
         # A column of its own: in a layout that aligns it, a label that wraps gets too few lines.
         self._words = QWidget()
         column = QVBoxLayout(self._words)
@@ -90,3 +92,4 @@ class EmptyState(Panel):
         self.title.setText(self.session.status if opening else WELCOME)
         self._progress.setVisible(opening)
         self._buttons.setVisible(not opening)
+        self._how.setVisible(not opening)

@@ -186,6 +186,10 @@ QHeaderView::section {{
     background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
     border: none; border-bottom: 1px solid {theme.line}; padding: 4px;
 }}
+#notice {{
+    background: {theme.panel}; border-bottom: 1px solid {theme.line};
+    border-left: 3px solid {theme.warning};
+}}
 QLabel[role="muted"] {{ color: {theme.muted}; }}
 QLabel[role="small"] {{ color: {theme.muted}; font-size: {SMALL}px; }}
 QLabel[role="heading"] {{ color: {theme.muted}; font-size: {SMALL}px; font-weight: 600; }}
@@ -202,10 +206,9 @@ QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {th
 QCheckBox::indicator:focus, QRadioButton::indicator:focus {{ border-color: {theme.text}; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QProgressBar {{
-    border: 1px solid {theme.line}; border-radius: 4px; background: {theme.field};
-    text-align: center; font-size: {SMALL}px; max-height: 14px;
+    border: none; border-radius: 2px; background: {theme.line}; max-height: 4px;
 }}
-QProgressBar::chunk {{ background: {theme.muted}; border-radius: 3px; }}
+QProgressBar::chunk {{ background: {theme.muted}; border-radius: 2px; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
 QScrollBar::handle {{

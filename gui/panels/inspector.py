@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from geometry.neighbours import Neighbour, PositionDetails
 from gui import selection as select
+from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.go_to import GoTo
 from gui.panels.inspector_text import details_text, selection_text
@@ -194,7 +195,7 @@ class InspectorPanel(Panel):
     def _sentence(self) -> str:
         if self.session.model is None:
             if self.session.opening:
-                return f"Opening {self.session.opening}…"
+                return f"Opening {short_name(self.session.opening)}…"
             return "Open a model to inspect its positions."
         if self.session.current is None:
             return "Click a point, or type a position, to inspect it."

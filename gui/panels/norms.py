@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
 from geometry.norms import NormProfile
 from gui import selection
+from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.norms_header import NormsHeader
 from gui.panels.norms_text import OUTLIER_RULE, bulk_span, describe, full_span
@@ -92,7 +93,7 @@ class NormsPanel(Panel):
 
     def _waiting_for(self) -> str:
         if self.session.opening:
-            return f"Opening {self.session.opening}: the norms come with it."
+            return f"Opening {short_name(self.session.opening)}: the norms come with it."
         return EMPTY if self.session.model is None else "Measuring the rows…"
 
     def _on_centred_changed(self) -> None:

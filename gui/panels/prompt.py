@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import selection as select
+from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.token_flow import TokenFlow
 from gui.session import Session
@@ -185,7 +186,7 @@ class PromptPanel(Panel):
     def _sentence(self) -> str:
         session = self.session
         if session.model is None:
-            return f"Opening {session.opening}…" if session.opening else _NOTHING_OPEN
+            return f"Opening {short_name(session.opening)}…" if session.opening else _NOTHING_OPEN
         return session.tokens_missing or ("" if session.prompt else _NOTHING_TYPED)
 
     def _show_sentence(self, sentence: str) -> None:
