@@ -28,7 +28,8 @@ def window(application, qtbot):
     """The window with all its panels, active."""
     window = application.window
     window.activateWindow()
-    qtbot.waitUntil(lambda: bool(window._panels))
+    # The X server makes it the active one in its own time, and only that one has shortcuts.
+    qtbot.waitUntil(lambda: bool(window._panels) and window.isActiveWindow())
     return window
 
 
