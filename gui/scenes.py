@@ -219,8 +219,6 @@ class HelixScene:
     # ---- the flat things, placed before each frame ---------------------------------------
 
     def _style_lines(self) -> None:
-        if not hasattr(self, "theme"):
-            return
         self._rings.style(self.theme.accent, 2 * self._scale)
         self._hover_ring.style(self.theme.hover, 2 * self._scale)
         self._arrows.style(self.theme.muted, 1.5 * self._scale)

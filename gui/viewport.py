@@ -35,6 +35,8 @@ EASE_MS = 250
 CLICK_SLACK = 4
 """A press that moved fewer logical pixels than this before its release is a click."""
 SPIN_DEGREES_PER_SECOND = 24.0
+SMALLEST_SHARE = 0.35
+"""A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
     "curve", "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
     "norms", "selection", "hover", "tokens",
@@ -80,6 +82,8 @@ class Viewport(QWidget):
         self._dirty, self._swapped, self._painted = True, False, False
         self._framing: str | None = "article"
         self._framed_model: object = None
+        self._followed: tuple[int, int] | None = None
+        self._follows = True
         self._press: QPoint | None = None
         self._dragged = False
         self._ease_from: np.ndarray | None = None
@@ -140,15 +144,36 @@ class Viewport(QWidget):
             self._dirty = False
             self.scene.set_scale(self.interactor.devicePixelRatioF())
             self.scene.show(resolve_scene(self.session))
+            self._follow()
             if self._ease_from is not None and self.scene.state is not None:
                 self.scene.set_turn(self._ease_from)
             if self.session.model is not self._framed_model:
-                self._framed_model = self.session.model
+                self._framed_model, self._follows = self.session.model, True
                 self._framing = self._framing or "keep"
         if self._framing and self.scene.state is not None:
             self._pose(self._framing).apply(self.interactor.camera)
             self._framing = None
         self.interactor.renderer.ResetCameraClippingRange()
+
+    def _follow(self) -> None:
+        """Bring the curve back into sight when another range made it too large or too small.
+
+        Not while a handle is dragged, and not once the user has zoomed or moved the view.
+        """
+        curve = self.session.curve
+        if curve is None or curve.pca.positions == self._followed or self.session.dragging:
+            return
+        self._followed = curve.pca.positions
+        same_model = self.session.model is self._framed_model
+        if self._painted and same_model and self._follows and not self._well_framed():
+            self._ease_camera(self._pose("keep"))
+
+    def _well_framed(self) -> bool:
+        projection = self.scene.projection()
+        xy, _ = projection.to_screen(self.scene.displayed_range)
+        low, high = xy.min(axis=0), xy.max(axis=0)
+        inside = bool((low >= 0).all() and (high <= projection.size).all())
+        return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
 
     def _on_frame_swapped(self) -> None:
         if not self._painted and self.scene.state is not None:
@@ -187,6 +212,7 @@ class Viewport(QWidget):
     def view(self, name: str) -> None:
         """Go to one of :data:`gui.camera.VIEWS`, with the whole curve in sight."""
         if self.scene.state is not None:
+            self._follows = True
             self._ease_camera(self._pose(name))
 
     def frame(self) -> None:
@@ -197,6 +223,7 @@ class Viewport(QWidget):
         """Bring a point to the middle, keeping direction and distance."""
         if self.scene.state is None:
             return
+        self._follows = False
         now = CameraPose.of(self.interactor.camera)
         shift = self.scene.displayed[position] - now.focal_point
         self._ease_camera(
@@ -205,6 +232,7 @@ class Viewport(QWidget):
 
     def zoom(self, factor: float) -> None:
         """Come nearer (factor above 1) or go back."""
+        self._follows = False
         now = CameraPose.of(self.interactor.camera)
         position = now.focal_point + (now.position - now.focal_point) / factor
         self._ease_camera(
@@ -242,6 +270,7 @@ class Viewport(QWidget):
         self.interactor.update()
 
     def _on_spin_tick(self) -> None:
+        self._antialiasing.move()
         self.interactor.camera.Azimuth(SPIN_DEGREES_PER_SECOND * self._spin.interval() / 1000)
         self.interactor.update()
 
@@ -266,6 +295,7 @@ class Viewport(QWidget):
         if isinstance(event, QMouseEvent):
             return self._on_mouse(kind, event)
         if kind == QEvent.Type.Wheel:
+            self._follows = False
             self._antialiasing.move()
             self._antialiasing.rest()
             self.interactor.update()
@@ -279,7 +309,7 @@ class Viewport(QWidget):
             self._press, self._dragged = at, False
             self._camera_ease.stop()
         elif kind == QEvent.Type.MouseMove and event.buttons():
-            self._on_drag(at)
+            self._on_drag(at, event)
         elif kind == QEvent.Type.MouseMove:
             self.hoverRequested.emit(self.position_at(at))
         elif kind == QEvent.Type.MouseButtonRelease:
@@ -290,10 +320,13 @@ class Viewport(QWidget):
             return True
         return False
 
-    def _on_drag(self, at: QPoint) -> None:
+    def _on_drag(self, at: QPoint, event: QMouseEvent) -> None:
         if self._press is not None and not self._dragged:
             self._dragged = (at - self._press).manhattanLength() >= CLICK_SLACK
             if self._dragged:
+                plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+                rotates = plain and event.buttons() == Qt.MouseButton.LeftButton
+                self._follows = self._follows and rotates
                 self.hoverRequested.emit(None)
                 self._antialiasing.move()
         self.interactor.update()

@@ -321,6 +321,43 @@ def test_another_model_is_framed(
     assert viewport.session.model.name == "large"
 
 
+def in_sight(viewport: Viewport) -> bool:
+    first, last = viewport.session.positions
+    area = viewport.interactor.rect()
+    return all(area.contains(viewport.pixel_of(p)) for p in range(first, last + 1))
+
+
+def extent(viewport: Viewport) -> int:
+    """Return how many pixels the shown curve spans, in its longer direction."""
+    first, last = viewport.session.positions
+    pixels = [viewport.pixel_of(p) for p in range(first, last + 1)]
+    return max(np.ptp([p.x() for p in pixels]), np.ptp([p.y() for p in pixels]))
+
+
+def test_camera_follows_to_a_small_range_and_back(
+    viewport: Viewport, application: Application, wait_until_idle: Callable
+) -> None:
+    for positions in ((150, 160), (1, 199)):
+        application.controller.request_positions(*positions)
+        wait_until_idle(application)
+        assert in_sight(viewport)
+        assert extent(viewport) > 0.3 * viewport.height()
+
+
+def test_camera_stays_where_the_user_put_it(
+    viewport: Viewport, application: Application, wait_until_idle: Callable
+) -> None:
+    viewport.zoom(1.5)
+    wait_until_idle(application)
+    before = direction(viewport)
+    application.controller.request_positions(150, 160)
+    wait_until_idle(application)
+    np.testing.assert_array_equal(direction(viewport), before)
+    viewport.frame()
+    wait_until_idle(application)
+    assert extent(viewport) > 0.3 * viewport.height()
+
+
 def test_hundreds_of_changes_add_no_actors(viewport: Viewport) -> None:
     session = viewport.session
     count = viewport.interactor.renderer.GetViewProps().GetNumberOfItems()
