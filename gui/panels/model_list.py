@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QFont,
     QKeyEvent,
     QPainter,
+    QResizeEvent,
     QStandardItem,
     QStandardItemModel,
 )
@@ -136,6 +137,7 @@ class ModelList(QTreeView):
         self._filter.setSourceModel(self._items)
         self._delegate = _Delegate(theme, self)
         self._open = ""
+        self._new = False
         self.setModel(self._filter)
         self.setItemDelegate(self._delegate)
         self.setHeaderHidden(True)
@@ -163,17 +165,18 @@ class ModelList(QTreeView):
             for line in group.lines:
                 heading.appendRow(self._item(line))
             self._items.appendRow(heading)
+        self._new = True
         self.expandAll()
 
     def show_open(self, source: str) -> None:
         """Mark the line that is open; "" for none."""
-        changed, self._open = source != self._open, source
+        moved, self._open, self._new = self._new or source != self._open, source, False
         for top in range(self._items.rowCount()):
             heading = self._items.item(top)
             for row in range(heading.rowCount()):
                 item = heading.child(row)
                 item.setData(item.data(_LINE).source == source, _OPEN)
-        if changed:
+        if moved:
             self._scroll_to_open()
 
     def set_search(self, search: str) -> None:
@@ -248,10 +251,15 @@ class ModelList(QTreeView):
         headings = [shown.index(row, 0) for row in range(shown.rowCount())]
         return [shown.index(row, 0, top) for top in headings for row in range(shown.rowCount(top))]
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the open line in sight when the list gets its height."""
+        super().resizeEvent(event)
+        self._scroll_to_open()
+
     def _scroll_to_open(self) -> None:
         for index in self._indexes():
             if index.data(_OPEN):
-                self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+                self.scrollTo(index)
 
     def _choose(self, index: QModelIndex) -> None:
         line = index.data(_LINE)

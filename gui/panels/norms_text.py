@@ -113,7 +113,7 @@ def _list_outliers(outliers: tuple[int, ...]) -> str:
     if not outliers:
         return "no outliers"
     # A few stay together on a line.
-    space = "\N{NO-BREAK SPACE}" if len(outliers) <= 3 else " "
+    space = "\N{NO-BREAK SPACE}" if len(outliers) <= 5 else " "
     listed = f",{space}".join(format_position(p) for p in outliers[:OUTLIERS_LISTED])
     more = len(outliers) - OUTLIERS_LISTED
     return f"outliers{space}{listed}" + (f" and {format_count(more)} more" if more > 0 else "")

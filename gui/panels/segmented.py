@@ -49,7 +49,8 @@ class Segmented(QFrame):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             self._group.addButton(button)
-            row.addWidget(button, len(text) + 2)
+            # In shares of their words and the padding around them.
+            row.addWidget(button, len(text) + 4)
         self._group.buttonClicked.connect(self._on_clicked)
         self._value = options[0][0]
         self.show_value(self._value)

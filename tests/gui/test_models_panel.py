@@ -187,6 +187,17 @@ def test_the_list_by_keyboard(panel):
     assert heard[1:] == [lines[0].source]
 
 
+def test_the_open_model_is_in_sight(panel):
+    session = panel.session
+    last = session.models[-1].entry.id
+    panel.resize(280, 200)
+    assert not panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
+    session.model = SimpleNamespace(source=last)
+    assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
+    session.recent = ("/somewhere/else",)  # the list is made anew
+    assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
+
+
 def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     panel.search.setText("gpt")
     panel.activateWindow()
