@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
     QMenu,
+    QStackedLayout,
     QVBoxLayout,
     QWidget,
 )
@@ -32,7 +33,6 @@ from gui.panels.base import label
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
-from gui.stage import Stage
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.viewport import Viewport
 
@@ -89,12 +89,17 @@ class MainWindow(QMainWindow):
     # ---- building ----------------------------------------------------------------------
 
     def _build_centre(self) -> None:
-        centre = QWidget()
+        centre, stage = QWidget(), QWidget()
+        stack = QStackedLayout(stage)
+        stack.setStackingMode(QStackedLayout.StackingMode.StackAll)
+        stack.addWidget(self.viewport)
+        stack.addWidget(self.empty_state)
+        stack.setCurrentWidget(self.empty_state)
         layout = QVBoxLayout(centre)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.notice_bar)
-        layout.addWidget(Stage(self.viewport, self.empty_state), 1)
+        layout.addWidget(stage, 1)
         self.setCentralWidget(centre)
 
     def _build_dock(self, dock: Dock) -> None:
@@ -137,6 +142,7 @@ class MainWindow(QMainWindow):
         self.statusBar().addPermanentWidget(self._jobs)
         self._summary = label(role="muted")
         self._summary.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
+        self._summary.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.menuBar().setCornerWidget(self._summary)
 
     def _handlers(self) -> dict[str, Callable[..., object]]:
@@ -329,7 +335,9 @@ class MainWindow(QMainWindow):
         first, last = curve.pca.positions
         total = format_percent(sum(curve.explained_variance_ratio))
         self._summary.setText(f"{model.name} · positions {first}–{last} · {total}")
-        self.menuBar().setCornerWidget(self._summary)
+        # Making room lays the whole window out again: not with each tick of the range slider.
+        if self._summary.sizeHint().width() > self._summary.width():
+            self.menuBar().setCornerWidget(self._summary)
 
     def _on_status_changed(self) -> None:
         self._status.setText(self.session.status)
