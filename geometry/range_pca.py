@@ -6,6 +6,7 @@ from geometry.components import PositionPCA, check_range, check_table, count_com
 from geometry.exact_pca import fit_pca
 from geometry.narrow_table import NarrowTable
 from geometry.reduced_table import ReducedTable
+from geometry.threads import one_thread
 
 SHORT = 128
 NARROW = 128
@@ -14,9 +15,8 @@ NARROW = 128
 class RangePCA:
     """PCA of any inclusive range of one table, fast enough for every tick of a slider.
 
-    The first range of all is decomposed exactly, which costs less than the preparation: a model
-    that is opened and not dragged never pays for it. The second call prepares what all ranges
-    share, and from then on no answer depends on the ranges before. Wide tables are reduced to
+    What all ranges share is prepared once, by :meth:`prepare` or with the first range that needs
+    it; no answer depends on the ranges that were asked for before. Wide tables are reduced to
     their leading directions, and one product with the true rows bounds the error of every
     coordinate (`ReducedTable`); tables of at most 128 dimensions keep running sums
     (`NarrowTable`). Ranges shorter than 128, and those that resist (equal singular values: no
@@ -35,7 +35,6 @@ class RangePCA:
 
     def __init__(self, W_pos: npt.ArrayLike) -> None:
         self._table = check_table(W_pos)
-        self._opened = False
         self._prepared: NarrowTable | ReducedTable | None = None
 
     def fit(
@@ -73,11 +72,20 @@ class RangePCA:
         first, last = check_range(positions, len(self._table))
         n_rows, d_model = last - first + 1, self._table.shape[1]
         k = count_components(n_components, n_rows, d_model)
-        if n_rows < SHORT or not self._opened:
-            self._opened = True
+        # The matrices are small: on one thread, they take as long when all cores are busy.
+        with one_thread():
+            if n_rows >= SHORT:
+                found = self.prepare().fit(first, last, k, min(certified or k, k))
+                if found is not None:
+                    return found
             return fit_pca(self._table, (first, last), k)
+
+    def prepare(self) -> NarrowTable | ReducedTable:
+        """Compute what all ranges share, some 20 ms for GPT-2 small; the first range is then fast.
+
+        It may be called from another thread.
+        """
         if self._prepared is None:
-            kind = NarrowTable if d_model <= NARROW else ReducedTable
+            kind = NarrowTable if self._table.shape[1] <= NARROW else ReducedTable
             self._prepared = kind(self._table)
-        found = self._prepared.fit(first, last, k, min(certified or k, k))
-        return fit_pca(self._table, (first, last), k) if found is None else found
+        return self._prepared

@@ -10,6 +10,7 @@ import numpy as np
 from geometry.curve import place_curve
 from geometry.pca import PositionPCA, fit_pca
 from geometry.range_pca import RangePCA
+from geometry.threads import one_thread
 from gui.cache import ResultCache
 from gui.jobs import Jobs
 from gui.session import Session
@@ -66,13 +67,16 @@ class Fitter:
     def pause(self) -> None:
         """Fit nothing until :meth:`use`: the table is about to change."""
         self._fast = None
-        for slot in ("range", "exact"):
+        for slot in ("range", "exact", "prepare"):
             self._jobs.cancel(slot)
 
     def use(self, fast: RangePCA) -> None:
         """Fit the table of the model that is open now, whose curve is shown already."""
         self._fast = fast
         self._fit_exactly()
+        self._jobs.start(
+            "prepare", fast.prepare, lambda _: None, lambda error: self._on_error(error, MISHAP)
+        )
 
     @staticmethod
     def n_components(session: Session) -> int:
@@ -89,7 +93,8 @@ class Fitter:
         if self._session.color_by == "component":
             drawn = max(drawn, self._session.color_component)
         if model.W_pos.size <= INLINE_SIZE:
-            self._show(fast.fit(positions, k, certified=drawn), model)
+            with one_thread():
+                self._show(fast.fit(positions, k, certified=drawn), model)
         else:
             self._jobs.start(
                 "range",

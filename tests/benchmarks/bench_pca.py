@@ -43,13 +43,6 @@ def synthetic_table() -> np.ndarray:
     return curve @ directions + 0.007 * random.standard_normal((1024, 768))
 
 
-def unprepared(table: np.ndarray) -> RangePCA:
-    """Past the first answer, which is exact and cheap, before the first tick."""
-    fast = RangePCA(table)
-    fast.fit((0, 0), 1)
-    return fast
-
-
 def rows_of(table: np.ndarray, positions: Range) -> np.ndarray:
     return table[positions[0] : positions[1] + 1]
 
@@ -100,7 +93,7 @@ def main() -> int:
     report.add(
         "the first tick of all, with the preparation",
         *interleave(
-            lambda: unprepared(table).fit(whole), lambda: decompose(table, whole), repeats=7
+            lambda: RangePCA(table).fit(whole), lambda: decompose(table, whole), repeats=7
         ),
     )
     return report.close()

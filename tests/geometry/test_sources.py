@@ -158,7 +158,9 @@ def test_one_tensor_alone_is_the_table(write_safetensors: WriteSafetensors, tmp_
     path = write_safetensors(tmp_path / "p.safetensors", {"P": np.ones((1, 6, 4), np.float32)})
     model = open_source(path)
     assert (model.n_positions, model.d_model, model.table) == (6, 4, "P")
-    assert model.warnings == ("6 rows hold the same number throughout: positions 0, 1, 2, 3, 4, ….",)
+    assert model.warnings == (
+        "6 rows hold the same number throughout: positions 0, 1, 2, 3, 4, ….",
+    )
 
 
 def test_both_tables_of_an_encoder_and_decoder(tmp_path: Path) -> None:
