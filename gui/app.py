@@ -149,23 +149,35 @@ def run_window(
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
     signal.signal(signal.SIGINT, lambda *_: application.window.close())
-    status = 0
-    if picture is not None:
-        shutter = QTimer(application, interval=50)
-
-        def release_shutter() -> None:
-            nonlocal status
-            if application.idle:
-                shutter.stop()
-                status = 0 if application.window.pictures.save_window(picture) else 1
-                application.window.close()
-
-        shutter.timeout.connect(release_shutter)
-        shutter.start()
+    shutter = _Shutter(application, picture) if picture is not None else None
     qt.exec()
+    status = 0 if shutter is None or shutter.saved else 1
+    if status and application.session.notice is not None:
+        sys.stderr.write(f"helixscope: {application.session.notice.text}\n")
     application.close()
     sys.excepthook = hook
     return status
+
+
+class _Shutter(QObject):
+    """Saves a picture of the whole window once everything is painted, and closes it."""
+
+    def __init__(self, application: Application, out: Path) -> None:
+        super().__init__(application)
+        self.saved = False
+        self._application, self._out = application, out
+        self._timer = QTimer(self, interval=50)
+        self._timer.timeout.connect(self._release)
+        self._timer.start()
+
+    def _release(self) -> None:
+        if not self._application.idle:
+            return
+        self._timer.stop()
+        try:
+            self.saved = self._application.window.pictures.save_window(self._out)
+        finally:
+            self._application.window.close()
 
 
 def _dress(qt: QApplication, theme: Theme) -> None:
