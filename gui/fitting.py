@@ -45,6 +45,7 @@ class Fitter:
         self._session, self._jobs = session, jobs
         self._on_error = on_error
         self._fast: RangePCA | None = None
+        self._following = False
         self._cache = ResultCache(max_bytes=64 << 20)
         events = session.events
         self._listening: list[tuple[Any, Callable[..., None]]] = [
@@ -67,7 +68,8 @@ class Fitter:
     def pause(self) -> None:
         """Fit nothing until :meth:`use`: the table is about to change."""
         self._fast = None
-        for slot in ("range", "exact", "prepare"):
+        self._stop_following()
+        for slot in ("exact", "prepare"):
             self._jobs.cancel(slot)
 
     def use(self, fast: RangePCA) -> None:
@@ -95,15 +97,31 @@ class Fitter:
         if model.W_pos.size <= INLINE_SIZE:
             with one_thread():
                 self._show(fast.fit(positions, k, certified=drawn), model)
-        else:
+        elif not self._following:
+            # One at a time: if each tick superseded the one before, a steady drag would show none.
+            self._following = True
             self._jobs.start(
                 "range",
                 lambda: fast.fit(positions, k, certified=drawn),
-                lambda pca: self._show(pca, model),
-                lambda error: self._on_error(error, MISHAP),
+                lambda pca: self._on_followed(pca, model),
+                self._on_following_failed,
             )
         if not self._session.dragging:
             self._fit_exactly()
+
+    def _on_followed(self, pca: PositionPCA, model: PositionalModel) -> None:
+        self._following = False
+        self._show(pca, model)
+        if self._session.dragging and pca.positions != self._session.positions:
+            self._on_range_changed()
+
+    def _on_following_failed(self, error: Exception) -> None:
+        self._following = False
+        self._on_error(error, MISHAP)
+
+    def _stop_following(self) -> None:
+        self._following = False
+        self._jobs.cancel("range")
 
     def _on_color_changed(self) -> None:
         if self._session.color_by == "component":
@@ -140,7 +158,7 @@ class Fitter:
         """Show an exact fit, the components as they truly lie unless the user prefers not."""
         if pca.positions != self._session.positions:
             return
-        self._jobs.cancel("range")
+        self._stop_following()
         self._show(pca, model)
         self._session.status = "Ready"
         if not self._session.keep_turned and not self._session.dragging:

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from geometry.curve import place_curve
 from geometry.pca import fit_pca
-from gui import fitting, selection
+from gui import fitting
 from gui.controller import Controller
 from gui.jobs import InlineJobs
 from gui.session import Session
@@ -173,6 +172,37 @@ def test_large_tables_are_fitted_in_the_background(session, large, by_hand, hand
     assert_shows_exactly(session)
 
 
+def test_a_steady_drag_of_a_large_table_is_followed(session, large, by_hand, hand_jobs):
+    """The ticks come faster than the fits: each fit is shown, and the next is of the newest."""
+    session.dragging = True
+    shown_ranges = []
+    for tick in range(2, 60):
+        by_hand.request_positions(tick, 199)
+        if tick % 10 == 0:
+            hand_jobs.deliver("range")
+            shown_ranges.append(session.curve.pca.positions[0])
+    assert shown_ranges == [2, 10, 20, 30, 40]
+    hand_jobs.deliver_all()
+    assert session.curve.pca.positions == (59, 199)
+    session.dragging = False
+    hand_jobs.deliver_all()
+    assert_shows_exactly(session)
+
+
+def test_a_fit_in_the_background_that_fails_does_not_stop_the_next(
+    session, large, by_hand, hand_jobs, monkeypatch
+):
+    session.dragging = True
+    with monkeypatch.context() as patch:
+        patch.setattr("geometry.range_pca.RangePCA.fit", lambda *a, **k: 1 / 0)
+        by_hand.request_positions(10, 180)
+        hand_jobs.deliver("range")
+    assert "ZeroDivisionError" in session.notice.text
+    by_hand.request_positions(11, 180)
+    hand_jobs.deliver("range")
+    assert session.curve.pca.positions == (11, 180)
+
+
 def test_a_fast_fit_that_comes_after_the_exact_one_is_dropped(session, large, by_hand, hand_jobs):
     session.dragging = True
     by_hand.request_positions(10, 180)
@@ -275,107 +305,7 @@ def test_gpt2_never_flips_while_it_is_dragged(session, controller, gpt2_folder):
     assert session.notice is None
 
 
-# ---- any order of wishes ---------------------------------------------------------------
-
 RANGE = st.tuples(st.integers(-20, 230), st.integers(-20, 230))
-COMPONENTS = st.permutations(range(1, 13)).map(lambda c: tuple(c[:3]))
-
-
-class Wishes(RuleBasedStateMachine):
-    """Any order of wishes and arrivals; once everything has arrived, all of it is true."""
-
-    jobs = None
-    models = ()
-
-    @initialize()
-    def start(self):
-        self.session, self.hand = Session(), self.jobs()
-        self.controller = Controller(
-            self.session, self.hand, lambda source, table=None: self.models[int(source)]
-        )
-        self.controller.open("0")
-        self.hand.deliver_all()
-
-    @rule(which=st.integers(0, 1))
-    def open(self, which):
-        self.controller.open(str(which))
-
-    @rule(positions=RANGE)
-    def request_positions(self, positions):
-        self.controller.request_positions(*positions)
-
-    @rule(field=st.sampled_from(("dragging", "keep_turned", "norms_centred")), on=st.booleans())
-    def switch(self, field, on):
-        setattr(self.session, field, on)
-
-    @rule(components=COMPONENTS)
-    def choose_components(self, components):
-        self.session.components = components
-
-    @rule(component=st.integers(1, 14))
-    def color_by_component(self, component):
-        self.controller.color_by("component", component)
-
-    @rule(position=st.integers(-5, 210), toggle=st.booleans(), extend=st.booleans())
-    def click(self, position, toggle, extend):
-        asked = selection.click(self.session.selection, position, toggle=toggle, extend=extend)
-        self.controller.select(asked)
-
-    @rule(step=st.integers(-300, 300))
-    def walk(self, step):
-        self.controller.walk(step)
-
-    @rule(which=st.integers(0, 3))
-    def compute(self, which):
-        if self.hand.waiting:
-            self.hand.compute(sorted(self.hand.waiting)[which % len(self.hand.waiting)])
-
-    @rule(which=st.integers(0, 3))
-    def deliver(self, which):
-        if self.hand.waiting:
-            self.hand.deliver(sorted(self.hand.waiting)[which % len(self.hand.waiting)])
-
-    @invariant()
-    def everything_is_inside_the_table(self):
-        session = self.session
-        n = session.model.n_positions
-        first, last = session.positions
-        assert 0 <= first <= last < n
-        assert len(session.curve.coordinates) == len(session.norms.values) == n
-        assert all(0 <= p < n for p in session.selection)
-        assert len(set(session.selection)) == len(session.selection)
-        assert (session.details is None) == (session.current is None)
-        assert session.details is None or session.details.position == session.current
-        assert session.norms.centred == session.norms_centred
-        np.testing.assert_allclose(session.turn @ session.turn.T, EYE, atol=1e-9)
-        assert session.notice is None
-
-    def teardown(self):
-        session = self.session
-        self.hand.deliver_all()
-        session.dragging = False
-        self.hand.deliver_all()
-        self.everything_is_inside_the_table()
-        assert session.curve.pca.positions == session.positions
-        assert session.curve.pca.exact
-        assert session.curve.components == session.components
-        assert session.opening == ""
-        assert session.status == "Ready"
-        if not session.keep_turned:
-            np.testing.assert_array_equal(session.turn, EYE)
-        self.controller.close()
-
-
-@pytest.mark.parametrize("inline", [True, False])
-def test_any_order_of_wishes_ends_in_the_truth(inline, hand_jobs, open_table, helix, monkeypatch):
-    monkeypatch.setattr(fitting, "INLINE_SIZE", 1 << 40 if inline else 0)
-    case = Wishes.TestCase
-    monkeypatch.setattr(Wishes, "jobs", type(hand_jobs))
-    monkeypatch.setattr(
-        Wishes, "models", (open_table(), open_table(helix(90, 30, seed=3), "shorter"))
-    )
-    case.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
-    case().runTest()
 
 
 @given(ranges=st.lists(RANGE, min_size=1, max_size=12), keep=st.booleans())
