@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.curve import Curve, place_curve
+from geometry.first_look import first_look
 from geometry.norms import NormProfile, norm_profile
-from geometry.pca import fit_pca
 from geometry.range_pca import RangePCA
 from gui.session import ModelRow
 
@@ -60,8 +60,8 @@ def load(wanted: Wanted, opener: Callable[..., PositionalModel] | None = None) -
     model = opener(wanted.source, table=wanted.table)
     end = model.n_positions - 1
     fast = RangePCA(model.W_pos)
-    # A single exact fit costs less than preparing for many fast ones.
-    pca = fit_pca(model.W_pos, wanted.positions or (min(1, end), end), max(wanted.components))
+    # A look costs less than an exact fit or than preparing for many fast ones: both come later.
+    pca = first_look(model.W_pos, wanted.positions or (min(1, end), end), max(wanted.components))
     curve = place_curve(model.W_pos, pca, wanted.components)
     return Opened(model, fast, curve, norm_profile(model.W_pos, centred=wanted.norms_centred))
 
