@@ -29,7 +29,7 @@ from gui.controller import Controller
 from gui.docks import DOCKS, Dock, DockTitle
 from gui.empty_state import EmptyState
 from gui.notice_bar import NoticeBar
-from gui.panels.base import label
+from gui.panels.base import Calm, label
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
@@ -83,6 +83,7 @@ class MainWindow(QMainWindow):
         self._build_panel_menu()
         self._build_status()
         self._connect_centre()
+        self._calm = Calm(session, self)
         self._listen_to_session()
         self._restore_layout()
 
@@ -221,7 +222,8 @@ class MainWindow(QMainWindow):
         events = self.session.events
         for signal, slot in (
             (events.model, self._on_model_changed),
-            (events.curve, self._on_summary_changed),
+            (events.curve, self._on_curve_changed),
+            (events.dragging, self._calm.on_dragging_changed),
             (events.status, self._on_status_changed),
             (events.jobs, self._on_status_changed),
             (events.projection, self._on_switches_changed),
@@ -327,6 +329,9 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
         self._on_summary_changed()
 
+    def _on_curve_changed(self) -> None:
+        self._calm.call(self._on_summary_changed)
+
     def _on_summary_changed(self) -> None:
         model, curve = self.session.model, self.session.curve
         if model is None or curve is None:
@@ -395,6 +400,7 @@ class MainWindow(QMainWindow):
         for signal, slot in self._listening:
             signal.disconnect(slot, missing_ok=True)
         self._listening.clear()
+        self._calm.stop()
         for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
             panel.release()
         self.viewport.close()

@@ -6,11 +6,57 @@ from collections.abc import Callable
 from typing import Any
 
 from psygnal import SignalInstance
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gui.session import Session
 from gui.theme import Theme
+
+CALM_MS = 80
+"""Time between two updates of what may wait during a drag."""
+
+
+class Calm(QObject):
+    """Gathers calls while a range is dragged; otherwise they are made at once.
+
+    Parameters
+    ----------
+    session
+        Tells whether a range is dragged.
+    """
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._waiting: dict[Callable[[], None], None] = {}
+        self._timer = QTimer(self, interval=CALM_MS, singleShot=True)
+        self._timer.timeout.connect(self.flush)
+
+    def call(self, slot: Callable[[], None]) -> None:
+        """Call a slot now, or soon."""
+        if not self._session.dragging:
+            slot()
+            return
+        self._waiting[slot] = None
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def on_dragging_changed(self, dragging: bool) -> None:
+        """Catch up when a drag ends."""
+        if not dragging:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make the calls that wait."""
+        self._timer.stop()
+        waiting, self._waiting = self._waiting, {}
+        for slot in waiting:
+            slot()
+
+    def stop(self) -> None:
+        """Forget the calls that wait; the owner goes away."""
+        self._timer.stop()
+        self._waiting = {}
 
 
 class Panel(QWidget):
@@ -32,12 +78,26 @@ class Panel(QWidget):
         self.session = session
         self.theme = theme
         self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self._calm: Calm | None = None
 
     def listen(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
         """Call ``slot`` on every change until :meth:`release`; a released panel hears nothing."""
         # A psygnal callback that reaches a deleted widget raises, so each is undone by hand.
         signal.connect(slot)
         self._listening.append((signal, slot))
+
+    def listen_calmly(self, signal: SignalInstance, slot: Callable[[], None]) -> None:
+        """Listen to what changes with every tick of a drag, without holding up the curve.
+
+        While a range is dragged, the slot is called a few times a second and once more at the
+        end; otherwise on every change. A panel that is painted with each tick costs the viewport
+        a third of its frames: Qt composes the whole window for either.
+        """
+        if self._calm is None:
+            self._calm = Calm(self.session, self)
+            self.listen(self.session.events.dragging, self._calm.on_dragging_changed)
+        calm = self._calm
+        self.listen(signal, lambda: calm.call(slot))
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; panels that draw themselves extend this."""
@@ -48,6 +108,8 @@ class Panel(QWidget):
         for signal, slot in self._listening:
             signal.disconnect(slot, missing_ok=True)
         self._listening.clear()
+        if self._calm is not None:
+            self._calm.stop()
 
 
 def label(text: str = "", role: str = "", *, selectable: bool = False) -> QLabel:

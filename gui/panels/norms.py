@@ -57,12 +57,12 @@ class NormsPanel(Panel):
             (events.model, self._on_norms_changed),
             (events.opening, self._on_norms_changed),
             (events.norms_centred, self._on_centred_changed),
-            (events.positions, self._on_positions_changed),
             (events.selection, self._on_selection_changed),
             (events.hover, self._on_hover_changed),
             (events.tokens, self._on_hover_changed),
         ):
             self.listen(signal, slot)
+        self.listen_calmly(events.positions, self._on_positions_changed)
         self._on_centred_changed()
         self._on_norms_changed()
 

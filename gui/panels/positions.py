@@ -137,7 +137,7 @@ class PositionsPanel(Panel):
         self.listen(events.positions, self._on_positions_changed)
         self.listen(events.dragging, self._update_badge)
         self.listen(events.components, self._on_curve_changed)
-        self.listen(events.curve, self._on_curve_changed)
+        self.listen_calmly(events.curve, self._on_curve_changed)
 
     # -- what the user wants ----------------------------------------------------------------
 
@@ -223,9 +223,7 @@ class PositionsPanel(Panel):
 
     def _update_badge(self) -> None:
         pca = self.session.pca
-        if pca is None or pca.positions != self.session.positions:
-            self.components.show_badge("refitting…")
-        elif pca.exact:
+        if pca is not None and pca.exact and pca.positions == self.session.positions:
             self.components.show_badge("exact fit {}–{}".format(*pca.positions))
         else:
             dragging = self.session.dragging

@@ -315,7 +315,7 @@ def test_the_badge_tells_when_the_basis_was_fitted(panel):
     W_pos = table()
     panel.session.dragging = True
     panel.session.positions = (5, 150)
-    assert panel.components.foot.note() == "refitting…"
+    assert panel.components.foot.note() == "fast fit, dragging"
     panel.session.curve = place_curve(
         W_pos, replace(fit_pca(W_pos, (5, 150)), exact=False), (1, 2, 3)
     )
@@ -324,6 +324,19 @@ def test_the_badge_tells_when_the_basis_was_fitted(panel):
     assert panel.components.foot.note() == "refitting…"
     panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
     assert panel.components.foot.note() == "exact fit 5–150"
+
+
+def test_bars_follow_a_drag_calmly_and_catch_up_at_its_end(panel, qtbot):
+    W_pos = table()
+    before = panel.components.foot.text()
+    panel.session.dragging = True
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 9)), (1, 2, 3))
+    assert panel.components.foot.text() == before
+    qtbot.waitUntil(lambda: panel.components.foot.text() != before)
+    during = panel.components.foot.text()
+    panel.session.curve = place_curve(W_pos, fit_pca(W_pos, (5, 150)), (1, 2, 3))
+    panel.session.dragging = False
+    assert panel.components.foot.text() != during
 
 
 def test_with_nothing_open_it_says_what_it_will_show(qtbot, session):
