@@ -40,6 +40,26 @@ def font_file() -> str:
     return str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf")
 
 
+@functools.cache
+def _glyphs() -> frozenset[int]:
+    """Code points that the font can draw."""
+    # pyvista has imported Matplotlib by the time something is drawn.
+    from matplotlib.ft2font import FT2Font
+
+    return frozenset(FT2Font(font_file()).get_charmap())
+
+
+def drawable(text: str) -> str:
+    """Replace what the font cannot draw, and VTK would leave out, by boxes.
+
+    Tokens may be in any script; a label of boxes at least says that there is a token.
+    """
+    if text.isascii():
+        return text
+    known = _glyphs()
+    return "".join(c if c == "\n" or ord(c) in known else "\N{WHITE SQUARE}" for c in text)
+
+
 class Lines2D:
     """Polylines of one colour and width, in pixels from the lower left corner."""
 
@@ -84,7 +104,7 @@ class Text2D:
         self._prop.SetFontFamily(VTK_FONT_FILE)
         self._prop.SetFontFile(font_file())
         renderer.AddViewProp(self.actor)
-        self.text = ""
+        self.text = self._drawn = ""
         self._size = 0
 
     def style(self, color: str, size: int, *, background: str | None = None) -> None:
@@ -101,13 +121,14 @@ class Text2D:
         """Set the text; an empty one hides the actor."""
         if text != self.text:
             self.text = text
-            self.actor.SetInput(text)
+            self._drawn = drawable(text)
+            self.actor.SetInput(self._drawn)
         self.actor.SetVisibility(bool(text))
 
     def box(self, dpi: int) -> Box:
         """Return the pixels it covers where it is now, with what is behind the letters."""
         bounds = [0, 0, 0, 0]
-        vtkTextRenderer.GetInstance().GetBoundingBox(self._prop, self.text, bounds, dpi)
+        vtkTextRenderer.GetInstance().GetBoundingBox(self._prop, self._drawn, bounds, dpi)
         x, y = self.actor.GetPosition()
         return (x + bounds[0], y + bounds[2], x + bounds[1], y + bounds[3])
 

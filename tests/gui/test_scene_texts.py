@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from gui.overlay import drawable
 from gui.theme import DARK, LIGHT, SMALL
 
 TOKENS = (
@@ -154,3 +155,8 @@ def test_the_caption_can_be_read_in_the_picture(opened, stage):
         tone = np.array([int(theme.muted[i : i + 2], 16) for i in (1, 3, 5)])
         assert (np.abs(patch - tone).max(axis=2) < 16).mean() > 0.03
         assert (patch == picture[0, 0]).all(axis=2).mean() > 0.4
+
+
+def test_what_the_font_lacks_is_drawn_as_boxes():
+    assert drawable("·naïve −1.5 ≤ ‖P‖ ⟨F0⟩ ⏎") == "·naïve −1.5 ≤ ‖P‖ ⟨F0⟩ ⏎"
+    assert drawable("a 日本\n🧬") == "a □□\n□"
