@@ -110,6 +110,8 @@ def prepare_qt() -> QApplication:
     The format has to be the default before the first top-level window exists.
     """
     QSurfaceFormat.setDefaultFormat(vtk_surface_format())
+    # The stage is a native window, and what lies beside it is not.
+    QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
     qt = QApplication.instance()
     if not isinstance(qt, QApplication):
         qt = QApplication(sys.argv[:1])

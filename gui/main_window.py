@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
     QMenu,
-    QStackedLayout,
     QVBoxLayout,
     QWidget,
 )
@@ -33,6 +32,7 @@ from gui.panels.base import Calm, label
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
+from gui.stage import Stage
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.viewport import Viewport
 
@@ -90,17 +90,12 @@ class MainWindow(QMainWindow):
     # ---- building ----------------------------------------------------------------------
 
     def _build_centre(self) -> None:
-        centre, stage = QWidget(), QWidget()
-        stack = QStackedLayout(stage)
-        stack.setStackingMode(QStackedLayout.StackingMode.StackAll)
-        stack.addWidget(self.viewport)
-        stack.addWidget(self.empty_state)
-        stack.setCurrentWidget(self.empty_state)
+        centre = QWidget()
         layout = QVBoxLayout(centre)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.notice_bar)
-        layout.addWidget(stage, 1)
+        layout.addWidget(Stage(self.viewport, self.empty_state), 1)
         self.setCentralWidget(centre)
 
     def _build_dock(self, dock: Dock) -> None:

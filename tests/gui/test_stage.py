@@ -1,0 +1,50 @@
+"""The native window of the viewport, on the real screen."""
+
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QDialog
+from pytestqt.qtbot import QtBot
+
+from gui.app import Application
+
+
+def screen() -> np.ndarray:
+    """Return what is on the screen, (height, width, 3), windows of all kinds included."""
+    shot = QGuiApplication.primaryScreen().grabWindow(0).toImage()
+    shot = shot.convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(shot.constBits(), np.uint8)
+    return pixels.reshape(shot.height(), shot.bytesPerLine() // 4, 4)[:, :, :3].copy()
+
+
+def covered() -> int:
+    """Count the pixels in the colour of the test's dialog, which nothing of ours has."""
+    return int((screen() == (254, 0, 255)).all(axis=2).sum())  # blue, green, red
+
+
+def test_a_closed_dialog_leaves_no_ghost(application: Application, qtbot: QtBot) -> None:
+    window = application.window
+    window.move(0, 0)
+    dialog = QDialog(window)
+    dialog.setStyleSheet("background: #ff00fe")
+    # Over a panel, the viewport, and what is between them.
+    dialog.setGeometry(100, 100, window.width() // 2, 300)
+    dialog.show()
+    qtbot.waitUntil(lambda: covered() > 100_000, timeout=20_000)
+    dialog.close()
+    dialog.deleteLater()
+    qtbot.waitUntil(lambda: covered() == 0, timeout=20_000)
+
+
+@pytest.mark.skipif(
+    sys.platform == "darwin", reason="no native windows inside windows on this platform"
+)
+def test_only_the_stage_is_drawn_by_opengl(application: Application) -> None:
+    stage = application.window.viewport.parentWidget()
+    assert stage.testAttribute(Qt.WidgetAttribute.WA_NativeWindow)
+    assert stage.windowHandle().surfaceType() == stage.windowHandle().SurfaceType.OpenGLSurface
+    frame = application.window.windowHandle()
+    assert frame.surfaceType() == frame.SurfaceType.RasterSurface
