@@ -6,8 +6,9 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
-NATIVE_CHILDREN = ("xcb", "windows")
-"""Platforms where a window inside a window is an ordinary thing."""
+NATIVE_CHILD_ON = "xcb"
+"""The platform where the stage is a window of its own: X11, where this was seen to work. It
+matters where no graphics card composes the window, which is rare elsewhere."""
 
 
 class Stage(QWidget):
@@ -30,7 +31,7 @@ class Stage(QWidget):
         # Qt composes a whole window by OpenGL when an OpenGL widget is in it: every frame of the
         # viewport paints all panels too, and every key stroke the viewport. In a native window of
         # its own each costs what it is. (After the viewport went in: the surface has to suit it.)
-        if QGuiApplication.platformName() in NATIVE_CHILDREN:
+        if QGuiApplication.platformName() == NATIVE_CHILD_ON:
             self.setAttribute(Qt.WidgetAttribute.WA_DontCreateNativeAncestors)
             self.setAttribute(Qt.WidgetAttribute.WA_NativeWindow)
 

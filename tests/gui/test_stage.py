@@ -39,9 +39,7 @@ def test_a_closed_dialog_leaves_no_ghost(application: Application, qtbot: QtBot)
     qtbot.waitUntil(lambda: covered() == 0, timeout=20_000)
 
 
-@pytest.mark.skipif(
-    sys.platform == "darwin", reason="no native windows inside windows on this platform"
-)
+@pytest.mark.skipif(sys.platform != "linux", reason="the stage is a native window on X11 only")
 def test_only_the_stage_is_drawn_by_opengl(application: Application) -> None:
     stage = application.window.viewport.parentWidget()
     assert stage.testAttribute(Qt.WidgetAttribute.WA_NativeWindow)
