@@ -9,6 +9,7 @@ import numpy as np
 
 from geometry.errors import RangeError
 from geometry.pca import PositionPCA
+from geometry.threads import one_thread
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,7 +70,8 @@ def place_curve(
     chosen = [c - 1 for c in components if c <= len(pca.components)]
     # One product gives the coordinates and, from the last column, the distance to the mean.
     basis = np.vstack([pca.components[chosen], pca.mean])
-    products = W_pos @ basis.T
+    with one_thread():
+        products = W_pos @ basis.T
     offsets = basis @ pca.mean
     found = products[:, :-1] - offsets[:-1]
     squared_distance = (

@@ -18,7 +18,7 @@ from geometry.subspace import krylov_subspaces, ritz_pairs
 from geometry.threads import one_thread
 
 TOLERANCE = 1e-4
-BLOCK = 8
+BLOCK = 6
 STEPS = 6
 SMALL = 256
 LEAST = 1e-15
@@ -72,7 +72,8 @@ def _look(rows: Array, positions: tuple[int, int], k: int) -> PositionPCA | None
     single = np.empty(rows.shape, dtype=np.float32)
     with np.errstate(over="ignore"):
         np.subtract(rows, mean, out=single, casting="same_kind")
-    total = float(np.einsum("ij,ij->", single, single, dtype=np.float64))
+    with np.errstate(over="ignore"):
+        total = float(np.einsum("ij,ij->i", single, single).sum(dtype=np.float64))
     if not LEAST < total < 1 / LEAST:
         return None  # its square would leave the range of single precision
 
@@ -85,7 +86,8 @@ def _look(rows: Array, positions: tuple[int, int], k: int) -> PositionPCA | None
         return image
 
     subspaces = krylov_subspaces(times, transposed, rows.shape[1], BLOCK + k)
-    for Q, Y in islice(subspaces, STEPS):
+    # The first subspace never suffices.
+    for Q, Y in islice(subspaces, 1, STEPS):
         pairs = ritz_pairs(Q, Y, transposed, k)
         steps = -np.diff(pairs.values[: k + 1])
         gaps = np.minimum(steps, np.concatenate(([np.inf], steps[:-1])))

@@ -75,9 +75,14 @@ class Fitter:
     def use(self, fast: RangePCA) -> None:
         """Fit the table of the model that is open now, whose curve is shown already."""
         self._fast = fast
-        self._fit_exactly()
+        model = self._session.model
+        assert model is not None
+        # The cache's key, whose digest takes a while, is not worked out between two frames.
         self._jobs.start(
-            "prepare", fast.prepare, lambda _: None, lambda error: self._on_error(error, MISHAP)
+            "prepare",
+            lambda: (model.fingerprint, fast.prepare()),
+            lambda _: self._fit_exactly(),
+            lambda error: self._on_error(error, MISHAP),
         )
 
     @staticmethod
