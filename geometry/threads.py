@@ -6,15 +6,30 @@ between them waits for the scheduler: ten times the work itself on two cores.
 """
 
 import functools
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from threadpoolctl import ThreadpoolController
 
+_limiting = threading.Lock()
 
-def one_thread() -> AbstractContextManager[object]:
-    """Keep the linear algebra inside a ``with`` block to the calling thread."""
-    limited: AbstractContextManager[object] = _blas().limit(limits=1)
-    return limited
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the linear algebra inside a ``with`` block to the calling thread.
+
+    The limit is the whole process's. Of blocks that overlap, in one thread or several, only the
+    first sets it: were each to restore what it found, the last one out would leave it set.
+    """
+    if not _limiting.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _blas().limit(limits=1):
+            yield
+    finally:
+        _limiting.release()
 
 
 @functools.cache
