@@ -103,7 +103,7 @@ class Controller:
             "open",
             lambda: load(wanted, self._opener),
             lambda opened: self._show(source, opened),
-            lambda error: self._fail(error, f"{short_name(source)} could not be opened", source),
+            lambda error: self._on_opening_failed(error, source),
         )
 
     def open_first(
@@ -154,6 +154,10 @@ class Controller:
             lambda rows: setattr(self.session, "models", rows),
             lambda error: self._fail(error, "The list of models could not be read"),
         )
+
+    def _on_opening_failed(self, error: Exception, source: str) -> None:
+        self.session.opening = ""
+        self._fail(error, f"{short_name(source)} could not be opened", source)
 
     def _show(self, source: str, opened: Opened) -> None:
         session, model, norms = self.session, opened.model, opened.norms
@@ -260,8 +264,8 @@ class Controller:
         """Report a failed job in one plain sentence; the traceback goes to the log."""
         log.error("%s", what, exc_info=error)
         session = self.session
-        session.opening = ""
-        session.status = "Ready"
+        if not session.opening:
+            session.status = "Ready"
         details = "".join(traceback.format_exception(error))
         if isinstance(error, HelixscopeError):
             candidates = tuple(info.name for info in getattr(error, "candidates", ()))

@@ -95,6 +95,24 @@ def test_a_tokenizer_that_cannot_be_read_is_a_notice(session, controller, write_
     assert session.model is not None
 
 
+def test_a_mishap_elsewhere_does_not_end_an_opening(session, hand_jobs, write_gpt2, write_table):
+    folder = write_gpt2()
+    (folder / "tokenizer.json").write_text("{", "utf-8")
+    controller = Controller(session, hand_jobs)
+    controller.open(str(folder))
+    hand_jobs.deliver_all()
+    session.prompt = "hello"
+    other = str(write_table())
+    controller.open(other)
+    hand_jobs.deliver("tokens")
+    assert "cannot be read" in session.notice.text
+    assert session.opening == other
+    assert session.status.startswith("Opening")
+    hand_jobs.deliver_all()
+    assert session.model.name == "helix"
+    assert (session.opening, session.status) == ("", "Ready")
+
+
 def test_the_newest_prompt_wins(session, hand_jobs, write_gpt2):
     controller = Controller(session, hand_jobs)
     controller.open(str(write_gpt2()))
