@@ -182,7 +182,10 @@ def report(
     out: Annotated[Path, typer.Option(help="Folder to write into; made if need be.")],
     positions: Positions = None,
     layer: Annotated[int, typer.Option(min=0, help="Layer of overlaps and kernels.")] = 0,
-    rank: Annotated[int, typer.Option(min=1, help="P's leading directions in capture.")] = 30,
+    rank: Annotated[
+        int | None,
+        typer.Option(min=1, help="P's leading directions in capture; default: 30, if it has them."),
+    ] = None,
     after: Annotated[int, typer.Option(min=0, help="First position of the norms' mean.")] = 100,
     fold_ln: Annotated[
         bool, typer.Option("--fold-ln", help="Fold LayerNorm's gain into reading weights.")

@@ -11,6 +11,7 @@ from geometry.pca import fit_pca, off_subspace_residual
 from geometry.spectra import spectrum
 
 N_COMPONENTS = 10
+DEFAULT_RANK = 30
 _WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
 # What of the report needs which matrices besides P. A section is impossible as soon as one of
@@ -33,7 +34,7 @@ def report(
     model: PositionalModel,
     *,
     positions: tuple[int, int] | None = None,
-    rank: int = 30,
+    rank: int | None = None,
     after: int = 100,
 ) -> dict[str, Any]:
     """Measure a model.
@@ -46,7 +47,8 @@ def report(
         Inclusive range for everything that is of the shown range only; 1 to the last position
         if None.
     rank
-        How many directions of P count as its subspace in `capture`.
+        How many directions of P count as its subspace in `capture`; 30, or all that a smaller
+        table has, if None.
     after
         First position of the stretch whose norms' stability is measured.
 
@@ -67,6 +69,7 @@ def report(
     last = model.n_positions - 1
     shown = check_range(positions or (min(1, last), last), model.n_positions)
     directions = min(model.n_positions, model.d_model)
+    rank = min(DEFAULT_RANK, directions) if rank is None else rank
     if not 1 <= rank <= directions:
         raise RangeError(
             f"rank {rank} is none that this table has: it has {directions} directions",

@@ -37,7 +37,7 @@ class ReportRequest:
     folder: Path
     positions: tuple[int, int] | None = None
     layer: int = 0
-    rank: int = 30
+    rank: int | None = None
     after: int = 100
     fold_ln: bool = False
     figures: bool = True

@@ -162,7 +162,7 @@ def test_render(table, tmp_path):
 
 def test_report(table, tmp_path, capsys):
     out = tmp_path / "new" / "folder"
-    assert run("report", table, "--out", out, "--rank", "3", "--positions", "10-150") == 0
+    assert run("report", table, "--out", out, "--positions", "10-150") == 0
     assert {path.name for path in out.iterdir()} == {
         "report.json", "helix.png", "norms.png", "norms.svg", "spectrum.png", "spectrum.svg",
     }  # fmt: skip

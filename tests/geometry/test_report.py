@@ -78,7 +78,7 @@ def test_it_is_json_as_it_is(gpt2):
 def test_tiny_tables(bare_table, shape):
     for table in (np.zeros(shape, np.float32), np.ones(shape), np.arange(np.prod(shape)) + 0.5):
         model = bare_table(np.reshape(table, shape))
-        measured = report(model, rank=1)
+        measured = report(model)
         json.dumps(measured, allow_nan=False)
         last = shape[0] - 1
         assert measured["pca"]["positions"] == [min(1, last), last]
