@@ -1,0 +1,140 @@
+"""Painting: a slider tick, a rotation and 100,000 points, each against an empty viewport.
+
+Both windows are real and live in one process; their viewports are equally large and neither is
+antialiased, as ours while it moves in software rendering. A frame counts from the change until Qt
+has swapped its buffers. Ticks go the way of the slider's intent, rotations the way of the mouse.
+"""
+
+import math
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain, count, cycle
+from pathlib import Path
+
+import numpy as np
+from bench_pca import JUMPS, read_table
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from ratios import Report
+from windows import SIZE, BareWindow, Frames, our_window, run_until
+
+from gui.app import Application, prepare_qt
+
+# Turn by turn, but not frame by frame: to raise a window repaints it.
+BLOCKS, FRAMES = 8, 8
+SETTLE_S = 0.1
+MANY = 100_000
+
+
+class Stage:
+    """Our window and the bare one, side by side."""
+
+    def __init__(self, qt: QApplication, report: Report, table: np.ndarray, folder: Path) -> None:
+        self.qt, self.report = qt, report
+        file = folder / f"{len(table)}.npy"
+        np.save(file, table)
+        self.bare = BareWindow()
+        self.ours: Application = our_window(qt, str(file))
+        self.viewport = self.ours.window.viewport
+        self._our_frames = Frames(qt, self.viewport.interactor)
+        self._bare_frames = Frames(qt, self.bare.interactor)
+
+    def compare(self, title: str, change: Callable[[], object], at_most: float) -> None:
+        """Report our frames after a change beside empty ones, turn by turn."""
+        ours, bare = [], []
+        for _ in range(BLOCKS):
+            self._settle(self.ours.window)
+            ours += [self._our_frames.after(change) for _ in range(FRAMES)][1:]
+            self._settle(self.bare.window)
+            empty = self.bare.interactor.update
+            bare += [self._bare_frames.after(empty) for _ in range(FRAMES)][1:]
+        self.report.add(title, min(ours), min(bare), at_most=at_most)
+        medians = statistics.median(ours), statistics.median(bare)
+        self.report.add("    medians", *medians, at_most=math.inf)
+
+    def _settle(self, window: QWidget) -> None:
+        """Raise a window and let it, and the one that it covers, repaint what that takes."""
+        window.raise_()
+        start = time.monotonic()
+        run_until(self.qt, lambda: time.monotonic() > start + SETTLE_S)
+
+    def ticks(self, ranges: Iterator[tuple[int, int]]) -> Callable[[], None]:
+        """Return a function that moves the range slider by a tick."""
+        positions = self.ours.window.panels["positions"]
+        return lambda: positions.rangeRequested.emit(*next(ranges))
+
+    def rotation(self) -> Callable[[], None]:
+        """Return a function that moves the mouse with its button held; presses the button."""
+        self._mouse(QEvent.Type.MouseButtonPress, SIZE[0] / 2)
+        steps = count(1)
+        return lambda: self._mouse(QEvent.Type.MouseMove, SIZE[0] / 2 + 5 * next(steps))
+
+    def release(self) -> None:
+        """Let go of the mouse."""
+        self._mouse(QEvent.Type.MouseButtonRelease, SIZE[0] / 2)
+        run_until(self.qt, lambda: self.ours.idle)
+
+    def _mouse(self, kind: QEvent.Type, x: float) -> None:
+        at, left = QPointF(x, SIZE[1] / 2), Qt.MouseButton.LeftButton
+        moved = kind == QEvent.Type.MouseMove
+        held = Qt.MouseButton.NoButton if kind == QEvent.Type.MouseButtonRelease else left
+        interactor = self.viewport.interactor
+        event = QMouseEvent(
+            kind, at, QPointF(interactor.mapToGlobal(at)),
+            Qt.MouseButton.NoButton if moved else left, held, Qt.KeyboardModifier.NoModifier,
+        )  # fmt: skip
+        QApplication.sendEvent(interactor, event)
+
+    def close(self) -> None:
+        self.bare.close()
+        self.ours.close()
+
+
+def main() -> int:
+    report = Report(f"Frames, {SIZE[0]}×{SIZE[1]}, against an empty viewport")
+    qt = prepare_qt()
+    name, table = read_table()
+    with tempfile.TemporaryDirectory(prefix="helixscope-") as folder:
+        stage = Stage(qt, report, table, Path(folder))
+        report.note(f"on {name}, {_renderer(stage)}")
+        session = stage.ours.session
+        session.dragging = True
+        # Back and forth by one position, as a handle is dragged.
+        small = cycle(
+            chain(((i, 1023) for i in range(2, 15)), ((i, 1023) for i in range(15, 1, -1)))
+        )
+        stage.compare("slider tick to painted frame, small steps", stage.ticks(small), 2.0)
+        stage.compare("slider tick to painted frame, jumps", stage.ticks(cycle(JUMPS)), 2.0)
+        session.outside = "faint"
+        stage.compare("    with the other positions faint", stage.ticks(small), math.inf)
+        session.outside, session.dragging = "hidden", False
+        run_until(qt, lambda: stage.ours.idle)
+        stage.compare("rotating with the mouse", stage.rotation(), 1.5)
+        stage.release()
+        stage.close()
+        stage = Stage(qt, report, many_positions(), Path(folder))
+        stage.compare(f"{MANY:,} points, rotating", stage.rotation(), 12.0)
+        stage.release()
+        stage.close()
+    return report.close()
+
+
+def many_positions() -> np.ndarray:
+    """Return a helix of 100,000 positions: (100,000, 16)."""
+    t = np.linspace(0, 1, MANY)
+    table = 0.01 * np.random.default_rng(0).standard_normal((MANY, 16))
+    table[:, :3] += np.column_stack([np.cos(40 * t), np.sin(40 * t), 2 * t])
+    return table
+
+
+def _renderer(stage: Stage) -> str:
+    lines = stage.viewport.interactor.ren_win.ReportCapabilities().splitlines()
+    found = (line.partition(":")[2] for line in lines if "renderer string" in line.lower())
+    return next(found, "?").strip()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,140 @@
+"""Opening a checkpoint: time against transformers, memory against an empty window, XL size.
+
+The checkpoint has the tensors of GPT-2 small (548 MB, random weights, real positions where they are
+found). The baseline is what a notebook does: ``AutoModel.from_pretrained``, then
+``numpy.linalg.svd`` of the centred positions; imports are done on both sides and the file is in the
+page cache. The one of GPT-2 XL's size (6.6 GB) is a sparse file, so that no disk is filled: we read
+its header and its positions, and nobody loads it in full.
+"""
+
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+# The baseline asks no network, and prints no bars.
+os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}
+
+import numpy as np
+from checkpoints import SMALL, XL, write_gpt2
+from children import run_child
+from PySide6.QtWidgets import QApplication
+from ratios import Report
+from windows import our_window, run_until
+
+from geometry.curve import place_curve
+from geometry.first_look import first_look
+from geometry.sources import open_source
+from gui.app import prepare_qt
+
+REPEATS, MEMORY_REPEATS = 9, 3
+
+
+def coordinates(folder: Path) -> np.ndarray:
+    """What the application does until there are coordinates to draw."""
+    model = open_source(folder)
+    pca = first_look(model.W_pos, (1, model.n_positions - 1))
+    return place_curve(model.W_pos, pca, (1, 2, 3)).coordinates
+
+
+def baseline(folder: Path) -> np.ndarray:
+    """What a notebook does."""
+    from transformers import AutoModel
+
+    P = AutoModel.from_pretrained(folder).wpe.weight.detach().numpy()
+    U, S, _ = np.linalg.svd(P - P.mean(axis=0), full_matrices=False)
+    return U[:, :3] * S[:3]
+
+
+class Painter:
+    """Opens checkpoints in a window that is there already, until the curve is on the screen."""
+
+    def __init__(self, qt: QApplication, folder: Path) -> None:
+        self._qt = qt
+        self.application = our_window(qt, str(folder), (850, 620))
+        self._shown: object = None
+        self.application.window.viewport.interactor.frameSwapped.connect(self._on_swapped)
+
+    def _on_swapped(self) -> None:
+        self._shown = self.application.window.viewport.scene.state
+
+    def paint(self, folder: Path) -> None:
+        """Open a checkpoint and return when its curve is painted."""
+        session = self.application.session
+        before = session.model
+        self.application.controller.open(str(folder))
+
+        def painted() -> bool:
+            fresh = session.model is not before and session.curve is not None
+            return fresh and getattr(self._shown, "coordinates", None) is session.curve.coordinates
+
+        run_until(self._qt, painted)
+
+    def rest(self) -> None:
+        """Let what opening leaves to do later be done."""
+        run_until(self._qt, lambda: self.application.idle)
+
+
+def main() -> int:
+    report = Report("Opening a checkpoint")
+    qt = prepare_qt()
+    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
+        folder = Path(name)
+        small = write_gpt2(folder, SMALL, sparse=False)
+        xl = write_gpt2(folder, XL, sparse=True)
+        for made in (small, xl):
+            report.note(f"{made.name}: {(made / 'model.safetensors').stat().st_size / 1e6:,.0f} MB")
+        best = _race(Painter(qt, small), small, xl)
+        notebook = best["notebook"]
+        report.add("to coordinates, vs from_pretrained + svd", best["small"], notebook, at_least=30)
+        report.add("to the painted curve, vs the same", best["paint"], notebook, at_least=12)
+        report.add("to coordinates, XL vs small", best["xl"], best["small"], at_most=2)
+        report.add("to the painted curve, XL vs small", best["paint xl"], best["paint"], at_most=2)
+        _weigh(report, folder, small, xl)
+    return report.close()
+
+
+def _race(painter: Painter, small: Path, xl: Path) -> dict[str, float]:
+    """Run everything turn by turn; return the least milliseconds of each."""
+    sides: dict[str, Callable[[], object]] = {
+        "small": lambda: coordinates(small),
+        "xl": lambda: coordinates(xl),
+        "paint": lambda: painter.paint(small),
+        "paint xl": lambda: painter.paint(xl),
+        "notebook": lambda: baseline(small),
+    }
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(REPEATS + 1):
+        for name, run in sides.items():
+            painter.rest()
+            gc.collect()
+            start = time.perf_counter()
+            run()
+            times[name].append(1e3 * (time.perf_counter() - start))
+    painter.application.close()
+    return {name: min(counted[1:]) for name, counted in times.items()}
+
+
+def _weigh(report: Report, folder: Path, small: Path, xl: Path) -> None:
+    """Report peak memory, each side in processes of its own; the least of three."""
+    peaks: dict[str, list[float]] = {"bare": [], "small": [], "xl": []}
+    for number in range(MEMORY_REPEATS):
+        settings = folder / f"settings-{number}"
+        settings.mkdir()
+        for name, script, *arguments in (
+            ("bare", "child_bare.py"),
+            ("small", "child_ours.py", str(small)),
+            ("xl", "child_ours.py", str(xl)),
+        ):
+            printed = run_child(script, *arguments, "--rest", settings=settings)
+            peaks[name].append(float(printed["peak"]))
+    bare, ours, larger = (min(peaks[name]) for name in ("bare", "small", "xl"))
+    report.note(f"peak memory: empty window {bare:.0f} MB, ours {ours:.0f} MB, XL {larger:.0f} MB")
+    report.add("peak memory above an empty window", ours - bare, None, unit="MB", limit=120)
+    report.add("    XL vs small", larger - bare, ours - bare, unit="MB", at_most=2)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,48 @@
+"""Our side of start and memory: ``main.py open FOLDER``, timed until the curve is painted.
+
+``python child_ours.py FOLDER [--rest]`` prints when the first frame with the curve was on the
+screen, by the clock that all processes share, and which slow modules were imported by then; with
+``--rest`` it waits until everything is done and prints the most memory it ever had.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import main
+from gui import app
+
+SLOW = ("torch", "transformers", "tokenizers", "huggingface_hub", "scipy", "pandas")
+
+
+class Timed(app.Application):
+    """The application, with a clock at its first curve."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.window.viewport.firstPainted.connect(self._on_painted)
+
+    def _on_painted(self) -> None:
+        now = time.monotonic()
+        imported = [name for name in SLOW if name in sys.modules]
+        sys.stdout.write(f"first {now}\nimported {','.join(imported)}\n")
+        if "--rest" in sys.argv:
+            self._timer = app.QTimer(self, interval=50)
+            self._timer.timeout.connect(self._on_tick)
+            self._timer.start()
+        else:
+            self.window.close()
+
+    def _on_tick(self) -> None:
+        if self.idle:
+            from memory import peak_megabytes
+
+            self._timer.stop()
+            sys.stdout.write(f"peak {peak_megabytes()}\n")
+            self.window.close()
+
+
+app.Application = Timed
+main.main(["open", sys.argv[1]])

@@ -1,0 +1,94 @@
+"""Windows to measure: ours, and a bare one with an empty viewport; and the clock for frames."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEventLoop
+from PySide6.QtWidgets import QApplication, QMainWindow
+from pyvistaqt import QtInteractor
+
+from gui.app import Application
+from gui.settings import Settings
+
+SIZE = (1400, 900)
+"""Width and height of the viewports that are compared."""
+PATIENCE_S = 60.0
+
+
+class BareWindow:
+    """An empty Qt window with an empty ``QtInteractor``: what a frame costs at least."""
+
+    def __init__(self, size: tuple[int, int] = SIZE) -> None:
+        self.window = QMainWindow()
+        # Like ours while it moves, in software rendering: not antialiased.
+        self.interactor = QtInteractor(self.window, auto_update=False, multi_samples=0)
+        self.window.setCentralWidget(self.interactor)
+        self.window.resize(*size)
+        self.window.show()
+
+    def close(self) -> None:
+        self.interactor.close()
+        self.window.close()
+
+
+def our_window(qt: QApplication, source: str, size: tuple[int, int] = SIZE) -> Application:
+    """Open the whole application, with a viewport of a given size, and let it come to rest."""
+    settings = Settings(Path(tempfile.mkdtemp(prefix="helixscope-")) / "settings.ini")
+    application = Application(qt, settings, source)
+    run_until(qt, lambda: application.idle)
+    window, interactor = application.window, application.window.viewport.interactor
+    for _ in range(3):
+        width, height = (want - has for want, has in zip(size, _size(interactor), strict=True))
+        window.resize(window.width() + width, window.height() + height)
+        run_until(qt, lambda: application.idle)
+    if _size(interactor) != size:
+        raise RuntimeError(f"expected a viewport of {size}, got {_size(interactor)}")
+    return application
+
+
+def run_until(qt: QApplication, done: Callable[[], bool]) -> None:
+    """Run the event loop until something holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not done():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"nothing came within {PATIENCE_S:g} s")
+        qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+
+
+class Frames:
+    """Waits for a viewport's frames: what is rendered after a change, and then on the screen.
+
+    Parameters
+    ----------
+    qt, interactor
+        The application and the viewport.
+    """
+
+    def __init__(self, qt: QApplication, interactor: QtInteractor) -> None:
+        self._qt = qt
+        self._rendered = self._swapped = False
+        interactor.ren_win.AddObserver("EndEvent", self._on_rendered)
+        interactor.frameSwapped.connect(self._on_swapped)
+
+    def _on_rendered(self, *_: object) -> None:
+        self._rendered = True
+
+    def _on_swapped(self) -> None:
+        self._swapped = self._rendered
+
+    def after(self, change: Callable[[], object]) -> float:
+        """Make a change and return the milliseconds until the frame that shows it is swapped."""
+        self._rendered = self._swapped = False
+        start = time.perf_counter()
+        change()
+        while not self._swapped:
+            self._qt.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+            if time.perf_counter() - start > PATIENCE_S:
+                raise TimeoutError(f"no frame came within {PATIENCE_S:g} s")
+        return (time.perf_counter() - start) * 1e3
+
+
+def _size(interactor: QtInteractor) -> tuple[int, int]:
+    return interactor.width(), interactor.height()
