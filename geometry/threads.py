@@ -34,8 +34,6 @@ def one_thread() -> Iterator[None]:
 
 @functools.cache
 def _blas() -> ThreadpoolController:
-    # Looking through the loaded libraries takes some milliseconds, so it is done once. The ones
-    # of numpy and scipy are told apart only after both are loaded.
-    import scipy.linalg  # noqa: F401
-
+    # Looking through the loaded libraries takes some milliseconds, so it is done once. That is
+    # enough: these blocks use numpy's algebra alone, and scipy's own takes too long to import.
     return ThreadpoolController().select(user_api="blas")
