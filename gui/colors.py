@@ -12,6 +12,8 @@ from gui.theme import format_number
 
 MIN_CONTRAST = 2.0
 """Least contrast of a point's colour to a dark background."""
+ROUNDING = 1e-6
+"""Values that differ by a smaller share than this are equal: the norms of computed positions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -122,12 +124,16 @@ def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:
     smallest, largest = float(values.min()), float(values.max())
     low, high = (float(v) for v in np.percentile(values, (1, 99)))
     # Percentiles are only for outliers: a scale that is nearly full anyway is shown in full.
-    if largest - smallest < 1.5 * (high - low) or high <= low:
+    if largest - smallest < 1.5 * (high - low) or _nearly_equal(low, high):
         low, high = smallest, largest
-    if high <= low:
-        high = low + 1.0
+    if _nearly_equal(low, high):
+        low, high = smallest, smallest + 1.0
     labels = (
         ("\N{LESS-THAN OR EQUAL TO} " if smallest < low else "") + format_number(low, 2),
         ("\N{GREATER-THAN OR EQUAL TO} " if largest > high else "") + format_number(high, 2),
     )
     return ColorScale(title, values.astype(np.float32), (low, high), labels, colormap)
+
+
+def _nearly_equal(low: float, high: float) -> bool:
+    return high - low <= ROUNDING * max(abs(low), abs(high))

@@ -104,7 +104,8 @@ def bulk_span(profile: NormProfile) -> tuple[float, float]:
     usual[list(profile.outliers)] = False
     values = profile.values[usual] if usual.any() else profile.values
     low, high = float(values.min()), float(values.max())
-    margin = 0.15 * (high - low) or 0.05 * high or 0.5
+    # All norms of computed positions are equal, but for rounding.
+    margin = 0.15 * (high - low) if high - low > 1e-6 * high else 0.05 * high or 0.5
     bottom, top = full_span(profile)
     return max(low - margin, bottom), min(high + margin, top)
 

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from geometry.sinusoids import sinusoid
 from gui.colors import MIN_CONTRAST, color_scale, legible, lookup_table
+from gui.panels.norms_text import bulk_span
 from gui.theme import COLORMAPS, DARK, LIGHT
 
 
@@ -76,6 +78,17 @@ def test_a_scale_without_outliers_is_shown_in_full(session, controller, write_ta
     scale = color_scale(session)
     assert scale.limits == (1.0, 2.0)
     assert scale.labels == ("1.00", "2.00")
+
+
+def test_norms_that_differ_by_rounding_are_one_colour(session, controller, write_table):
+    controller.open(str(write_table(sinusoid("marian", 512, 512))))
+    session.color_by = "norm"
+    scale = color_scale(session)
+    assert 0 < np.ptp(session.norms.values) < 1e-12
+    assert scale.limits[1] - scale.limits[0] == 1.0
+    assert scale.labels == ("16.00", "17.00")
+    low, high = bulk_span(session.norms)
+    assert high - low > 0.1
 
 
 def test_the_residual_is_that_of_the_shown_components(opened):
