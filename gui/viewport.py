@@ -146,7 +146,8 @@ class Viewport(QWidget):
             self.scene.show(resolve_scene(self.session))
             self._follow()
             if self._ease_from is not None and self.scene.state is not None:
-                self.scene.set_turn(self._ease_from)
+                # Drawn anew half-way, it goes on from there.
+                self.scene.set_turn(ease_to_true(self._ease_from, self._turn_ease.currentValue()))
             if self.session.model is not self._framed_model:
                 self._framed_model, self._follows = self.session.model, True
                 self._framing = self._framing or "keep"
@@ -308,6 +309,7 @@ class Viewport(QWidget):
         if kind == QEvent.Type.MouseButtonPress:
             self._press, self._dragged = at, False
             self._camera_ease.stop()
+            self._antialiasing.rest()  # an animation that is stopped does not say so
         elif kind == QEvent.Type.MouseMove and event.buttons():
             self._on_drag(at, event)
         elif kind == QEvent.Type.MouseMove:

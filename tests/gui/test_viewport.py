@@ -295,6 +295,35 @@ def test_release_eases_to_the_true_components(
     np.testing.assert_allclose(viewport.scene.displayed, session.curve.coordinates, atol=1e-12)
 
 
+def test_what_changes_while_it_eases_does_not_throw_it_back(
+    viewport: Viewport, application: Application, wait_until_idle: Callable
+) -> None:
+    session = viewport.session
+    session.keep_turned = session.dragging = True
+    for first in range(1, 90, 8):
+        session.positions = (first, 199)
+    session.dragging = False
+    wait_until_idle(application)
+    turned = viewport.scene.displayed.copy()
+    session.keep_turned = False
+    viewport._turn_ease.setCurrentTime(150)
+    half_way = viewport.scene.displayed.copy()
+    assert np.abs(half_way - turned).max() > 1e-6
+    session.hover = 100
+    viewport._draw()
+    np.testing.assert_allclose(viewport.scene.displayed, half_way, atol=1e-9)
+
+
+def test_a_click_that_stops_the_camera_leaves_a_smooth_still(
+    viewport: Viewport, application: Application, qtbot: QtBot, wait_until_idle: Callable
+) -> None:
+    at = empty_pixel(viewport)
+    viewport.zoom(1.25)
+    qtbot.mouseClick(viewport.interactor, LEFT, pos=at)
+    wait_until_idle(application)
+    assert viewport.interactor.renderer.GetUseFXAA()
+
+
 def test_stays_turned_when_the_user_prefers(
     viewport: Viewport, application: Application, wait_until_idle: Callable
 ) -> None:
