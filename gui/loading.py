@@ -81,9 +81,18 @@ def first_source(last: str) -> str | None:
     """
     from geometry.catalogue import locate, read_catalogue
 
-    if last and (Path(last).exists() or locate(last) is not None):
+    if last and _is_here(last):
         return last
     return next((entry.id for entry in read_catalogue() if locate(entry) is not None), None)
+
+
+def _is_here(source: str) -> bool:
+    from geometry.catalogue import locate
+
+    try:
+        return Path(source).exists() or locate(source) is not None
+    except OSError:  # a disk that is away, a folder of somebody else's by now
+        return False
 
 
 def list_models() -> tuple[ModelRow, ...]:

@@ -205,6 +205,13 @@ def test_starts_with_the_best_model_here(session, controller, hub, write_gpt2, t
     assert session.model.name == "gpt2-large"
 
 
+def test_a_last_model_that_cannot_be_looked_for_is_no_mishap(session, controller, hub, write_gpt2):
+    hub(write_gpt2(), "openai-community/gpt2")
+    controller.open_first(None, "/" + "x" * 5000)
+    assert session.notice is None
+    assert session.model.name == "gpt2"
+
+
 def test_lists_the_catalogue_and_what_else_is_here(session, controller, hub, write_gpt2):
     hub(write_gpt2(), "openai-community/gpt2-large")
     hub(write_gpt2(), "someone/their-gpt2")
