@@ -73,7 +73,7 @@ COMMANDS = (
     Command("save_picture", "File-", "Save picture…", "Ctrl+S",
             "Save the viewport or the whole window as a PNG", needs_model=True),
     Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",
-            "Put a picture of the viewport on the clipboard", needs_model=True),
+            "Put a picture on the clipboard, as chosen last in Save picture", needs_model=True),
     Command("quit", "File-", "Quit", "Ctrl+Q", "Close the window"),
     Command("go_to", "Positions", "Go to a position", "Ctrl+G",
             "Type the number of a position to select it", needs_model=True),

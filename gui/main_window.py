@@ -238,6 +238,7 @@ class MainWindow(QMainWindow):
         if layout is not None:
             self.restoreGeometry(layout[0])
             self.restoreState(layout[1])
+        self.commands.by_name["full_screen"].setChecked(self.isFullScreen())
 
     def _arrange(self) -> None:
         """Put all docks where they are at first."""
@@ -282,7 +283,7 @@ class MainWindow(QMainWindow):
     def _set(self, field: str, value: object) -> None:
         setattr(self.session, field, value)
 
-    def _focus(self, dock: str, method: str) -> None:
+    def _focus(self, dock: str, method: str = "setFocus") -> None:
         self.docks[dock].show()
         self.docks[dock].raise_()
         getattr(self.panels[dock], method)()
@@ -362,14 +363,9 @@ class MainWindow(QMainWindow):
             if event.key() == Qt.Key.Key_Escape:
                 self.viewport.interactor.setFocus()
         elif 0 <= number < len(DOCKS) and not event.modifiers():
-            self._open_panel(DOCKS[number].name)
+            self._focus(DOCKS[number].name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
-
-    def _open_panel(self, name: str) -> None:
-        self.docks[name].show()
-        self.docks[name].raise_()
-        self.panels[name].setFocus()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take folders and files of this machine."""

@@ -81,25 +81,26 @@ class PictureSaver:
         """Let the user choose options and a file, then save."""
         dialog = PictureDialog(self._options, self._viewport.size(), self._window)
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
-        self._options = dialog.options()
-        to_clipboard = dialog.to_clipboard
+        options, to_clipboard = dialog.options(), dialog.to_clipboard
         dialog.deleteLater()
         if not accepted:
             return
+        self._options = options
         if to_clipboard:
             self.copy()
             return
         name = self._session.model.name if self._session.model else "helixscope"
+        # A revision such as gpt2@refs/pr/1 is no folder.
         file, _ = QFileDialog.getSaveFileName(
-            self._window, "Save picture", f"{name}.png", "PNG picture (*.png)"
+            self._window, "Save picture", f"{name.replace('/', '-')}.png", "PNG picture (*.png)"
         )
         if file:
             self.save(Path(file), self._options)
 
     def save(self, out: Path, options: PictureOptions) -> bool:
-        """Save a picture; a failure becomes a notice that says why."""
-        if not out.suffix:
-            out = out.with_suffix(".png")
+        """Save a picture, as .png whatever the name; a failure becomes a notice that says why."""
+        if out.suffix.lower() != ".png":
+            out = out.with_name(f"{out.name}.png")
         try:
             image = self.picture(options)
             _write(image, out)
@@ -114,7 +115,7 @@ class PictureSaver:
         return self.save(out, PictureOptions(whole_window=True, scale=1))
 
     def copy(self) -> None:
-        """Put a picture of the viewport on the clipboard."""
+        """Put a picture on the clipboard, by the options chosen last."""
         try:
             QGuiApplication.clipboard().setImage(self.picture(self._options))
         except HelixscopeError as error:

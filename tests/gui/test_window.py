@@ -8,14 +8,14 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
 from geometry.pca import fit_pca
 from gui.app import Application
 from gui.main_window import MainWindow
-from gui.save_picture import PictureOptions
+from gui.save_picture import PictureDialog, PictureOptions
 from gui.settings import Settings
 from gui.theme import DARK, LIGHT
 
@@ -236,6 +236,19 @@ def test_layout_model_and_switches_come_back(
     assert (second.session.colormap, second.session.outside) == ("viridis", "faint")
 
 
+def test_full_screen_is_left_with_one_key_after_a_restart(
+    start_application: Callable[..., Application], write_table: Callable[..., Path]
+) -> None:
+    first = start_application(write_table())
+    first.window.commands.by_name["full_screen"].trigger()
+    assert first.window.isFullScreen()
+    first.close()
+    second = start_application(None)
+    assert second.window.isFullScreen()
+    second.window.commands.by_name["full_screen"].trigger()
+    assert not second.window.isFullScreen()
+
+
 def test_empty_state_explains_itself(
     start_application: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,6 +304,25 @@ def test_save_whole_window(window: MainWindow, tmp_path: Path) -> None:
     at = viewport.mapTo(window, window.viewport.pixel_of(100)) * 2
     assert picture.pixelColor(at) != QColor(LIGHT.viewport)
     assert picture.pixelColor(2 * viewport.mapTo(window, QPoint(4, 4))) == QColor(LIGHT.viewport)
+
+
+def test_a_picture_has_the_ending_of_its_format(window: MainWindow, tmp_path: Path) -> None:
+    assert window.pictures.save(tmp_path / "gpt2-1.5", PictureOptions(scale=1))
+    assert not QImage(str(tmp_path / "gpt2-1.5.png")).isNull()
+
+
+def test_a_dialog_that_is_cancelled_changes_nothing(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cancelled(dialog: PictureDialog) -> int:
+        dialog.scale.buttons["4"].click()
+        return QDialog.DialogCode.Rejected
+
+    monkeypatch.setattr(PictureDialog, "exec", cancelled)
+    window.pictures.ask()
+    window.commands.by_name["copy_picture"].trigger()
+    size = window.viewport.interactor.size()
+    assert QGuiApplication.clipboard().image().size() == 2 * size
 
 
 def test_unwritable_picture_says_why(window: MainWindow, tmp_path: Path) -> None:
