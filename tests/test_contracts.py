@@ -17,21 +17,6 @@ SLOW = {"torch", "transformers"}
 """Seconds and hundreds of megabytes each: imported where a tensor needs them, not before."""
 
 
-def run_python(code: str) -> str:
-    """Run code in an interpreter that has imported nothing yet; its standard output."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def packages_after(code: str) -> set[str]:
-    """Top-level names of all that is imported once the code has run."""
-    tail = "import json, sys; print(json.dumps([m.partition('.')[0] for m in sys.modules]))"
-    return set(json.loads(run_python(f"{code}\n{tail}").splitlines()[-1]))
-
-
 def test_imports_point_the_way_the_contracts_say():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run(
@@ -40,8 +25,9 @@ def test_imports_point_the_way_the_contracts_say():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_geometry_is_numbers_only_when_it_runs():
+def test_geometry_is_numbers_only_when_it_runs(run_python):
     names = [module.name for module in pkgutil.walk_packages(geometry.__path__, "geometry.")]
     assert "geometry.pca" in names
-    imported = packages_after("\n".join(f"import {name}" for name in names))
-    assert not imported & (TOOLKITS | SLOW)
+    listed = "import json, sys; print(json.dumps([m.partition('.')[0] for m in sys.modules]))"
+    output = run_python("\n".join([*(f"import {name}" for name in names), listed]))
+    assert not set(json.loads(output)) & (TOOLKITS | SLOW)
