@@ -116,7 +116,9 @@ def color_scale(session: Session) -> ColorScale:
     pca = session.curve.pca
     along = np.zeros(n_positions)
     if k <= len(pca.components):
-        along = (session.model.W_pos - pca.mean) @ pca.components[k - 1]
+        # As in `PositionPCA.project`: no copy of a large table.
+        direction = pca.components[k - 1]
+        along = session.model.W_pos @ direction - pca.mean @ direction
     return _measured(f"PC {k}", along, session.colormap)
 
 

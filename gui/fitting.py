@@ -151,7 +151,7 @@ class Fitter:
             self._jobs.cancel("exact")
             self._finish(found, model)
             return
-        self._session.status = f"Fitting positions {positions[0]}–{positions[1]} exactly…"
+        self._say(f"Fitting positions {positions[0]}–{positions[1]} exactly…")
         self._jobs.start(
             "exact",
             lambda: fit_pca(model.W_pos, positions, k),
@@ -165,9 +165,14 @@ class Fitter:
             return
         self._stop_following()
         self._show(pca, model)
-        self._session.status = "Ready"
+        self._say("Ready")
         if not self._session.keep_turned and not self._session.dragging:
             self._straighten()
+
+    def _say(self, status: str) -> None:
+        """Say how the fit goes, unless another model is being opened: that is said then."""
+        if not self._session.opening:
+            self._session.status = status
 
     def _show(self, pca: PositionPCA, model: PositionalModel) -> None:
         """Show a fit, turned onto what was shown before."""

@@ -78,6 +78,19 @@ def test_the_newest_request_to_open_wins(session, by_hand, hand_jobs, write_tabl
     assert len(session.recent) == 1
 
 
+def test_a_fit_meanwhile_does_not_hide_that_it_is_opening(session, by_hand, hand_jobs, write_table):
+    by_hand.open(str(write_table()))
+    hand_jobs.deliver_all()
+    by_hand.open(str(write_table(name="other")))
+    session.positions = (30, 60)
+    assert session.status == "Opening other.npy…"
+    hand_jobs.deliver("exact")
+    assert session.curve.pca.exact
+    assert session.status == "Opening other.npy…"
+    hand_jobs.deliver_all()
+    assert session.status == "Ready"
+
+
 def test_opening_can_be_cancelled(session, by_hand, hand_jobs, write_table):
     by_hand.open(str(write_table()))
     hand_jobs.compute("open")
