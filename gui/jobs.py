@@ -28,7 +28,7 @@ class Jobs(Protocol):
 
 
 class InlineJobs:
-    """Runs each job at once, on the caller's thread: for tests and headless use."""
+    """Runs each job at once, on the caller's thread: for tests and scripts."""
 
     def start(
         self,

@@ -59,11 +59,6 @@ class SceneState:
         first, last = self.positions
         return self.outside == "faint" or first <= position <= last
 
-    def displayed(self) -> np.ndarray:
-        """Return the (n_positions, 3) coordinates as they are shown."""
-        shown: np.ndarray = self.coordinates @ self.turn.T
-        return shown
-
 
 def resolve_scene(session: Session) -> SceneState | None:
     """Work out the scene of a session; None when nothing is open."""

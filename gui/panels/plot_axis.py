@@ -57,11 +57,6 @@ class PlotAxis(pg.AxisItem):
         self.setTextPen(pg.mkPen(theme.muted))
         self.setLabel(self.title, color=theme.muted, **{"font-size": f"{SMALL}px"})
 
-    def set_title(self, title: str, theme: Theme) -> None:
-        """Change quantity and unit."""
-        self.title = title
-        self.set_theme(theme)
-
     def hide_title_unless(self, length: float) -> None:
         """Leave the title out where the axis has not this many pixels for it."""
         fits = self.label.boundingRect().width() <= length
