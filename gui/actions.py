@@ -111,18 +111,24 @@ COMMANDS = (
             "Without perspective: equal lengths look equal", checkable=True),
     Command("faint", "View", "Show positions outside the range", "O",
             "Draw them faintly, in the same components", checkable=True),
-    Command("theme_system", "View-/Theme", "Follow the system", "",
+    Command("theme_system", "View-/Theme", "Follow the system", "F4",
             "Light or dark as the desktop is", checkable=True),
-    Command("theme_light", "View/Theme", "Light", "", "Dark text on light panels", checkable=True),
-    Command("theme_dark", "View/Theme", "Dark", "", "Light text on dark panels", checkable=True),
+    Command("theme_light", "View/Theme", "Light", "F2",
+            "Dark text on light panels", checkable=True),
+    Command("theme_dark", "View/Theme", "Dark", "F3", "Light text on dark panels", checkable=True),
     Command("full_screen", "View", "Use the full screen", "F11",
             "Fill the screen with the window; F11 again leaves it", checkable=True),
-    Command("reset_layout", "Panels-", "Reset layout", "",
+    Command("reset_layout", "Panels-", "Reset layout", "Ctrl+R",
             "Put all panels back where they were at first"),
     Command("shortcuts", "Help", "Show keys and gestures", "F1", "What keys and mouse do"),
-    Command("about", "Help", "About Helixscope", "", "Version, and where the ideas come from"),
+    Command("about", "Help", "About Helixscope", "Shift+F1",
+            "Version, and where the ideas come from"),
 )  # fmt: skip
-MENUS = ("File", "Positions", "View", "Panels", "Help")
+MENUS = {
+    "File": "&File", "Positions": "&Positions", "View": "&View", "Panels": "P&anels",
+    "Help": "&Help",
+}  # fmt: skip
+"""Menu -> its title with the letter that opens it with Alt."""
 _SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "-": "−"}
 _PLAIN_MODIFIERS = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
 
@@ -142,8 +148,8 @@ class Actions:
         self.menus: dict[str, QMenu] = {}
         self.by_name: dict[str, QAction] = {}
         self._plain: dict[str, QAction] = {}
-        for title in MENUS:
-            self.menus[title] = window.menuBar().addMenu(title)
+        for title, mnemonic in MENUS.items():
+            self.menus[title] = window.menuBar().addMenu(mnemonic)
         for command in COMMANDS:
             self._add(window, command, handlers[command.name])
 

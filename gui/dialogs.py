@@ -65,9 +65,10 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     """Make the dialog that shows what keys and mouse do, in two columns."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keys and gestures")
+    panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
-            ("Range slider", SLIDER), ("Panels", (("1 … 9", "Open a panel"),)))  # fmt: skip
-    right = tuple((menu, _keys_of(menu)) for menu in ("File", "Positions", "View", "Help"))
+            ("Range slider", SLIDER), ("Panels", panels), ("Help", _keys_of("Help")))  # fmt: skip
+    right = tuple((menu, _keys_of(menu)) for menu in ("File", "Positions", "View"))
     columns = QHBoxLayout()
     columns.setSpacing(5 * GRID)
     for groups in (left, right):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
 
 from gui.panels.base import Panel, label
 from gui.session import Session
@@ -15,6 +15,8 @@ from gui.theme import GRID, Theme
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+FLOAT_OFFSET = 4 * GRID
+"""How far a panel that begins to float moves from where it was."""
 
 
 class DockTitle(QWidget):
@@ -39,9 +41,15 @@ class DockTitle(QWidget):
             button.clicked.connect(slot)
             row.addWidget(button)
         self._dock = dock
+        dock.topLevelChanged.connect(self._on_floated)
 
     def _toggle_floating(self) -> None:
         self._dock.setFloating(not self._dock.isFloating())
+
+    def _on_floated(self, floating: bool) -> None:
+        # At its old place it would only seem that the panel beside it had vanished.
+        if floating and not QApplication.mouseButtons():
+            self._dock.move(self._dock.pos() + QPoint(FLOAT_OFFSET, FLOAT_OFFSET))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from gui import dialogs
 from gui.actions import Actions, is_typing
 from gui.controller import Controller
-from gui.docks import DOCKS, Dock, DockTitle
+from gui.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.empty_state import EmptyState
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
@@ -39,6 +39,8 @@ from gui.viewport import Viewport
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 DEFAULT_SIZE = (1440, 900)
 COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 232
+MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
+"""What the columns need for nothing to be cut off, in logical pixels."""
 
 
 class MainWindow(QMainWindow):
@@ -68,7 +70,6 @@ class MainWindow(QMainWindow):
         self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
         self.setWindowTitle("Helixscope")
         self.setAcceptDrops(True)
-        self.setMinimumSize(960, 600)
         self.viewport = Viewport(session, theme)
         self.empty_state = EmptyState(session, theme)
         self.notice_bar = NoticeBar(session, theme)
@@ -119,6 +120,7 @@ class MainWindow(QMainWindow):
             return
         for dock in DOCKS:
             self._panels[dock.name] = dock.make(self.session, self._theme)
+            self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             self.docks[dock.name].setWidget(self._panels[dock.name])
         self._connect_panels()
 

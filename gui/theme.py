@@ -108,6 +108,7 @@ QScrollArea, QScrollArea > QWidget > QWidget, QTabBar {{
     background: {theme.panel}; color: {theme.text};
 }}
 QWidget {{ color: {theme.text}; }}
+QDockWidget[floating="true"] {{ border: 1px solid {theme.muted}; }}
 QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
 QMainWindow::separator:hover {{ background: {theme.muted}; }}
 QMenuBar {{ border-bottom: 1px solid {theme.line}; }}

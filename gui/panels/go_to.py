@@ -55,12 +55,14 @@ class GoTo(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._n_positions = 0
+        self._shown: tuple[int, int | None] | None = None
         self.field = _Field()
         self.field.setPlaceholderText("Go to 300 or 10-20")
         self.field.setAccessibleName("Go to position")
         self.field.stepped.connect(self.stepped)
         self.field.returnPressed.connect(self._on_return_pressed)
-        self.field.textEdited.connect(lambda _: self.say(""))
+        # Also when the field is emptied by Esc, or by having gone there.
+        self.field.textChanged.connect(lambda _: self.say(""))
         self.message = label(role="badge")
         self.message.setWordWrap(True)
         self.message.hide()
@@ -77,8 +79,8 @@ class GoTo(QWidget):
 
     def set_table(self, n_positions: int, current: int | None) -> None:
         """Say how many positions there are (0: nothing is open) and which one is current."""
-        if n_positions != self._n_positions:
-            self._n_positions = n_positions
+        if (n_positions, current) != self._shown:
+            self._n_positions, self._shown = n_positions, (n_positions, current)
             self.say("")
         self.setEnabled(n_positions > 0)
         tip = (
@@ -104,15 +106,14 @@ class GoTo(QWidget):
             self.say(str(error))
             self.field.selectAll()
             return
-        self.say(
-            f"The first {format_count(SELECTION_LIMIT)} are selected; "
-            f"{format_count(asked.dropped)} more are not."
-            if asked.dropped
-            else ""
-        )
         self.field.clear()
         if asked.positions:
             self.typed.emit(asked.positions)
+        if asked.dropped:
+            self.say(
+                f"The first {format_count(SELECTION_LIMIT)} are selected; "
+                f"{format_count(asked.dropped)} more are not."
+            )
 
     def _step_button(self, arrow: Qt.ArrowType, tip: str, step: int) -> QToolButton:
         button = QToolButton()

@@ -58,12 +58,14 @@ def test_titles_are_sentence_case_and_tips_are_sentences():
 
 
 def test_every_command_stands_in_a_menu(actions):
-    assert tuple(actions.menus)[: len(MENUS)] == MENUS
+    assert tuple(actions.menus)[: len(MENUS)] == tuple(MENUS)
     found = {a for menu in actions.menus.values() for a in menu.actions()}
     for command in COMMANDS:
         assert actions.by_name[command.name] in found
         assert actions.by_name[command.name].text().startswith(command.title)
-    assert [a.text() for a in actions.window.menuBar().actions()] == list(MENUS)
+    assert [a.text() for a in actions.window.menuBar().actions()] == list(MENUS.values())
+    mnemonics = [title[title.index("&") + 1].lower() for title in MENUS.values()]
+    assert len(set(mnemonics)) == len(mnemonics)
 
 
 def test_groups_are_parted_and_none_is_empty(actions):
