@@ -113,7 +113,7 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     options = candidates(index)
     if len(options) == 1 and not config.get("model_type"):
         return Architecture(None, None, "", options[0].name, config)
-    raise _unknown(config, options)
+    raise _unknown(index, config, options)
 
 
 def _asked_for(
@@ -142,7 +142,9 @@ def _offer(options: tuple[TensorInfo, ...]) -> str:
     return f"Choose one of its tables: {names}{', …' if len(options) > 4 else ''}."
 
 
-def _unknown(config: Mapping[str, Any], options: tuple[TensorInfo, ...]) -> UnknownArchitecture:
+def _unknown(
+    index: Index, config: Mapping[str, Any], options: tuple[TensorInfo, ...]
+) -> UnknownArchitecture:
     kind = config.get("model_type")
     what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
     if isinstance(kind, str) and kind in FAMILIES:
@@ -150,7 +152,8 @@ def _unknown(config: Mapping[str, Any], options: tuple[TensorInfo, ...]) -> Unkn
         what = f"A {kind} model keeps its positions in {name}, which this checkpoint lacks"
     if not options:
         return UnknownArchitecture(
-            f"{what}, and no tensor has the shape of a table of positions.",
+            f"{what}, and no tensor is a floating-point matrix, as a table of positions is"
+            f"{_instead(index)}.",
             (),
             "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
         )
@@ -159,6 +162,14 @@ def _unknown(config: Mapping[str, Any], options: tuple[TensorInfo, ...]) -> Unkn
         options,
         _offer(options),
     )
+
+
+def _instead(index: Index) -> str:
+    """Say what a source without any floating-point matrix holds, if it is little."""
+    if not 0 < len(index) <= 3:
+        return ""
+    shapes = ", ".join(f"{i.name} is {i.dtype} of shape {i.shape}" for i in index.values())
+    return f" ({shapes})"
 
 
 def table_shape(info: TensorInfo) -> tuple[int, ...]:

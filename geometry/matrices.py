@@ -44,7 +44,7 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise SourceError(
-            f"{place.table} has {len(bad)} rows with NaN or infinite numbers, the first at "
+            f"{place.table} has NaN or infinite numbers in {len(bad)} of its rows, the first at "
             f"position {bad[0]}.",
             "The checkpoint is damaged or its training diverged; open another one.",
         )
