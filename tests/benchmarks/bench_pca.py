@@ -92,9 +92,7 @@ def main() -> int:
     )
     report.add(
         "the first tick of all, with the preparation",
-        *interleave(
-            lambda: RangePCA(table).fit(whole), lambda: decompose(table, whole), repeats=7
-        ),
+        *interleave(lambda: RangePCA(table).fit(whole), lambda: decompose(table, whole), repeats=7),
     )
     return report.close()
 
