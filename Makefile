@@ -42,7 +42,9 @@ format: test-environment ## sort imports and lay out the code
 	@$(BIN)/ruff format .
 
 bench: test-environment ## the benchmarks, each against its baseline, as tables
-	@for script in tests/benchmarks/bench_*.py; do $(XVFB) $(BIN)/python $$script || exit 1; done
+	@status=0; for script in tests/benchmarks/bench_*.py; do \
+		$(XVFB) $(BIN)/python $$script || status=1; \
+	done; exit $$status
 
 wheel: app-environment ## build dist/helixscope-….whl
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

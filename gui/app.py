@@ -6,13 +6,14 @@ import gc
 import logging
 import os
 import signal
+import socket
 import sys
 import traceback
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer
 from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
 from PySide6.QtWidgets import QApplication
 from pyvistaqt.rwi import _default_format as vtk_surface_format
@@ -150,15 +151,42 @@ def run_window(
     application.window.viewport.firstFrame.connect(_collect_garbage_again)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
-    signal.signal(signal.SIGINT, lambda *_: application.window.close())
+    interrupt = _Interrupt(application)
     shutter = _Shutter(application, picture) if picture is not None else None
     qt.exec()
     status = 0 if shutter is None or shutter.saved else 1
     if status and application.session.notice is not None:
         sys.stderr.write(f"helixscope: {application.session.notice.text}\n")
+    interrupt.release()
     application.close()
     sys.excepthook = hook
     return status
+
+
+class _Interrupt(QObject):
+    """Closes the window on Ctrl+C in the terminal.
+
+    Python handles signals only between two of its own instructions, of which an idle Qt runs none:
+    the signal also makes a socket readable, and that Qt notices.
+    """
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application)
+        self._reader, self._writer = socket.socketpair()
+        for end in (self._reader, self._writer):
+            end.setblocking(False)
+        self._handler = signal.signal(signal.SIGINT, lambda *_: application.window.close())
+        signal.set_wakeup_fd(self._writer.fileno())
+        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(lambda: self._reader.recv(64))
+
+    def release(self) -> None:
+        """Give the signal back to who had it."""
+        self._notifier.setEnabled(False)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGINT, self._handler)
+        self._reader.close()
+        self._writer.close()
 
 
 class _Shutter(QObject):

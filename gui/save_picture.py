@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
     QDialog,
@@ -91,11 +91,22 @@ class PictureSaver:
             return
         name = self._session.model.name if self._session.model else "helixscope"
         # A revision such as gpt2@refs/pr/1 is no folder.
-        file, _ = QFileDialog.getSaveFileName(
-            self._window, "Save picture", f"{name.replace('/', '-')}.png", "PNG picture (*.png)"
-        )
+        file = self._ask_where(f"{name.replace('/', '-')}.png")
         if file:
             self.save(Path(file), self._options)
+
+    def _ask_where(self, name: str) -> str:
+        """Let the user choose a file; "" if none."""
+        pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
+        start = Path(pictures) / name if Path(pictures).is_dir() else Path(name)
+        dialog = QFileDialog(self._window, "Save picture", str(start.parent), "PNG picture (*.png)")
+        # With the ending added before it asks whether to replace a file of that name.
+        dialog.setDefaultSuffix("png")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.selectFile(name)
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        dialog.deleteLater()
+        return dialog.selectedFiles()[0] if accepted else ""
 
     def save(self, out: Path, options: PictureOptions) -> bool:
         """Save a picture, as .png whatever the name; a failure becomes a notice that says why."""

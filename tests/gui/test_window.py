@@ -1,5 +1,7 @@
 """The whole window through real events: open, drag, type, drop, save, close, come back."""
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
 from geometry.pca import fit_pca
-from gui.app import Application
+from gui.app import Application, _Interrupt
 from gui.main_window import MainWindow
 from gui.save_picture import PictureDialog, PictureOptions
 from gui.settings import Settings
@@ -349,3 +351,26 @@ def test_reset_layout_brings_everything_back(window: MainWindow) -> None:
         dock.close()
     window.commands.by_name["reset_layout"].trigger()
     assert all(dock.isVisible() and not dock.isFloating() for dock in window.docks.values())
+
+
+def test_picture_is_asked_for_and_saved_with_its_ending(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def choose(dialog: QFileDialog) -> int:
+        dialog.selectFile(str(tmp_path / "curve"))
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(PictureDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    monkeypatch.setattr(QFileDialog, "exec", choose)
+    window.commands.by_name["save_picture"].trigger()
+    assert not QImage(str(tmp_path / "curve.png")).isNull()
+    assert window.session.status.endswith("curve.png")
+
+
+def test_interrupt_in_the_terminal_closes_an_idle_window(
+    application: Application, qtbot: QtBot
+) -> None:
+    interrupt = _Interrupt(application)
+    os.kill(os.getpid(), signal.SIGINT)
+    qtbot.waitUntil(lambda: not application.window.isVisible())
+    interrupt.release()
