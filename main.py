@@ -117,6 +117,8 @@ def open_command(
 ) -> None:
     """Open the window (the default command)."""
     shown = parse_positions(positions)
+    if picture is not None:
+        check_png(picture, "--picture")
     with _plain_errors():
         if source is not None:
             _check_source(source, shown)
@@ -154,8 +156,7 @@ def render(
 ) -> None:
     """Write the 3D view as a picture, off-screen."""
     shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
-    if out.suffix.lower() != ".png":
-        raise typer.BadParameter(f"{out.name} does not end in .png", param_hint="--out")
+    check_png(out, "--out")
     with _plain_errors(), progress_bar(2) as step:
         model = step("Opening", lambda: _open(source, table))
         from gui.export import render_picture
@@ -276,6 +277,12 @@ def parse_components(text: str) -> tuple[int, int, int]:
             param_hint="--components",
         )
     return numbers[0], numbers[1], numbers[2]
+
+
+def check_png(out: Path, option: str) -> None:
+    """Refuse a picture of another format than PNG."""
+    if out.suffix.lower() != ".png":
+        raise typer.BadParameter(f"{out.name} does not end in .png", param_hint=option)
 
 
 def parse_size(text: str) -> tuple[int, int]:

@@ -111,6 +111,7 @@ def test_the_tensor_to_take_is_named(tmp_path, capsys):
         ["render", "TABLE", "--out", "helix.png", "--components", "0,1,2"],
         ["render", "TABLE", "--out", "helix.png", "--size", "wide"],
         ["render", "TABLE", "--out", "helix.png", "--view", "behind"],
+        ["open", "TABLE", "--picture", "window.jpg"],
         ["export", "TABLE", "--out", "helix.txt"],
         ["export", "TABLE", "--out", "helix.csv", "--positions", "9-5"],
         ["export", "TABLE", "--out", "helix.csv", "--positions", "all"],

@@ -93,7 +93,7 @@ class ViewPanel(Panel):
                 ("ease", "Ease back", "Turn the curve back until the axes are the components"),
                 ("stay", "Stay turned", "Leave the curve as it is; the arrows are turned with it"),
             ),
-            "After a drag of the range",
+            "When a handle of the range slider is released",
         )
         self._arrange()
         self._connect()
@@ -140,7 +140,7 @@ class ViewPanel(Panel):
             ("Colours", self.colormap),
             ("Outside", self.outside),
             ("Projection", self.projection),
-            ("After drag", self.after_drag),
+            ("On release", self.after_drag),
         )
         for row, (text, control) in enumerate(rows):
             title = label(text, "muted")
