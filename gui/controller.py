@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from geometry.neighbours import position_details
 from geometry.norms import norm_profile
 from gui.fitting import Fitter
 from gui.jobs import Jobs
+from gui.listening import Listening
 from gui.loading import (
     Opened,
     Wanted,
@@ -61,20 +62,18 @@ class Controller:
         self._opener = opener
         self._fitter = Fitter(session, jobs, self._fail)
         events = session.events
-        self._listening: list[tuple[Any, Callable[..., None]]] = [
+        self._listening = Listening()
+        for signal, slot in (
             (events.curve, self._describe_selection),
             (events.selection, self._describe_selection),
             (events.norms_centred, self._on_norms_centred_changed),
             (events.prompt, self._tokenize),
-        ]
-        for signal, slot in self._listening:
-            signal.connect(slot)
+        ):
+            self._listening.to(signal, slot)
 
     def close(self) -> None:
         """Stop answering."""
-        for signal, slot in self._listening:
-            signal.disconnect(slot, missing_ok=True)
-        self._listening.clear()
+        self._listening.stop()
         self._fitter.close()
 
     # ---- opening -----------------------------------------------------------------------

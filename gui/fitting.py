@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from geometry.range_pca import RangePCA
 from geometry.threads import one_thread
 from gui.cache import ResultCache
 from gui.jobs import Jobs
+from gui.listening import Listening
 from gui.session import Session
 from gui.turn import turn_onto
 
@@ -48,22 +49,20 @@ class Fitter:
         self._following = False
         self._cache = ResultCache(max_bytes=64 << 20)
         events = session.events
-        self._listening: list[tuple[Any, Callable[..., None]]] = [
+        self._listening = Listening()
+        for signal, slot in (
             (events.positions, self._on_range_changed),
             (events.components, self._on_range_changed),
             (events.color_by, self._on_color_changed),
             (events.color_component, self._on_color_changed),
             (events.dragging, self._on_dragging_changed),
             (events.keep_turned, self._on_keep_turned_changed),
-        ]
-        for signal, slot in self._listening:
-            signal.connect(slot)
+        ):
+            self._listening.to(signal, slot)
 
     def close(self) -> None:
         """Stop answering."""
-        for signal, slot in self._listening:
-            signal.disconnect(slot, missing_ok=True)
-        self._listening.clear()
+        self._listening.stop()
 
     def pause(self) -> None:
         """Fit nothing until :meth:`use`: the table is about to change."""

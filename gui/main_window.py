@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from psygnal import SignalInstance
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
@@ -27,6 +26,7 @@ from gui.actions import Actions, is_typing
 from gui.controller import Controller
 from gui.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.empty_state import EmptyState
+from gui.listening import Listening
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
 from gui.save_picture import PictureSaver
@@ -67,7 +67,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.session, self.controller, self.settings = session, controller, settings
         self._choose_theme = choose_theme
-        self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self._listening = Listening()
         self.setWindowTitle("Helixscope")
         self.setAcceptDrops(True)
         self.viewport = Viewport(session, theme)
@@ -226,8 +226,7 @@ class MainWindow(QMainWindow):
             (events.projection, self._on_switches_changed),
             (events.outside, self._on_switches_changed),
         ):
-            signal.connect(slot)
-            self._listening.append((signal, slot))
+            self._listening.to(signal, slot)
         self._on_model_changed()
         self._on_switches_changed()
 
@@ -390,9 +389,7 @@ class MainWindow(QMainWindow):
         self.settings.layout = (self.saveGeometry(), self.saveState())
         self.settings.save_session(self.session)
         self.settings.sync()
-        for signal, slot in self._listening:
-            signal.disconnect(slot, missing_ok=True)
-        self._listening.clear()
+        self._listening.stop()
         self._calm.stop()
         for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
             panel.release()

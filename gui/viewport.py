@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from psygnal import SignalInstance
 from PySide6.QtCore import (
     QEasingCurve,
     QEvent,
@@ -24,6 +22,7 @@ from pyvistaqt import QtInteractor
 from gui import selection
 from gui.antialiasing import Antialiasing
 from gui.camera import CameraPose, framed, view_pose
+from gui.listening import Listening
 from gui.picking import PICK_RADIUS, nearest_point
 from gui.scene_state import resolve_scene
 from gui.scenes import HelixScene
@@ -94,15 +93,11 @@ class Viewport(QWidget):
         self._spin.timeout.connect(self._on_spin_tick)
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
-        self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self._listening = Listening()
         for name in _REFRESHED_BY:
-            self._listen(session.events[name], self.refresh)
-        self._listen(session.events.turn, self._on_turn_changed)
-        self._listen(session.events.dragging, self._on_dragging_changed)
-
-    def _listen(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
-        signal.connect(slot)
-        self._listening.append((signal, slot))
+            self._listening.to(session.events[name], self.refresh)
+        self._listening.to(session.events.turn, self._on_turn_changed)
+        self._listening.to(session.events.dragging, self._on_dragging_changed)
 
     def _animation(self, slot: Callable[[float], None]) -> QVariantAnimation:
         animation = QVariantAnimation(self, startValue=0.0, endValue=1.0, duration=EASE_MS)
@@ -376,9 +371,7 @@ class Viewport(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Let go of the session and of VTK."""
-        for signal, slot in self._listening:
-            signal.disconnect(slot, missing_ok=True)
-        self._listening.clear()
+        self._listening.stop()
         for timer in (self._camera_ease, self._turn_ease, self._spin):
             timer.stop()
         self._antialiasing.stop()

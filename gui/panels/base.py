@@ -9,6 +9,7 @@ from psygnal import SignalInstance
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
+from gui.listening import Listening
 from gui.session import Session
 from gui.theme import Theme
 
@@ -77,14 +78,12 @@ class Panel(QWidget):
         super().__init__(parent)
         self.session = session
         self.theme = theme
-        self._listening: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self._listening = Listening()
         self._calm: Calm | None = None
 
     def listen(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
         """Call ``slot`` on every change until :meth:`release`; a released panel hears nothing."""
-        # A psygnal callback that reaches a deleted widget raises, so each is undone by hand.
-        signal.connect(slot)
-        self._listening.append((signal, slot))
+        self._listening.to(signal, slot)
 
     def listen_calmly(self, signal: SignalInstance, slot: Callable[[], None]) -> None:
         """Listen to what changes with every tick of a drag, without holding up the curve.
@@ -105,9 +104,7 @@ class Panel(QWidget):
 
     def release(self) -> None:
         """Stop listening to the session; the owner calls this before the panel goes away."""
-        for signal, slot in self._listening:
-            signal.disconnect(slot, missing_ok=True)
-        self._listening.clear()
+        self._listening.stop()
         if self._calm is not None:
             self._calm.stop()
 
