@@ -183,9 +183,9 @@ _ESM = replace(
 )
 
 
-def _tower(side: Literal["decoder", "encoder"], root: str, **changes: object) -> Stack:
+def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
     """Describe one side of a BART-like model; LayerNorm comes after each block."""
-    row = Stack(
+    return Stack(
         positions=f"{root}embed_positions.weight",
         tokens=(f"{root}embed_tokens.weight", "shared.weight", "embed_tokens.weight"),
         query=f"{root}layers.{{layer}}.self_attn.q_proj.weight",
@@ -200,17 +200,15 @@ def _tower(side: Literal["decoder", "encoder"], root: str, **changes: object) ->
         causal=side == "decoder",
         row_of_position_0=2,
     )
-    return replace(row, **changes)  # type: ignore[arg-type]
 
 
-def _pre_norm(row: Stack, **changes: object) -> Stack:
+def _pre_norm(row: Stack) -> Stack:
     """Change a BART-like row to LayerNorm before each block."""
     return replace(
         row,
         attention_norm=row.mlp_norm,
         mlp_norm=row.attention_norm.replace("{before}", "{layer}"),
         embedding_norm="",
-        **changes,  # type: ignore[arg-type]
     )
 
 
@@ -222,7 +220,7 @@ _BART = (
     _TOWERS[1],
 )
 _OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="")
-_OPT = _pre_norm(_OPT_350M, variants=(("do_layer_norm_before", False, _OPT_350M),))
+_OPT = replace(_pre_norm(_OPT_350M), variants=(("do_layer_norm_before", False, _OPT_350M),))
 _COMPUTED_TROCR = replace(_BART[0], positions="", row_of_position_0=None, computed="tensor2tensor")
 _TROCR = replace(_BART[0], variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),))
 _BIOGPT = _pre_norm(_tower("decoder", ""))
