@@ -1,0 +1,116 @@
+"""Where a model is on the Hub, from what someone types or pastes."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+#: The Hub, unless HF_ENDPOINT names another one.
+DEFAULT_ENDPOINT = "https://huggingface.co"
+
+#: Hosts whose pages are models' pages.
+_HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
+
+#: First words of the Hub's own pages, which are nobody's models.
+_NOT_MODELS = frozenset({"api", "collections", "datasets", "docs", "models", "papers", "spaces"})
+
+#: One part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end.
+_PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
+_REPO = re.compile(rf"{_PART}(?:/{_PART})?")
+_LONGEST_REPO = 96
+
+#: What git forbids in a branch's or tag's name (git-check-ref-format), and a "-" in front.
+_FORBIDDEN_REVISION = re.compile(
+    r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
+)
+
+#: What follows the id in the address of a page: ".../tree/main", ".../blob/main/config.json".
+_PAGES = frozenset({"tree", "blob", "resolve", "raw", "commit", "commits"})
+
+
+@dataclass(frozen=True, slots=True)
+class HubAddress:
+    """A model repository at a revision.
+
+    Attributes
+    ----------
+    repo
+        "openai-community/gpt2", or "gpt2" for the oldest ones.
+    revision
+        A branch, a tag, a commit, or "refs/pr/3".
+    """
+
+    repo: str
+    revision: str = "main"
+
+    def __str__(self) -> str:
+        return self.repo if self.revision == "main" else f"{self.repo}@{self.revision}"
+
+    @property
+    def short(self) -> str:
+        """The name for captions: "gpt2", or "gpt2@revision"."""
+        name = self.repo.rsplit("/", 1)[-1]
+        return name if self.revision == "main" else f"{name}@{self.revision}"
+
+
+def endpoint() -> str:
+    """Return the Hub's address: HF_ENDPOINT as it is now, or huggingface.co."""
+    return os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
+
+
+def parse_address(text: str) -> HubAddress | None:
+    """Read a model's address on the Hub.
+
+    Parameters
+    ----------
+    text
+        "id", "id@revision", "hf://id@revision", or the address of one of the model's pages, such as
+        "https://huggingface.co/id/tree/revision".
+
+    Returns
+    -------
+    HubAddress or None
+        None if it cannot be one. Whether there is such a model only the Hub knows.
+    """
+    text = text.strip()
+    if text.startswith(("https://", "http://")):
+        return _from_page(text)
+    repo, at, revision = text.removeprefix("hf://").partition("@")
+    return _address(repo, revision if at else "main")
+
+
+def _from_page(url: str) -> HubAddress | None:
+    """Read the address of a model's page."""
+    try:
+        parts = urlsplit(url)
+        ours = urlsplit(endpoint()).netloc
+    except ValueError:
+        return None
+    if parts.netloc.lower() not in _HOSTS | {ours.lower()}:
+        return None
+    words = parts.path.strip("/").split("/")
+    if words[0] in _NOT_MODELS:
+        return None
+    for length in (1, 2):
+        if words[length : length + 1] and words[length] in _PAGES:
+            return _address("/".join(words[:length]), _revision(words[length + 1 :]))
+    return _address("/".join(words), "main")
+
+
+def _revision(words: list[str]) -> str:
+    """Take the revision from what follows "tree/": one word, "refs%2Fpr%2F3" or "refs/pr/3"."""
+    if not words:
+        return "main"
+    return "/".join(words[:3]) if words[0] == "refs" else unquote(words[0])
+
+
+def _address(repo: str, revision: str) -> HubAddress | None:
+    if not _REPO.fullmatch(repo) or len(repo) > _LONGEST_REPO:
+        return None
+    if "--" in repo or ".." in repo or repo.endswith(".git"):
+        return None
+    if not revision or _FORBIDDEN_REVISION.search(revision):
+        return None
+    return HubAddress(repo, revision)
