@@ -116,23 +116,37 @@ def weights_in(folder: Path) -> Path:
         raise cannot_read(folder, error) from error
     if not names:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
+    return folder / choose_weights(names, f"The folder {folder}")
+
+
+def choose_weights(names: list[str], where: str) -> str:
+    """Choose the weights among the files of a folder or a repository.
+
+    Parameters
+    ----------
+    names
+        The files' names, sorted.
+    where
+        What holds them, at the beginning of a sentence.
+
+    Raises
+    ------
+    SourceError
+        There are none, or several that could be meant.
+    """
     for name in WEIGHTS:
         if name in names:
-            return folder / name
+            return name
     found = [n for n in names if n.endswith(SUFFIXES) and not n.startswith(NOT_WEIGHTS)]
     if len(found) == 1:
-        return folder / found[0]
+        return found[0]
     if found:
         raise SourceError(
-            f"The folder {folder} holds {len(found)} weights files and no model.safetensors: "
+            f"{where} holds {len(found)} weights files and no model.safetensors: "
             f"{', '.join(found[:4])}{', …' if len(found) > 4 else ''}.",
             "Open one of the files.",
         )
     if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
-        raise SourceError(
-            f"The folder {folder} holds weights of another framework only.", f"It takes {KINDS}."
-        )
+        raise SourceError(f"{where} holds weights of another framework only.", f"It takes {KINDS}.")
     some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
-    raise SourceError(
-        f"The folder {folder} holds no weights, only {some}.", f"A checkpoint has {KINDS}."
-    )
+    raise SourceError(f"{where} holds no weights, only {some}.", f"A checkpoint has {KINDS}.")

@@ -2,24 +2,33 @@
 
 The file's pickle is read by torch's restricted unpickler, which builds tensors and plain containers
 and refuses everything else; under ``FakeTensorMode`` it touches no weights and notes where each
-storage lies.
+storage lies. What it is given is an archive of its own, with the pickle and empty storages: so it
+asks for nothing else of a file that may be far away.
 """
 
 from __future__ import annotations
 
+import io
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from geometry.errors import SourceError
-from geometry.stores import LocalFile, Region, RegionStore, TensorInfo, cannot_read
+from geometry.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
+from geometry.zip_records import AGAIN, Record, read_directory, record_of
 
 _DTYPES = {
     "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64",
     "int32": "I32", "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL",
     "complex64": "C64",
 }  # fmt: skip
+
+#: No model's pickle is this long: it holds names and shapes.
+_MAX_PICKLE = 100_000_000
+
+#: Entries that torch asks for by itself; the storages' places in the file follow from none of them.
+_READ = ("data.pkl", "version")
 
 
 def open_torch(path: Path) -> RegionStore:
@@ -30,10 +39,10 @@ def open_torch(path: Path) -> RegionStore:
     SourceError
         It is damaged, or a pickle of anything but tensors (which is never run).
     """
-    return RegionStore(read_places(path))
+    return RegionStore(read_places(LocalFile(path)))
 
 
-def read_places(path: Path) -> dict[str, Region]:
+def read_places(file: ByteFile) -> dict[str, Region]:
     """Find each tensor's region in the file.
 
     Raises
@@ -41,69 +50,77 @@ def read_places(path: Path) -> dict[str, Region]:
     SourceError
         See :func:`open_torch`.
     """
-    big_endian = _check_archive(path)
-    file = LocalFile(path)
-    size = file.size()
+    entries = read_directory(file)
+    _check_entries(file, entries)
+    order = next((e for e in entries if e.filename.endswith("/byteorder")), None)
+    big_endian = order is not None and record_of(file, order).read_at(0, 3).tobytes() == b"big"
+    skeleton, storages = _skeleton(file, entries)
     regions: dict[str, Region] = {}
-    for name, tensor in _tensors(_load(path), ""):
-        region = _place(file, name, tensor, big_endian)
-        if region is None:
-            continue
-        if region.offset + region.info.nbytes > size:
-            raise SourceError(
-                f"{path.name} is truncated: {name!r} ends at byte "
-                f"{region.offset + region.info.nbytes}, and the file holds {size}.",
-                "Download or copy the file again.",
-            )
-        regions[name] = region
+    for name, tensor in _tensors(_load(file, skeleton), ""):
+        region = _place(file, storages, name, tensor, big_endian)
+        if region is not None:
+            regions[name] = region
     if not regions:
         raise SourceError(
-            f"{path.name} holds no tensors.", "Open the file with the model's weights."
+            f"{file.name} holds no tensors.", "Open the file with the model's weights."
         )
     return regions
 
 
-def _check_archive(path: Path) -> bool:
-    """Tell whether the numbers are big-endian; SourceError if this is no torch file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            entries = archive.infolist()
-            order = next((e for e in entries if e.filename.endswith("/byteorder")), None)
-            big_endian = order is not None and archive.read(order)[:3] == b"big"
-    except OSError as error:
-        raise cannot_read(path, error) from error
-    # zipfile raises struct, zlib, Unicode and other errors of what it is built on.
-    except Exception as error:
+def _check_entries(file: ByteFile, entries: list[zipfile.ZipInfo]) -> None:
+    pickles = [entry for entry in entries if entry.filename.endswith("/data.pkl")]
+    if not pickles:
         raise SourceError(
-            f"{path.name} is truncated or damaged: it starts like a zip archive and does not end "
-            "like one.",
-            "Download or copy the file again.",
-        ) from error
-    if not any(entry.filename.endswith("/data.pkl") for entry in entries):
-        raise SourceError(
-            f"{path.name} is a zip archive without torch weights.",
+            f"{file.name} is a zip archive without torch weights.",
             "Open the file with the model's weights.",
         )
     # The tensors' places in the file mean nothing in a compressed archive.
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise SourceError(
-            f"{path.name} was compressed after it was saved, so single tensors cannot be read.",
+            f"{file.name} was compressed after it was saved, so single tensors cannot be read.",
             "Save it again with torch.save.",
         )
-    return big_endian
+    if pickles[0].file_size > _MAX_PICKLE:
+        raise SourceError(
+            f"{file.name} holds a pickle of {pickles[0].file_size} bytes; at most {_MAX_PICKLE} "
+            "are read.",
+            "Check that this is the weights file.",
+        )
 
 
-def _load(path: Path) -> Any:
+def _skeleton(
+    file: ByteFile, entries: list[zipfile.ZipInfo]
+) -> tuple[io.BytesIO, dict[int, Record]]:
+    """Copy the archive without its storages; and the storage of each place in the copy."""
+    copy, storages = io.BytesIO(), {}
+    with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as archive:
+        for entry in entries:
+            record, folder = record_of(file, entry), entry.filename.rpartition("/")[0]
+            if entry.filename.endswith(tuple(f"/{name}" for name in _READ)):
+                data = record.read_at(0, record.length)
+                if not record.is_sound(data):
+                    raise SourceError(f"{file.name} is damaged: its checksum is another.", AGAIN)
+                archive.writestr(entry.filename, data.tobytes())
+            elif folder.endswith("/data") or entry.filename.endswith("/constants.pkl"):
+                empty = zipfile.ZipInfo(entry.filename)
+                archive.writestr(empty, b"")
+                place = empty.header_offset + len(empty.FileHeader())
+                storages[place] = record
+    copy.seek(0)
+    return copy, storages
+
+
+def _load(file: ByteFile, skeleton: io.BytesIO) -> Any:
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     try:
         with FakeTensorMode():
-            return torch.load(path, map_location="cpu", weights_only=True)
+            return torch.load(skeleton, map_location="cpu", weights_only=True)
     # What a malformed pickle raises is up to its author; none of it may get through.
     except Exception as error:
         raise SourceError(
-            f"{path.name} is a pickle that is no weights file: it holds more than tensors, or is "
+            f"{file.name} is a pickle that is no weights file: it holds more than tensors, or is "
             "damaged. It was not run.",
             "Open a safetensors file, or a state dict saved with torch.save.",
         ) from error
@@ -121,16 +138,24 @@ def _tensors(content: Any, prefix: str) -> Iterator[tuple[str, Any]]:
                 yield from _tensors(value, f"{prefix}{key}.")
 
 
-def _place(file: LocalFile, name: str, tensor: Any, big_endian: bool) -> Region | None:
+def _place(
+    file: ByteFile, storages: Mapping[int, Record], name: str, tensor: Any, big_endian: bool
+) -> Region | None:
     """Return the region of a tensor, or None if it is not one run of numbers (sparse, ...)."""
     import torch
 
     if tensor.layout is not torch.strided or tensor.is_quantized:
         return None
     storage = tensor.untyped_storage()
-    start = getattr(storage, "_checkpoint_offset", None)
-    if start is None:
+    record = storages.get(getattr(storage, "_checkpoint_offset", -1))
+    if record is None:
         return None
+    if storage.nbytes() > record.length or record.start + record.length > file.size():
+        raise SourceError(
+            f"{file.name} is truncated: {name!r} is in a part of {storage.nbytes()} bytes, and the "
+            f"file holds {record.length} of them.",
+            AGAIN,
+        )
     kind = str(tensor.dtype).removeprefix("torch.")
     info = TensorInfo(
         name,
@@ -139,8 +164,8 @@ def _place(file: LocalFile, name: str, tensor: Any, big_endian: bool) -> Region 
         min(tensor.numel() * tensor.element_size(), storage.nbytes()),
     )
     return Region(
-        file,
-        start + tensor.storage_offset() * tensor.element_size(),
+        record,
+        tensor.storage_offset() * tensor.element_size(),
         info,
         None if tensor.is_contiguous() else tuple(tensor.stride()),
         big_endian,
