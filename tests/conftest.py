@@ -1,15 +1,17 @@
-"""Fixtures for all tests: real checkpoints, where they are found."""
+"""Fixtures for all tests: real checkpoints, where they are found, and a Hub of our own."""
 
 import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+
+from tests.loopback_hub import LoopbackHub
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -56,3 +58,69 @@ def run_python() -> Callable[[str], str]:
         return result.stdout
 
     return run
+
+
+#: What of the user's could lead a test elsewhere, or tell it something.
+HUB_VARIABLES = (
+    "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE",
+    "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_DISABLE_TELEMETRY", "DISABLE_TELEMETRY",
+    "DO_NOT_TRACK", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy",
+    "all_proxy",
+)  # fmt: skip
+
+
+@pytest.fixture
+def hub_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Leave the client of the Hub nothing of the user's, here and in child processes: no token, no
+    cache, no memory of the process either. Its home, empty; all caches are below ``tmp_path``.
+    """
+    from huggingface_hub import close_session, constants
+    from huggingface_hub.utils import _detect_agent
+
+    home = tmp_path / "huggingface"
+    for name in HUB_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HOME", str(home))
+    # These were read from the environment when the client was first imported.
+    monkeypatch.setattr(constants, "HF_HOME", str(home))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
+    monkeypatch.setattr(constants, "HF_STORED_TOKENS_PATH", str(home / "stored_tokens"))
+    monkeypatch.setattr(constants, "AGENT_HARNESSES_PATH", str(home / "agent_harnesses.json"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", False)
+    monkeypatch.setattr(_detect_agent, "_registry", None)
+    close_session()
+    yield home
+    close_session()
+
+
+@pytest.fixture
+def serve_hub(
+    hub_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., LoopbackHub]]:
+    """Start a loopback Hub, which is the Hub from now on, here and in child processes."""
+    from huggingface_hub import constants
+
+    hubs: list[LoopbackHub] = []
+
+    def serve(*, tls: bool = False) -> LoopbackHub:
+        hub = LoopbackHub(tls=tls)
+        hubs.append(hub)
+        template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        return hub
+
+    yield serve
+    for hub in hubs:
+        hub.close()
+        assert not hub.errors, hub.errors
+
+
+@pytest.fixture
+def loopback_hub(serve_hub: Callable[..., LoopbackHub]) -> LoopbackHub:
+    """A Hub on this machine, empty: add models and faults to it."""
+    return serve_hub()
