@@ -14,6 +14,9 @@ from geometry.errors import HelixscopeError
 #: The speed told is that of the last seconds.
 _SPEED_OVER_S = 2.0
 
+#: Over less than this it would be noise.
+_SPEED_AFTER_S = 0.1
+
 
 class Cancelled(HelixscopeError):
     """Someone stopped the transfer; nothing of it is kept that was not complete."""
@@ -183,7 +186,7 @@ class Transfer:
         while recent and now - recent[0][0] > _SPEED_OVER_S:
             recent.popleft()
         # The first piece only starts the clock: when it was sent is not known.
-        if len(recent) < 2 or recent[-1][0] == recent[0][0]:
+        if not recent or now - recent[0][0] < _SPEED_AFTER_S:
             return None
         nbytes = sum(n for _, n in recent) - recent[0][1]
         return nbytes / (now - recent[0][0])

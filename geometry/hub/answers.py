@@ -1,0 +1,115 @@
+"""What an answer to a range request says of the file it is a part of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from geometry.hub.explanations import host_of
+from geometry.hub.faults import BrokenTransfer
+
+if TYPE_CHECKING:
+    import httpx2
+
+_CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The headers of an answer, redirects included, before its body is read.
+
+    Attributes
+    ----------
+    host
+        Who answered, for messages.
+    url
+        Where, after redirects.
+    hub_url
+        Where the Hub named the commit: the file's own address, whatever it redirects to; "" if
+        nobody named one.
+    start, stop
+        The bytes that come: 0 and ``size`` where Range was ignored.
+    size
+        Length of the whole file in bytes.
+    whole
+        Whether Range was ignored.
+    tag
+        What the last server calls these contents; "" if it does not say.
+    commit, linked_etag, linked_size
+        What the Hub says of the file, the same as it says to huggingface_hub; "" if it does not.
+    """
+
+    host: str
+    url: str
+    hub_url: str
+    start: int
+    stop: int
+    size: int
+    whole: bool
+    tag: str
+    commit: str
+    linked_etag: str
+    linked_size: str
+
+
+def read_answer(response: httpx2.Response, filename: str) -> Answer:
+    """Read an answer's headers.
+
+    Raises
+    ------
+    HfHubHTTPError
+        It is an error; huggingface_hub says which.
+    BrokenTransfer
+        It contradicts itself, or says too little.
+    """
+    start, stop, size = _extent(response, filename)
+    answers = [*response.history, response]
+    hub = next((one for one in answers if "X-Repo-Commit" in one.headers), None)
+    said: Mapping[str, str] = {} if hub is None else hub.headers
+    return Answer(
+        host=host_of(response),
+        url=str(response.url),
+        hub_url="" if hub is None else str(hub.url),
+        start=start,
+        stop=stop,
+        size=size,
+        whole=response.status_code == 200,
+        tag=_plain(response.headers.get("ETag", "")),
+        commit=said.get("X-Repo-Commit", ""),
+        linked_etag=_plain(said.get("X-Linked-Etag", "")),
+        linked_size=said.get("X-Linked-Size", ""),
+    )
+
+
+def _extent(response: httpx2.Response, filename: str) -> tuple[int, int, int]:
+    """Say which bytes come, and how many the file has."""
+    from huggingface_hub.utils import hf_raise_for_status
+
+    host, status = host_of(response), response.status_code
+    content_range = _CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+    if status == 416 and content_range is not None and content_range[3] == "0":
+        return 0, 0, 0
+    if status >= 400:
+        response.read()
+        hf_raise_for_status(response)
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise BrokenTransfer(f"{host} sent {filename} in an encoding it was not asked for.")
+    text = response.headers.get("Content-Length", "")
+    length = int(text) if text.isascii() and text.isdigit() else None
+    if status == 200 and length is not None:
+        return 0, length, length
+    if status != 206 or content_range is None or content_range[1] is None:
+        raise BrokenTransfer(f"{host} does not say which part of {filename} it sends.")
+    start, stop, size = int(content_range[1]), int(content_range[2]) + 1, int(content_range[3])
+    if length is not None and length != stop - start:
+        raise BrokenTransfer(
+            f"{host} announced {length} bytes of {filename} where {stop - start} belong."
+        )
+    return start, stop, size
+
+
+def _plain(etag: str) -> str:
+    """Take the quotes, and the mark of a weak one, off an ETag."""
+    return etag.removeprefix("W/").strip('"')

@@ -1,0 +1,230 @@
+"""The Hugging Face Hub: files in pieces, small files, what a repository holds, a search."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import quote
+
+from geometry.hub.address import HubAddress
+from geometry.hub.address import endpoint as endpoint_now
+from geometry.hub.connections import Connections, headers_for, offline_by_environment
+from geometry.hub.explanations import explained
+from geometry.hub.faults import BrokenTransfer, HubError
+from geometry.hub.patience import Patience, Retries
+from geometry.hub.ranged_file import RangedFile
+from geometry.hub.transfer import Transfer
+
+__all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries"]
+
+#: What the first request for a file brings: a safetensors header fits (64 kB for gpt2-xl), and
+#: with config.json it stays within 128 KiB.
+HEAD_BYTES = 98_304
+
+#: The longest file that is fetched whole without asking: an index of a sharded checkpoint.
+FETCH_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Listing:
+    """What a repository holds at a commit: the files' names and their bytes, None if not told."""
+
+    commit: str
+    files: Mapping[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A search result: downloads are those of the last month; texts are "" where not told."""
+
+    id: str
+    downloads: int
+    likes: int
+    task: str
+    library: str
+
+
+class Hub:
+    """The Hub through huggingface_hub: its endpoint, access token, errors and HTTP client.
+
+    What huggingface_hub itself lacks is added: reading parts of files, going on where a connection
+    broke, and being stopped from another thread. Safe for several threads at once.
+
+    Parameters
+    ----------
+    endpoint
+        The Hub's address; HF_ENDPOINT of the environment as it is at each call if None, and
+        https://huggingface.co if that is not set.
+    offline
+        No request leaves. HF_HUB_OFFLINE has the same effect. May be changed later.
+    retries
+        How often and how patiently failed requests are repeated.
+    timeout_s
+        How long a server may stay silent; huggingface_hub's setting (10 s) if None.
+    """
+
+    def __init__(
+        self,
+        *,
+        endpoint: str | None = None,
+        offline: bool = False,
+        retries: Retries = Retries(),  # noqa: B008, it is frozen
+        timeout_s: float | None = None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._connections = Connections(retries, timeout_s, offline)
+
+    @property
+    def endpoint(self) -> str:
+        """The Hub's address now."""
+        return self._endpoint.rstrip("/") if self._endpoint else endpoint_now()
+
+    @property
+    def offline(self) -> bool:
+        """Whether no request leaves, by the switch or by the environment."""
+        return self._connections.offline or offline_by_environment()
+
+    @offline.setter
+    def offline(self, value: bool) -> None:
+        self._connections.offline = value
+
+    def close(self) -> None:
+        """Close connections that are kept open for the next request; more can be asked later."""
+        self._connections.close()
+
+    def open_file(
+        self,
+        address: HubAddress,
+        filename: str,
+        transfer: Transfer,
+        *,
+        head: int = HEAD_BYTES,
+        whole: bool = False,
+    ) -> RangedFile:
+        """Open a file by one request, which also brings its first bytes.
+
+        Parameters
+        ----------
+        address
+            The repository; its revision is resolved to a commit.
+        filename
+            Its name in the repository, with folders.
+        transfer
+            What tells of it, and stops it.
+        head
+            How many bytes of the beginning to bring, at least 1.
+        whole
+            Whether the user agreed to a whole download, where the server sends no parts.
+
+        Raises
+        ------
+        NotOnHub
+            No such repository, revision or file; ``missing`` says which.
+        WholeDownload
+            The server sends no parts of files; ``nbytes`` says what the whole one costs.
+        HubError
+            Anything else: see geometry.hub.faults.
+        Cancelled
+            Someone cancelled ``transfer``.
+        """
+        file = RangedFile(
+            self._connections, self.endpoint, address, filename, transfer, whole=whole
+        )
+        file.start(head)
+        return file
+
+    def fetch(self, address: HubAddress, filename: str, transfer: Transfer) -> bytes:
+        """Fetch a small file whole, in one request: at most 64 MB.
+
+        Raises
+        ------
+        HubError, Cancelled
+            As in :meth:`open_file`; also if the file is longer.
+        """
+        file = RangedFile(
+            self._connections, self.endpoint, address, filename, transfer, whole=False
+        )
+        file.start(FETCH_BYTES, longest=FETCH_BYTES)
+        return file.read_at(0, file.size()).tobytes()
+
+    def list_files(self, address: HubAddress, transfer: Transfer) -> Listing:
+        """List a repository's files, and say which commit its revision is.
+
+        Raises
+        ------
+        HubError, Cancelled
+            As in :meth:`open_file`.
+        """
+        transfer.begin("the list of files", 0)
+        url = f"/api/models/{address.repo}/revision/{quote(address.revision, safe='')}"
+        answer = self._json(url, {"blobs": "true"}, transfer, address)
+        with _like_the_hub(self.endpoint):
+            files = {str(one["rfilename"]): one.get("size") for one in answer["siblings"]}
+            return Listing(str(answer["sha"]), MappingProxyType(files))
+
+    def search(
+        self, text: str, limit: int = 20, transfer: Transfer | None = None
+    ) -> tuple[FoundModel, ...]:
+        """Find models whose id contains ``text``, the most downloaded first.
+
+        Raises
+        ------
+        HubError, Cancelled
+            As in :meth:`open_file`.
+        """
+        wanted: dict[str, str | int] = {"search": text, "limit": limit, "sort": "downloads"}
+        answer = self._json("/api/models", wanted, transfer or Transfer(), None)
+        with _like_the_hub(self.endpoint):
+            return tuple(_found(one) for one in answer[:limit])
+
+    def _json(
+        self,
+        path: str,
+        params: Mapping[str, str | int],
+        transfer: Transfer,
+        address: HubAddress | None,
+    ) -> Any:
+        """Ask the Hub's API.
+
+        Not by huggingface_hub's HfApi, whose requests cannot be stopped and which waits, where it
+        is told to, for an hour.
+        """
+        import httpx2
+        from huggingface_hub.utils import hf_raise_for_status
+
+        url = self.endpoint + path
+        patience = Patience(self._connections.retries, transfer)
+        while True:
+            try:
+                headers = headers_for(url, self.endpoint)
+                with self._connections.answer(transfer, url, headers, address, params) as response:
+                    transfer.skip(len(response.read()))
+                    hf_raise_for_status(response)
+                with _like_the_hub(self.endpoint):
+                    return response.json()
+            except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+                patience.bear(explained(error, address))
+
+
+def _found(one: Mapping[str, Any]) -> FoundModel:
+    return FoundModel(
+        id=str(one["id"]),
+        downloads=int(one.get("downloads") or 0),
+        likes=int(one.get("likes") or 0),
+        task=str(one.get("pipeline_tag") or ""),
+        library=str(one.get("library_name") or ""),
+    )
+
+
+@contextlib.contextmanager
+def _like_the_hub(endpoint: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BrokenTransfer(
+            f"{endpoint} does not answer like the Hub.",
+            "Log in to the network if it asks for that, and check HF_ENDPOINT.",
+        ) from error

@@ -1,0 +1,291 @@
+"""Turning the errors of huggingface_hub and its HTTP client into sentences.
+
+Both libraries are imported here only when one of their errors is there to be explained.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from geometry.hub.address import HubAddress, endpoint
+from geometry.hub.faults import (
+    AccessDenied,
+    BrokenTransfer,
+    HubBusy,
+    HubError,
+    NoNetwork,
+    NotOnHub,
+    Offline,
+    duration_text,
+)
+
+if TYPE_CHECKING:
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+_CONNECTION = "Check the connection and try again; what was fetched before opens without it."
+
+
+def explained(error: Exception, address: HubAddress | None = None, filename: str = "") -> HubError:
+    """Say what an error of huggingface_hub or its HTTP client means.
+
+    Parameters
+    ----------
+    error
+        What was raised; a :class:`HubError` is returned as it is.
+    address, filename
+        What was asked for; a search asks for nothing in particular.
+
+    Returns
+    -------
+    HubError
+        To be raised ``from error``. Its text holds no token and no signed address.
+    """
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    if isinstance(error, HubError):
+        return error
+    if isinstance(error, OfflineModeIsEnabled):
+        return offline(address, by_environment=True)
+    if isinstance(error, HfHubHTTPError):
+        return _refused(error, address, filename)
+    host = host_of(error)
+    if isinstance(error, httpx2.TimeoutException):
+        return NoNetwork(f"{host} did not answer in time.", _CONNECTION, passing=True)
+    if isinstance(error, httpx2.ProxyError):
+        return NoNetwork(
+            f"The proxy on the way to {host} refused.", "Check HTTPS_PROXY and the proxy's log-in."
+        )
+    if isinstance(error, httpx2.ConnectError):
+        return _not_connected(error, host)
+    if isinstance(error, (httpx2.NetworkError, httpx2.RemoteProtocolError)):
+        return BrokenTransfer(f"The connection to {host} broke.", passing=True)
+    if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.InvalidURL)):
+        return NoNetwork(
+            "The Hub's address in HF_ENDPOINT is no web address.",
+            "Correct HF_ENDPOINT, e.g. https://huggingface.co, or unset it.",
+        )
+    if isinstance(error, httpx2.TooManyRedirects):
+        return BrokenTransfer(f"{host} sends from one address to the next, without end.")
+    # The text of an unknown error may hold an address or a header: only its kind is told.
+    return HubError(
+        f"{host} could not be asked: {type(error).__name__}.",
+        "Details are in the log.",
+        retryable=True,
+    )
+
+
+def offline(address: HubAddress | None, *, by_environment: bool) -> Offline:
+    """Say that the network may not be used."""
+    what = "The Hub is not asked" if address is None else f"{address} is not fetched"
+    return Offline(
+        f"{what}: Helixscope is offline.",
+        "Unset HF_HUB_OFFLINE to use the network."
+        if by_environment
+        else "Switch offline mode off to use the network.",
+    )
+
+
+def host_of(error: Exception | httpx2.Response) -> str:
+    """Return the name of the host that was asked: "huggingface.co", or that of its storage."""
+    try:
+        request: httpx2.Request = error.request  # type: ignore[union-attr]
+    except (AttributeError, RuntimeError):
+        return "The Hub"
+    return request.url.netloc.decode("ascii", "replace") or "The Hub"
+
+
+# ---- answers that say no -------------------------------------------------------------------
+
+
+def _refused(error: HfHubHTTPError, address: HubAddress | None, filename: str) -> HubError:
+    """Explain an answer with an error status; huggingface_hub has read its error code."""
+    from huggingface_hub.errors import (
+        DisabledRepoError,
+        GatedRepoError,
+        RemoteEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    host, status = host_of(error), error.response.status_code
+    model = "The model" if address is None else address.repo
+    has_token = "authorization" in error.request.headers
+    if isinstance(error, GatedRepoError):
+        return _gated(model, has_token)
+    if isinstance(error, RepositoryNotFoundError):
+        return _no_repository(host, model, has_token)
+    if isinstance(error, RevisionNotFoundError):
+        revision = "such revision" if address is None else f"revision {address.revision!r}"
+        return NotOnHub(
+            f"{model} has no {revision}.",
+            "Check the name of the branch, tag or commit on the model's page.",
+            missing="revision",
+        )
+    if isinstance(error, RemoteEntryNotFoundError):
+        return NotOnHub(
+            f"{address or model} has no file {filename or 'of that name'}.",
+            "Check the files on the model's page.",
+            missing="file",
+        )
+    if isinstance(error, DisabledRepoError):
+        return AccessDenied(f"{host} has disabled {model}.", "Open another model.")
+    if status in (401, 403):
+        return _not_allowed(host, model, status, has_token)
+    if status == 404:
+        return NotOnHub(
+            f"{host} has nothing at the address of {address or 'the model'}.",
+            "Check the id and, if HF_ENDPOINT is set, that it is a Hub.",
+            missing="repository",
+        )
+    return _status(host, status, error.response)
+
+
+def _gated(model: str, has_token: bool) -> AccessDenied:
+    page = f"{endpoint()}/{model}"
+    if has_token:
+        return AccessDenied(
+            f"{model} is gated, and this machine's access token has no access to it.",
+            f"Ask for access on {page}; once it is granted, try again.",
+        )
+    return AccessDenied(
+        f"{model} is gated: it is sent only to those who asked for access.",
+        f"Ask for access on {page}, then {_where_a_token_goes()}",
+    )
+
+
+def _no_repository(host: str, model: str, has_token: bool) -> NotOnHub:
+    if has_token:
+        return NotOnHub(
+            f"{host} has no model {model}, or this machine's access token may not see it.",
+            "Check the id; organisation/name, as on the model's page.",
+            missing="repository",
+        )
+    return NotOnHub(
+        f"{host} has no model {model}, or it is private.",
+        f"Check the id; if it is private, {_where_a_token_goes()}",
+        missing="repository",
+    )
+
+
+def _not_allowed(host: str, model: str, status: int, has_token: bool) -> AccessDenied:
+    if has_token and status == 401:
+        return AccessDenied(
+            f"{host} does not accept this machine's access token.",
+            f"Make a new one and {_where_a_token_goes()}",
+        )
+    if has_token:
+        return AccessDenied(
+            f"{host} does not let this machine's access token read {model}.",
+            "Give the token the right to read it, in its settings on the Hub.",
+        )
+    return AccessDenied(
+        f"{host} does not send {model} to everyone.", f"If you may read it, {_where_a_token_goes()}"
+    )
+
+
+def _where_a_token_goes() -> str:
+    return (
+        f"put an access token ({endpoint()}/settings/tokens) into HF_TOKEN or run `hf auth login`."
+    )
+
+
+def _status(host: str, status: int, response: httpx2.Response) -> HubError:
+    """Explain a status that is not about the model."""
+    if status == 429:
+        wait = wait_asked_for(response.headers)
+        later = "later" if wait is None else f"in {duration_text(wait)}"
+        return HubBusy(
+            f"{host} answers no more requests for now; it asks to come back {later}.",
+            f"Try again {later}; with an access token more requests are allowed.",
+            wait_s=wait,
+        )
+    if status >= 500 or status == 408:
+        phrase = f"{status} {response.reason_phrase}".strip()
+        return HubBusy(
+            f"{host} is out of order or overloaded: it answered {phrase}.",
+            "Try again in a few minutes.",
+            wait_s=wait_asked_for(response.headers),
+        )
+    if status == 416:
+        return BrokenTransfer(f"{host} no longer holds the part of the file that was asked for.")
+    return HubError(
+        f"{host} did not accept the request: it answered {status}.",
+        "Check the id and, if HF_ENDPOINT is set, that it is a Hub.",
+    )
+
+
+def wait_asked_for(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds an answer asks to wait: Retry-After (seconds or a date), or RateLimit.
+
+    See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a
+    clock that is wrong here does no harm.
+    """
+    from huggingface_hub.utils import parse_ratelimit_headers
+
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    until = _date(text)
+    if until is not None:
+        now = _date(headers.get("Date", "")) or datetime.now(UTC)
+        return max(0.0, (until - now).total_seconds())
+    limit = parse_ratelimit_headers(headers)
+    return float(limit.reset_in_seconds) if limit is not None and not limit.remaining else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+# ---- no answer at all ----------------------------------------------------------------------
+
+
+def _not_connected(error: Exception, host: str) -> NoNetwork:
+    """Explain why there is no connection, by what the system said underneath."""
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return NoNetwork(
+                f"{host} could not prove who it is: its certificate is not valid "
+                f"({cause.verify_message}).",
+                "Check this machine's clock; behind a company's proxy, name its certificates in "
+                "SSL_CERT_FILE.",
+            )
+        if isinstance(cause, ssl.SSLError):
+            return NoNetwork(
+                f"No secure connection to {host} could be made.",
+                "Check that HF_ENDPOINT and the proxy speak https.",
+            )
+        if isinstance(cause, socket.gaierror):
+            return NoNetwork(f"The name {host} could not be looked up.", _CONNECTION)
+        if isinstance(cause, ConnectionRefusedError):
+            return NoNetwork(
+                f"{host} refuses connections.",
+                "Check HF_ENDPOINT and the proxy, or try again later.",
+            )
+        if isinstance(cause, OSError) and cause.errno in _NO_WAY:
+            return NoNetwork(f"There is no way to {host}: this machine is offline.", _CONNECTION)
+    return NoNetwork(f"No connection to {host} could be made.", _CONNECTION)
+
+
+_NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Walk from an error to what it came from, said or not."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
