@@ -9,15 +9,19 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.errors import SourceError
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import Transfer
 
 #: The floating-point types that can be read, by their safetensors name. numpy has no bfloat16: its
 #: bits are the upper half of a float32's.
@@ -58,6 +62,24 @@ class TensorStore(Protocol):
     @property
     def bytes_read(self) -> int:
         """Bytes of tensor data read so far."""
+
+    def bytes_to_fetch(self, name: str) -> int:
+        """Bytes that would have to come over the network to read a tensor."""
+
+    def through(self, transfer: Transfer) -> AbstractContextManager[None]:
+        """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+
+
+class OnThisMachine:
+    """The part of a :class:`TensorStore` that is the same for all files on disk."""
+
+    def bytes_to_fetch(self, name: str) -> int:
+        """Nothing."""
+        return 0
+
+    def through(self, transfer: Transfer) -> AbstractContextManager[None]:
+        """Nothing is transferred."""
+        return nullcontext()
 
 
 class ByteFile(Protocol):
@@ -142,7 +164,7 @@ class Region:
         return 1 + sum((size - 1) * stride for size, stride in steps)
 
 
-class RegionStore:
+class RegionStore(OnThisMachine):
     """A :class:`TensorStore` over regions of one or several files."""
 
     def __init__(self, regions: Mapping[str, Region]) -> None:
@@ -164,27 +186,39 @@ class RegionStore:
     def read(self, name: str) -> FloatArray:
         """Read one tensor as float32 or float64, C-contiguous."""
         region = self._regions[name]
-        stored = stored_dtype(region.info)
-        if region.big_endian:
-            stored = stored.newbyteorder(">")
-        nbytes = region.span() * stored.itemsize
-        if math.prod(region.info.shape) * stored.itemsize > region.file.size():
-            raise SourceError(
-                f"{name} would take more memory than {region.file.name} holds: its shape is "
-                f"{region.info.shape}.",
-                "Download or copy the file again.",
-            )
-        values = region.file.read_at(region.offset, nbytes).view(stored)
+        data = region.file.read_at(region.offset, stored_bytes(region))
         with self._lock:
-            self._bytes_read += nbytes
-        if region.strides is not None:
-            values = np.lib.stride_tricks.as_strided(
-                values,
-                shape=region.info.shape,
-                strides=tuple(step * stored.itemsize for step in region.strides),
-                writeable=False,
-            )
-        return widen(values.reshape(region.info.shape), region.info.dtype)
+            self._bytes_read += len(data)
+        return numbers(region, data)
+
+
+def stored_bytes(region: Region) -> int:
+    """Return how many bytes of the file a tensor spans; SourceError if it cannot be read."""
+    size = stored_dtype(region.info).itemsize
+    # A tensor that repeats numbers takes more memory than it spans in the file.
+    if math.prod(region.info.shape) * size > region.file.size():
+        raise SourceError(
+            f"{region.info.name} would take more memory than {region.file.name} holds: its shape "
+            f"is {region.info.shape}.",
+            "Download or copy the file again.",
+        )
+    return region.span() * size
+
+
+def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
+    """Turn the bytes that a tensor spans into its numbers, see :meth:`TensorStore.read`."""
+    stored = stored_dtype(region.info)
+    if region.big_endian:
+        stored = stored.newbyteorder(">")
+    values = data.view(stored)
+    if region.strides is not None:
+        values = np.lib.stride_tricks.as_strided(
+            values,
+            shape=region.info.shape,
+            strides=tuple(step * stored.itemsize for step in region.strides),
+            writeable=False,
+        )
+    return widen(values.reshape(region.info.shape), region.info.dtype)
 
 
 def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
