@@ -5,7 +5,7 @@ Decided by ``config.json`` and the tensors' names alone; no tensor is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,6 +87,9 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
         ``config.json``, or empty.
     table
         A tensor to take as positions; or "encoder" or "decoder" where a model has both; or None.
+
+    Only names are looked at, but for the tensors that may be the table: an index that is spread
+    over several files reads no more of them.
 
     Raises
     ------
@@ -216,12 +219,34 @@ def _parts(
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
         word = "text_model." if key == "text_config" else f"{key}."
-        names = {name: info for name, info in index.items() if f".{word}" in f".{name}"}
+        names = _Part(index, tuple(name for name in index if f".{word}" in f".{name}"))
         kind = str(config.get("model_type"))
         settings = {"model_type": f"{kind}_text_model" if key == "text_config" else None, **part}
         towers, _ = _towers(names, settings)
         found += towers
     return found, ""
+
+
+class _Part(Mapping[str, TensorInfo]):
+    """Some tensors of an index, which may not know all shapes before it is asked."""
+
+    def __init__(self, index: Index, names: tuple[str, ...]) -> None:
+        self._index = index
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> TensorInfo:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._index[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _match(

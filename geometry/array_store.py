@@ -15,6 +15,7 @@ from geometry.stores import (
     FLOATS,
     FloatArray,
     LocalFile,
+    OnThisMachine,
     Region,
     RegionStore,
     TensorInfo,
@@ -55,7 +56,7 @@ def _name(dtype: np.dtype[Any]) -> str:
     return known.get(dtype.newbyteorder("<"), dtype.name)
 
 
-class NpzStore:
+class NpzStore(OnThisMachine):
     """A :class:`geometry.stores.TensorStore` over an ``.npz`` file, compressed or not.
 
     Raises

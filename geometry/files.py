@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 from geometry.array_store import NpzStore, open_npy
 from geometry.errors import SourceError
@@ -61,8 +62,6 @@ def open_store(path: Path) -> TensorStore:
     head = _head(path)
     if path.name.endswith(".index.json"):
         return open_sharded(path)
-    if not head:
-        raise SourceError(f"{path.name} is empty.", AGAIN)
     return _opener(path, head)(path)
 
 
@@ -75,20 +74,36 @@ def _head(path: Path) -> bytes:
 
 
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
+    kind = kind_of(path.name, head)
+    if kind == "zip":
+        return NpzStore if _holds_arrays(path) else open_torch
+    return open_npy if kind == "npy" else open_safetensors
+
+
+def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
+    """Tell a weights file's kind by its first 64 bytes.
+
+    Raises
+    ------
+    SourceError
+        It is empty or something else.
+    """
+    if not head:
+        raise SourceError(f"{name} is empty.", AGAIN)
     # Eight bytes of header length, then JSON. Asked first: the length's bytes can be anything.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
-        return open_safetensors
+        return "safetensors"
     if head.startswith(b"\x93NUMPY"):
-        return open_npy
+        return "npy"
     if head.startswith(b"PK"):
-        return NpzStore if _holds_arrays(path) else open_torch
+        return "zip"
     for magic, what, advice in OTHERS:
         if head.startswith(magic):
-            raise SourceError(f"{path.name} {what}.", advice)
-    if path.suffix == ".safetensors":
+            raise SourceError(f"{name} {what}.", advice)
+    if name.endswith(".safetensors"):
         # Its reader says what is wrong with it.
-        return open_safetensors
-    raise SourceError(f"{path.name} is not a weights file.", f"Open {KINDS}, or a folder.")
+        return "safetensors"
+    raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
 
 def _holds_arrays(path: Path) -> bool:

@@ -101,11 +101,17 @@ class PositionalModel:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hexadecimal digest of the index and of P; its cost does not grow with the checkpoint."""
-        digest = hashlib.sha256()
-        for name, info in sorted(self._store.tensors.items()):
-            digest.update(f"{name}\0{info.shape}\0{info.dtype}\n".encode())
-        digest.update(self.table.encode())
+        """Hexadecimal digest of P and of what else the checkpoint has.
+
+        Of the other tensors only the names count: so its cost does not grow with the checkpoint,
+        and a model on the Hub has the same one as its files on this machine.
+        """
+        place, digest = self._architecture, hashlib.sha256()
+        for name in sorted(self._store.tensors):
+            digest.update(f"{name}\0".encode("utf-8", "surrogatepass"))
+        info = self._store.tensors[place.table] if place.table else None
+        settings = (place.family, place.setting("vocab_size"), self.n_layers, self.n_heads)
+        digest.update(repr((self.table, info and (info.shape, info.dtype), settings)).encode())
         digest.update(self.W_pos.data)
         return digest.hexdigest()[:32]
 
