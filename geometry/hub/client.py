@@ -206,7 +206,7 @@ class Hub:
                 with _like_the_hub(self.endpoint):
                     return response.json()
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-                patience.bear(explained(error, address))
+                patience.bear(explained(error, address, hub=self.endpoint))
 
 
 def _found(one: Mapping[str, Any]) -> FoundModel:

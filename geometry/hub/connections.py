@@ -17,10 +17,9 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from geometry.hub.address import HubAddress
-from geometry.hub.explanations import offline
+from geometry.hub.explanations import offline, origin
 from geometry.hub.faults import AccessDenied
 from geometry.hub.patience import Retries
 from geometry.hub.transfer import Transfer
@@ -240,7 +239,7 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
         "User-Agent": f"helixscope; hf_hub/{__version__}; python/{platform.python_version()}",
         "Accept-Encoding": "identity",
     }
-    if _origin(url) != _origin(endpoint) or constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
+    if origin(url) != origin(endpoint) or constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
         return headers
     token = get_token()
     if token and not (token.isascii() and token.isprintable() and " " not in token):
@@ -251,8 +250,3 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
     if token:
         headers["Authorization"] = f"Bearer {token}"
     return headers
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)

@@ -8,10 +8,9 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from geometry.hub.address import HubAddress, endpoint
 from geometry.hub.faults import (
@@ -24,6 +23,7 @@ from geometry.hub.faults import (
     Offline,
     duration_text,
 )
+from geometry.hub.retry_after import wait_asked_for
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 _CONNECTION = "Check the connection and try again; what was fetched before opens without it."
 
 
-def explained(error: Exception, address: HubAddress | None = None, filename: str = "") -> HubError:
+def explained(
+    error: Exception, address: HubAddress | None = None, filename: str = "", hub: str = ""
+) -> HubError:
     """Say what an error of huggingface_hub or its HTTP client means.
 
     Parameters
@@ -41,6 +43,9 @@ def explained(error: Exception, address: HubAddress | None = None, filename: str
         What was raised; a :class:`HubError` is returned as it is.
     address, filename
         What was asked for; a search asks for nothing in particular.
+    hub
+        The Hub's address, :func:`~geometry.hub.address.endpoint` if "": errors of other hosts, to
+        which it sends for large files, have nothing to do with access or existence.
 
     Returns
     -------
@@ -55,7 +60,8 @@ def explained(error: Exception, address: HubAddress | None = None, filename: str
     if isinstance(error, OfflineModeIsEnabled):
         return offline(address, by_environment=True)
     if isinstance(error, HfHubHTTPError):
-        return _refused(error, address, filename)
+        elsewhere = origin(str(error.request.url)) != origin(hub or endpoint())
+        return _not_stored(error) if elsewhere else _refused(error, address, filename)
     host = host_of(error)
     if isinstance(error, httpx2.TimeoutException):
         return NoNetwork(f"{host} did not answer in time.", _CONNECTION, passing=True)
@@ -102,6 +108,16 @@ def host_of(error: Exception | httpx2.Response) -> str:
     return request.url.netloc.decode("ascii", "replace") or "The Hub"
 
 
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Return what makes two addresses those of one server: scheme, host and port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    except ValueError:
+        return url, None, None
+    return parts.scheme, parts.hostname, port
+
+
 # ---- answers that say no -------------------------------------------------------------------
 
 
@@ -146,6 +162,17 @@ def _refused(error: HfHubHTTPError, address: HubAddress | None, filename: str) -
             missing="repository",
         )
     return _status(host, status, error.response)
+
+
+def _not_stored(error: HfHubHTTPError) -> HubError:
+    """Explain an error of the host that the Hub sent us to for the contents."""
+    host, status = host_of(error), error.response.status_code
+    if status >= 500 or status in (408, 416, 429):
+        return _status(host, status, error.response)
+    return BrokenTransfer(
+        f"{host}, where the Hub keeps the file, did not send it: it answered {status}.",
+        "Try again; if it stays so, tell the authors of the model.",
+    )
 
 
 def _gated(model: str, has_token: bool) -> AccessDenied:
@@ -220,33 +247,6 @@ def _status(host: str, status: int, response: httpx2.Response) -> HubError:
         f"{host} did not accept the request: it answered {status}.",
         "Check the id and, if HF_ENDPOINT is set, that it is a Hub.",
     )
-
-
-def wait_asked_for(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds an answer asks to wait: Retry-After (seconds or a date), or RateLimit.
-
-    See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a
-    clock that is wrong here does no harm.
-    """
-    from huggingface_hub.utils import parse_ratelimit_headers
-
-    text = headers.get("Retry-After", "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
-    until = _date(text)
-    if until is not None:
-        now = _date(headers.get("Date", "")) or datetime.now(UTC)
-        return max(0.0, (until - now).total_seconds())
-    limit = parse_ratelimit_headers(headers)
-    return float(limit.reset_in_seconds) if limit is not None and not limit.remaining else None
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        date = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 # ---- no answer at all ----------------------------------------------------------------------

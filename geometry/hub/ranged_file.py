@@ -158,7 +158,8 @@ class RangedFile:
                 if not returned and self._has_expired(error):
                     self._url, returned = self._hub_url, True
                     continue
-                patience.bear(explained(error, self.address, self.name), piece.done)
+                fault = explained(error, self.address, self.name, self._endpoint)
+                patience.bear(fault, piece.done)
 
     def _has_expired(self, error: Exception) -> bool:
         """Whether the address that the Hub sent us to no longer holds."""

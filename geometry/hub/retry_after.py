@@ -1,0 +1,34 @@
+"""How long a server asks to wait before the next request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+
+def wait_asked_for(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds an answer asks to wait: Retry-After (seconds or a date), or RateLimit.
+
+    See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a
+    clock that is wrong here does no harm.
+    """
+    from huggingface_hub.utils import parse_ratelimit_headers
+
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    until = _date(text)
+    if until is not None:
+        now = _date(headers.get("Date", "")) or datetime.now(UTC)
+        return max(0.0, (until - now).total_seconds())
+    limit = parse_ratelimit_headers(headers)
+    return float(limit.reset_in_seconds) if limit is not None and not limit.remaining else None
+
+
+def _date(text: str) -> datetime | None:
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
