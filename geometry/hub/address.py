@@ -93,7 +93,7 @@ def _from_page(url: str) -> HubAddress | None:
     words = parts.path.strip("/").split("/")
     if words[0] in _NOT_MODELS:
         return None
-    for length in (1, 2):
+    for length in (2, 1):
         if words[length : length + 1] and words[length] in _PAGES:
             return _address("/".join(words[:length]), _revision(words[length + 1 :]))
     return _address("/".join(words), "main")

@@ -1,0 +1,114 @@
+"""Addresses on the Hub, as people type and paste them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geometry.hub.address import HubAddress, endpoint, parse_address
+
+COMMIT = "11c5a3d5811f50298f278a704980280950aedb10"
+
+
+@pytest.mark.parametrize(
+    ("text", "repo", "revision"),
+    [
+        ("gpt2", "gpt2", "main"),
+        ("openai-community/gpt2", "openai-community/gpt2", "main"),
+        ("  openai-community/gpt2\n", "openai-community/gpt2", "main"),
+        ("stanford-crfm/alias-gpt2-small-x21@checkpoint-400000",
+         "stanford-crfm/alias-gpt2-small-x21", "checkpoint-400000"),
+        ("a/b@refs/pr/3", "a/b", "refs/pr/3"),
+        (f"a/b@{COMMIT}", "a/b", COMMIT),
+        ("a/b@v1.0+cuda", "a/b", "v1.0+cuda"),
+        ("a/b@user@host", "a/b", "user@host"),
+        ("_a/b_", "_a/b_", "main"),
+        ("hf://a/b", "a/b", "main"),
+        ("hf://a/b@dev", "a/b", "dev"),
+        ("https://huggingface.co/gpt2", "gpt2", "main"),
+        ("https://huggingface.co/openai-community/gpt2/", "openai-community/gpt2", "main"),
+        ("http://hf.co/a/b?library=transformers#files", "a/b", "main"),
+        ("https://huggingface.co/a/b/tree/main", "a/b", "main"),
+        ("https://huggingface.co/a/b/tree", "a/b", "main"),
+        ("https://huggingface.co/gpt2/tree/v2", "gpt2", "v2"),
+        ("https://huggingface.co/a/b/tree/refs%2Fpr%2F3", "a/b", "refs/pr/3"),
+        ("https://huggingface.co/a/b/tree/refs/pr/3/folder", "a/b", "refs/pr/3"),
+        ("https://huggingface.co/a/b/blob/dev/sub/config.json", "a/b", "dev"),
+        ("https://huggingface.co/a/b/resolve/dev/model.safetensors?download=true", "a/b", "dev"),
+        (f"https://huggingface.co/a/b/commit/{COMMIT}", "a/b", COMMIT),
+        ("https://huggingface.co/a/tree/tree/v2", "a/tree", "v2"),
+    ],
+)  # fmt: skip
+def test_what_is_an_address(text: str, repo: str, revision: str):
+    assert parse_address(text) == HubAddress(repo, revision)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", " ", "@", "@main", "a/b@", "a/b@ main", "a b", "a/b/c", "/a/b", "a/b/", "./a", "../a",
+        "a/..", "~/models", r"C:\models", "C:/models/gpt2", "a/b.git", "a--b/c", "a..b", "-a/b",
+        "a/b-", "a/.b", "a/b@..", "a/b@x..y", "a/b@/x", "a/b@x/", "a/b@x//y", "a/b@-x", "a/b@x~1",
+        "a/b@x^", "a/b@x:y", "a/b@x?", "a/b@x*", "a/b@x[", "a/b@x\\y", "a/b@x.lock", "a/b@a/.b",
+        "a/b@@{1}", "a/b@\x07", "модель/гпт", "a" * 97, f"{'a' * 50}/{'b' * 50}",
+        "https://huggingface.co", "https://huggingface.co/", "https://huggingface.co/datasets/a/b",
+        "https://huggingface.co/spaces/a/b", "https://huggingface.co/models", "https://[/a/b",
+        "https://huggingface.co/a/b/discussions/3", "https://example.com/a/b", "ftp://a/b",
+        "hf://datasets/a/b", "hf://",
+    ],
+)  # fmt: skip
+def test_what_is_none(text: str):
+    assert parse_address(text) is None
+
+
+def test_pages_of_the_hub_in_use_are_understood(monkeypatch: pytest.MonkeyPatch):
+    page = "https://mirror.example:8443/a/b/tree/dev"
+    assert parse_address(page) is None
+    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.example:8443/")
+    assert parse_address(page) == HubAddress("a/b", "dev")
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        (None, "https://huggingface.co"),
+        ("", "https://huggingface.co"),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1:8000"),
+    ],
+)
+def test_the_endpoint_is_read_when_asked(
+    setting: str | None, expected: str, monkeypatch: pytest.MonkeyPatch
+):
+    if setting is None:
+        monkeypatch.delenv("HF_ENDPOINT", raising=False)
+    else:
+        monkeypatch.setenv("HF_ENDPOINT", setting)
+    assert endpoint() == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "text", "short"),
+    [
+        (HubAddress("a/b"), "a/b", "b"),
+        (HubAddress("gpt2", "v1"), "gpt2@v1", "gpt2@v1"),
+        (HubAddress("a/b", "refs/pr/3"), "a/b@refs/pr/3", "b@refs/pr/3"),
+    ],
+)
+def test_how_it_is_written(address: HubAddress, text: str, short: str):
+    assert str(address) == text
+    assert address.short == short
+
+
+PART = st.from_regex(r"[a-z0-9_]([a-z0-9._-]{0,8}[a-z0-9_])?", fullmatch=True)
+
+
+@given(st.one_of(PART, st.builds("{}/{}".format, PART, PART)), st.text(max_size=12))
+def test_what_is_written_is_read_again(repo: str, revision: str):
+    address = parse_address(f"{repo}@{revision}" if revision else repo)
+    assert address is None or parse_address(str(address)) == address
+
+
+@given(st.text())
+def test_no_text_breaks_it(text: str):
+    address = parse_address(text)
+    assert address is None or parse_address(str(address)) == address
+    parse_address(f"https://huggingface.co/{text}")
