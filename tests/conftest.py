@@ -101,7 +101,7 @@ def serve_hub(
     hub_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., LoopbackHub]]:
     """Start a loopback Hub, which is the Hub from now on, here and in child processes."""
-    from huggingface_hub import constants
+    from huggingface_hub import constants, hf_api
 
     hubs: list[LoopbackHub] = []
 
@@ -112,6 +112,8 @@ def serve_hub(
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         monkeypatch.setattr(constants, "ENDPOINT", hub.url)
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        # That of `huggingface_hub.model_info` and the like.
+        monkeypatch.setattr(hf_api.api, "endpoint", hub.url)
         return hub
 
     yield serve

@@ -5,7 +5,8 @@ revisions and files, the search, and files in full or in parts; large ones from 
 storage, when :attr:`LoopbackHub.redirect` is set. What was asked is in `requests`.
 
 Note that the client library makes a request of its own before the first with `build_hf_headers`, to
-"/api/agent-harnesses", unless its telemetry is switched off; it is counted like all others.
+"/api/agent-harnesses", unless its telemetry is switched off. It is on record like all others; a
+fault for any path leaves it alone.
 """
 
 import re
@@ -17,7 +18,7 @@ from typing import Literal, Self
 from urllib.parse import parse_qs, quote, unquote
 
 from tests.loopback_answers import Answer, error, part
-from tests.loopback_faults import Fault, Playing
+from tests.loopback_faults import UNASKED, Fault, Playing
 from tests.loopback_repos import OTHER_TOKEN, RIGHT_TOKEN, Repo, refused
 from tests.loopback_server import Host, Record, Request, Server, untrusted
 
@@ -195,7 +196,7 @@ class LoopbackHub:
         """Answer a request as the real hosts would; for the server."""
         if record.host == "storage":
             return self._stored(record)
-        if record.path == "/api/agent-harnesses":
+        if record.path == UNASKED:
             return Answer.json(200, {"standardEnvVars": [], "harnesses": {}})
         if record.path == "/api/models":
             return self._search(record)

@@ -27,7 +27,9 @@ CHECKPOINTS = ("checkpoint-0", "checkpoint-1000", "checkpoint-400000")
 N_POSITIONS, N_LAYER, N_HEAD = 64, 2, 2
 #: Their widths keep the order of the real ones.
 WIDTHS = {"gpt2": 24, "gpt2-medium": 32, "gpt2-large": 40, "gpt2-xl": 50}
-WORDS = ("hello", "Ġhello", "my", "Ġmy", "name", "Ġname", "is", "Ġis", "adam", "Ġadam")
+PLAIN = ("hello", "my", "name", "is", "adam")
+#: With their space first, since that is to be joined before the letters after it.
+WORDS = (*(f"Ġ{word}" for word in PLAIN), *PLAIN)
 END = "<|endoftext|>"
 
 
