@@ -9,7 +9,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from geometry.hub.address import HubAddress, endpoint
@@ -50,17 +50,27 @@ def explained(
     Returns
     -------
     HubError
-        To be raised ``from error``. Its text holds no token and no signed address.
+        To be raised. Neither its text nor that of its cause holds a token or a signed address.
     """
-    import httpx2
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError
 
     if isinstance(error, HubError):
         return error
+    fault = _explained(error, address, filename, hub)
+    # An error about an answer quotes its address, which is signed if it is that of a storage host:
+    # it is not to be seen in a traceback.
+    fault.__cause__ = None if isinstance(error, HfHubHTTPError) else error
+    return fault
+
+
+def _explained(error: Exception, address: HubAddress | None, filename: str, hub: str) -> HubError:
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
     if isinstance(error, OfflineModeIsEnabled):
         return offline(address, by_environment=True)
     if isinstance(error, HfHubHTTPError):
-        elsewhere = origin(str(error.request.url)) != origin(hub or endpoint())
+        elsewhere = origin(str(error.response.url)) != origin(hub or endpoint())
         return _not_stored(error) if elsewhere else _refused(error, address, filename)
     host = host_of(error)
     if isinstance(error, httpx2.TimeoutException):
@@ -102,7 +112,9 @@ def offline(address: HubAddress | None, *, by_environment: bool) -> Offline:
 def host_of(error: Exception | httpx2.Response) -> str:
     """Return the name of the host that was asked: "huggingface.co", or that of its storage."""
     try:
-        request: httpx2.Request = error.request  # type: ignore[union-attr]
+        # huggingface_hub's errors have the answer, those of the HTTP client only the request.
+        asked: Any = getattr(error, "response", error)
+        request: httpx2.Request = asked.request
     except (AttributeError, RuntimeError):
         return "The Hub"
     return request.url.netloc.decode("ascii", "replace") or "The Hub"
@@ -133,7 +145,7 @@ def _refused(error: HfHubHTTPError, address: HubAddress | None, filename: str) -
 
     host, status = host_of(error), error.response.status_code
     model = "The model" if address is None else address.repo
-    has_token = "authorization" in error.request.headers
+    has_token = "authorization" in error.response.request.headers
     if isinstance(error, GatedRepoError):
         return _gated(model, has_token)
     if isinstance(error, RepositoryNotFoundError):

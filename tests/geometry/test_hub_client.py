@@ -1,0 +1,541 @@
+"""Files of a Hub in pieces: what is asked for, what comes, and how a broken connection goes on."""
+
+import gc
+import logging
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import httpx2
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from geometry.errors import SourceError
+from geometry.hub.address import HubAddress
+from geometry.hub.client import FETCH_BYTES, HEAD_BYTES, Hub, Retries
+from geometry.hub.faults import (
+    BrokenTransfer,
+    HubBusy,
+    HubError,
+    NotOnHub,
+    WholeDownload,
+)
+from geometry.hub.transfer import Transfer, TransferProgress
+from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
+
+ADDRESS = HubAddress("openai-community/gpt2")
+WEIGHTS = "model.safetensors"
+DATA = np.random.default_rng(3).integers(0, 256, 700_000, dtype=np.uint8).tobytes()
+QUICK = Retries(first_wait_s=0.001, longest_wait_s=0.002)
+
+on_one_server = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40
+)
+
+
+@pytest.fixture
+def served(loopback_hub: LoopbackHub) -> LoopbackHub:
+    """A Hub with one model."""
+    loopback_hub.add(ADDRESS.repo, {WEIGHTS: DATA, "config.json": b'{"n": 1}', "sub/a b.bin": b""})
+    return loopback_hub
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    """Its client, which tries again at once and is given up quickly."""
+    hub = Hub(retries=QUICK, timeout_s=10)
+    yield hub
+    hub.close()
+
+
+def ranges(server: LoopbackHub) -> list[tuple[int, int]]:
+    """The ranges that were asked for, first and last byte, redirects left out."""
+    asked = [r.range.removeprefix("bytes=").split("-") for r in server.requests if r.range]
+    kept = [r.status not in (302, 307) for r in server.requests if r.range]
+    return [(int(a), int(b)) for (a, b), keep in zip(asked, kept, strict=True) if keep]
+
+
+# ---- what is asked for and what comes ------------------------------------------------------
+
+
+def test_one_request_opens_a_file_and_brings_its_beginning(served: LoopbackHub, hub: Hub):
+    transfer = Transfer()
+    file = hub.open_file(ADDRESS, WEIGHTS, transfer)
+    assert [(r.method, r.path, r.range) for r in served.requests] == [
+        ("GET", f"/{ADDRESS.repo}/resolve/main/{WEIGHTS}", f"bytes=0-{HEAD_BYTES - 1}")
+    ]
+    assert file.size() == len(DATA)
+    assert file.name == WEIGHTS
+    assert file.read_at(0, 1000).tobytes() == DATA[:1000]
+    assert file.read_at(HEAD_BYTES - 5, 5).tobytes() == DATA[HEAD_BYTES - 5 : HEAD_BYTES]
+    assert transfer.requests == len(served.requests) == 1
+    assert transfer.bytes_received == served.bytes_sent == HEAD_BYTES
+
+
+def test_one_request_brings_one_part(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    part = file.read_at(300_000, 50_000)
+    assert part.tobytes() == DATA[300_000:350_000]
+    assert part.dtype == np.uint8
+    part[:] = 0
+    assert ranges(served)[1:] == [(300_000, 349_999)]
+    assert served.bytes_sent == HEAD_BYTES + 50_000
+
+
+def test_what_is_here_already_is_not_asked_for_again(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    assert file.read_at(HEAD_BYTES - 10, 30).tobytes() == DATA[HEAD_BYTES - 10 : HEAD_BYTES + 20]
+    assert ranges(served)[1:] == [(HEAD_BYTES, HEAD_BYTES + 19)]
+    file.read_at(0, 10)[:] = 0
+    assert file.read_at(0, 10).tobytes() == DATA[:10]
+
+
+@on_one_server
+@given(
+    st.integers(0, len(DATA)), st.integers(0, len(DATA)), st.integers(1, 2 * len(DATA)),
+)  # fmt: skip
+def test_any_part_is_exact(served: LoopbackHub, hub: Hub, offset: int, nbytes: int, head: int):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer(), head=head)
+    if offset + nbytes > len(DATA):
+        with pytest.raises(SourceError, match="truncated"):
+            file.read_at(offset, nbytes)
+    else:
+        assert file.read_at(offset, nbytes).tobytes() == DATA[offset : offset + nbytes]
+
+
+def test_an_empty_file_is_empty(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, "sub/a b.bin", Transfer())
+    assert file.size() == 0
+    assert file.read_at(0, 0).size == 0
+    assert served.requests[0].path == f"/{ADDRESS.repo}/resolve/main/sub/a%20b.bin"
+
+
+@pytest.mark.parametrize(("offset", "nbytes"), [(-1, 5), (0, -1)])
+def test_a_part_that_cannot_be_is_refused(served: LoopbackHub, hub: Hub, offset: int, nbytes: int):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    with pytest.raises(SourceError):
+        file.read_at(offset, nbytes)
+
+
+@pytest.mark.parametrize("revision", ["main", "v2", "feature/x", "refs/pr/3", "commit"])
+def test_a_revision_is_a_commit_from_then_on(served: LoopbackHub, hub: Hub, revision: str):
+    name = {"v2": "refs/tags/v2"}.get(revision, revision)
+    files = {WEIGHTS: DATA[::-1]}
+    commit = served.add(ADDRESS.repo, files, revision="main" if revision == "commit" else name)
+    asked = commit if revision == "commit" else revision
+    file = hub.open_file(HubAddress(ADDRESS.repo, asked), WEIGHTS, Transfer())
+    assert file.commit == commit
+    assert file.address == HubAddress(ADDRESS.repo, commit)
+    for ref in ("main", name):
+        served.add(ADDRESS.repo, {WEIGHTS: bytes(len(DATA))}, revision=ref)
+    assert file.read_at(400_000, 1000).tobytes() == DATA[::-1][400_000:401_000]
+
+
+def test_an_old_name_leads_to_the_new_one(served: LoopbackHub, hub: Hub):
+    served.rename("gpt2", ADDRESS.repo)
+    file = hub.open_file(HubAddress("gpt2"), WEIGHTS, Transfer())
+    assert file.address == HubAddress(ADDRESS.repo, file.commit)
+    served.forget_requests()
+    assert file.read_at(400_000, 1000).tobytes() == DATA[400_000:401_000]
+    assert [r.status for r in served.requests] == [206]
+
+
+def test_a_small_file_is_fetched_by_one_request(served: LoopbackHub, hub: Hub):
+    transfer = Transfer()
+    assert hub.fetch(ADDRESS, "config.json", transfer) == b'{"n": 1}'
+    assert transfer.requests == len(served.requests) == 1
+    assert hub.fetch(ADDRESS, "sub/a b.bin", transfer) == b""
+
+
+def test_a_small_file_may_be_redirected_on_the_hub(served: LoopbackHub, hub: Hub):
+    served.redirect_small = True
+    assert hub.fetch(ADDRESS, "config.json", Transfer()) == b'{"n": 1}'
+    assert [r.status for r in served.requests] == [307, 206]
+
+
+def test_a_small_file_that_is_large_is_not_fetched(served: LoopbackHub, hub: Hub, tmp_path):
+    large = tmp_path / "config.json"
+    with large.open("wb") as file:
+        file.truncate(FETCH_BYTES + 1)
+    served.add(ADDRESS.repo, {"config.json": large})
+    transfer = Transfer()
+    with pytest.raises(HubError, match=r"config\.json has 64 MB"):
+        hub.fetch(ADDRESS, "config.json", transfer)
+    assert transfer.bytes_received == 0
+
+
+def test_what_a_model_holds_is_listed(served: LoopbackHub, hub: Hub):
+    commit = hub.open_file(ADDRESS, WEIGHTS, Transfer()).commit
+    for revision in ("main", commit):
+        listing = hub.list_files(HubAddress(ADDRESS.repo, revision), Transfer())
+        assert listing.commit == commit
+        assert listing.files == {WEIGHTS: len(DATA), "config.json": 8, "sub/a b.bin": 0}
+    pull = served.add(ADDRESS.repo, {"x": b"1"}, revision="refs/pr/3")
+    listing = hub.list_files(HubAddress(ADDRESS.repo, "refs/pr/3"), Transfer())
+    assert (listing.commit, dict(listing.files)) == (pull, {"x": 1})
+
+
+def test_models_are_found_the_most_downloaded_first(served: LoopbackHub, hub: Hub):
+    for name in ("a/gpt2", "somebody-else/my-gpt2-model", "a/bert"):
+        served.add(name, {})
+    found = hub.search("GPT2")
+    assert [model.id for model in found] == [
+        "somebody-else/my-gpt2-model", "openai-community/gpt2", "a/gpt2",
+    ]  # fmt: skip
+    assert found[0].downloads > found[1].downloads > 0
+    assert (found[0].task, found[0].library) == ("text-generation", "transformers")
+    assert len(hub.search("gpt2", limit=2)) == 2
+    assert hub.search("no such thing") == ()
+
+
+def test_the_endpoint_is_the_environments_or_given(
+    served: LoopbackHub, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    given = Hub(endpoint=f"{served.url}/")
+    assert given.open_file(ADDRESS, WEIGHTS, Transfer()).size() == len(DATA)
+    given.close()
+    assert Hub().endpoint == "http://127.0.0.1:1"
+    monkeypatch.delenv("HF_ENDPOINT")
+    assert Hub().endpoint == "https://huggingface.co"
+
+
+def test_nothing_is_imported_before_it_is_needed(run_python: Callable[[str], str]):
+    code = """
+        import sys
+        from geometry.hub.client import Hub
+        Hub(offline=True).close()
+        print(*(n for n in ("httpx2", "huggingface_hub", "ssl", "torch") if n in sys.modules))
+    """
+    import textwrap
+
+    assert run_python(textwrap.dedent(code)).strip() in ("", "ssl")
+
+
+# ---- the storage host ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("token", ["", RIGHT_TOKEN])
+def test_the_storage_is_read_without_the_token(
+    served: LoopbackHub, hub: Hub, token: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HF_TOKEN", token)
+    served.redirect = True
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    assert file.read_at(300_000, 1000).tobytes() == DATA[300_000:301_000]
+    assert [(r.host, r.authorization) for r in served.requests] == [
+        ("hub", bool(token)), ("storage", False), ("storage", False),
+    ]  # fmt: skip
+    with_file = {r.path.rpartition("/")[2] for r in served.requests}
+    assert with_file == {WEIGHTS}
+
+
+def test_the_etag_is_the_hubs_own_also_from_the_storage(served: LoopbackHub, hub: Hub):
+    direct = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.redirect = True
+    stored = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    assert direct.etag == stored.etag
+    assert len(direct.etag) == 64
+
+
+def test_an_expired_link_is_asked_for_again_once(served: LoopbackHub, hub: Hub):
+    served.redirect = True
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.expire_links()
+    served.forget_requests()
+    assert file.read_at(300_000, 1000).tobytes() == DATA[300_000:301_000]
+    assert file.read_at(400_000, 1000).tobytes() == DATA[400_000:401_000]
+    assert [(r.host, r.status) for r in served.requests] == [
+        ("storage", 403), ("hub", 302), ("storage", 206), ("storage", 206),
+    ]  # fmt: skip
+
+
+def test_a_storage_that_refuses_every_link_is_not_asked_for_ever(served: LoopbackHub, hub: Hub):
+    served.redirect = True
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.forget_requests()
+    served.fault(Fault.status(403), host="storage", times=None)
+    with pytest.raises(BrokenTransfer, match="where the Hub keeps the file") as caught:
+        file.read_at(300_000, 1000)
+    assert caught.value.retryable
+    assert [r.status for r in served.requests] == [403, 302, 403]
+
+
+def test_a_link_may_expire_while_a_connection_breaks(served: LoopbackHub, hub: Hub):
+    served.redirect = True
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.forget_requests()
+    served.fault(Fault.cut(40_000), host="storage")
+    served.fault(Fault.status(403), host="storage")
+    assert file.read_at(200_000, 100_000).tobytes() == DATA[200_000:300_000]
+    assert ranges(served) == [(200_000, 299_999), (240_000, 299_999), (240_000, 299_999)]
+
+
+# ---- going on where a connection broke -----------------------------------------------------
+
+
+@on_one_server
+@given(st.lists(st.integers(0, 50_000), max_size=3), st.booleans(), st.booleans())
+def test_a_broken_connection_goes_on_where_it_stopped(
+    served: LoopbackHub, hub: Hub, cuts: list[int], redirect: bool, whole: bool
+):
+    served.redirect = redirect
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.forget_requests()
+    for after in cuts:
+        served.fault(Fault.cut(after), path=f"*/{WEIGHTS}")
+    stop = 600_000
+    start = stop - 150_001
+    assert file.read_at(start, stop - start).tobytes() == DATA[start:stop]
+    begun = np.cumsum([start, *cuts])
+    assert ranges(served) == [(at, stop - 1) for at in begun]
+    assert served.bytes_sent == stop - start
+    served.clear_faults()
+
+
+@on_one_server
+@given(st.lists(st.integers(0, 30_000), max_size=3))
+def test_the_first_request_goes_on_too(served: LoopbackHub, hub: Hub, cuts: list[int]):
+    served.forget_requests()
+    for after in cuts:
+        served.fault(Fault.cut(after), path=f"*/{WEIGHTS}")
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    assert file.read_at(0, HEAD_BYTES).tobytes() == DATA[:HEAD_BYTES]
+    assert ranges(served) == [(at, HEAD_BYTES - 1) for at in np.cumsum([0, *cuts])]
+    served.clear_faults()
+
+
+def test_resets_and_closed_doors_are_borne(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.fault(Fault.refuse())
+    served.fault(Fault.cut(80_000, reset=True))
+    served.fault(Fault.refuse())
+    assert file.read_at(200_000, 300_000).tobytes() == DATA[200_000:500_000]
+
+
+def test_a_connection_that_brings_much_may_break_often(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.fault(Fault.cut(66_000), times=8)
+    assert file.read_at(100_000, 600_000).tobytes() == DATA[100_000:]
+
+
+def test_a_connection_that_brings_little_may_not(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.forget_requests()
+    served.fault(Fault.cut(1), times=None)
+    with pytest.raises(BrokenTransfer, match=r"connection .* broke"):
+        file.read_at(100_000, 600_000)
+    assert len(served.requests) == QUICK.attempts
+
+
+def test_a_network_that_goes_away_meanwhile_is_waited_for(served: LoopbackHub):
+    told: list[TransferProgress] = []
+    hub = Hub(retries=QUICK)
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer(told.append))
+    cut = served.fault(Fault.cut(100_000), path="*")
+
+    def leave(progress: TransferProgress) -> None:
+        if cut.reached.is_set():
+            served.close()
+
+    file.transfer = Transfer(leave, interval_s=0)
+    with pytest.raises(HubError):
+        file.read_at(200_000, 300_000)
+    assert file.transfer.requests == QUICK.attempts
+    hub.close()
+
+
+# ---- a server that sends no parts ----------------------------------------------------------
+
+
+def test_a_whole_download_is_asked_about_before(served: LoopbackHub, hub: Hub):
+    served.fault(Fault.ignore_range(), times=None)
+    transfer = Transfer()
+    with pytest.raises(WholeDownload, match=r"all 700 kB of model\.safetensors") as caught:
+        hub.open_file(ADDRESS, WEIGHTS, transfer)
+    assert (caught.value.filename, caught.value.nbytes) == (WEIGHTS, len(DATA))
+    assert transfer.bytes_received == 0
+    assert len(served.requests) == 1
+
+
+def test_a_whole_download_is_asked_about_later_too(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.fault(Fault.ignore_range())
+    with pytest.raises(WholeDownload):
+        file.read_at(300_000, 1000)
+    assert file.read_at(300_000, 1000).tobytes() == DATA[300_000:301_000]
+
+
+def test_with_consent_the_whole_file_is_read_as_far_as_needed(served: LoopbackHub, hub: Hub):
+    served.fault(Fault.ignore_range(), times=None)
+    told: list[TransferProgress] = []
+    transfer = Transfer(told.append, interval_s=0)
+    file = hub.open_file(ADDRESS, WEIGHTS, transfer, whole=True)
+    assert file.read_at(0, 100).tobytes() == DATA[:100]
+    assert file.read_at(300_000, 1000).tobytes() == DATA[300_000:301_000]
+    assert file.read_at(len(DATA) - 1, 1).tobytes() == DATA[-1:]
+    assert (told[-1].done, told[-1].total) == (1, 1)
+    assert transfer.bytes_received >= HEAD_BYTES + 301_000 + len(DATA)
+    assert file.commit
+
+
+@on_one_server
+@given(st.lists(st.integers(0, 500_000), max_size=3))
+def test_a_whole_download_that_breaks_begins_again(served: LoopbackHub, hub: Hub, cuts: list[int]):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer(), whole=True)
+    for after in cuts:
+        served.fault(Fault.cut(after))
+    served.fault(Fault.ignore_range())
+    assert file.read_at(300_000, 100_000).tobytes() == DATA[300_000:400_000]
+    served.clear_faults()
+
+
+def test_a_small_file_comes_whole_without_asking(served: LoopbackHub, hub: Hub):
+    served.fault(Fault.ignore_range(), times=None)
+    assert hub.fetch(ADDRESS, "config.json", Transfer()) == b'{"n": 1}'
+
+
+# ---- many at once --------------------------------------------------------------------------
+
+
+def test_nine_threads_read_at_once(served: LoopbackHub, hub: Hub):
+    names = [f"model-{n}.safetensors" for n in range(9)]
+    data = {name: DATA[n:] + DATA[:n] for n, name in enumerate(names)}
+    served.redirect = True
+    served.add(ADDRESS.repo, data)
+    arrived = threading.Barrier(9)
+
+    def read(name: str) -> bytes:
+        arrived.wait(30)
+        file = hub.open_file(ADDRESS, name, Transfer())
+        return b"".join(file.read_at(at, 70_000).tobytes() for at in range(0, 700_000, 70_000))
+
+    for _ in range(3):
+        with ThreadPoolExecutor(9) as pool:
+            assert dict(zip(names, pool.map(read, names), strict=True)) == data
+
+
+def test_several_threads_read_one_file(served: LoopbackHub, hub: Hub):
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    starts = range(100_000, 600_000, 50_000)
+    with ThreadPoolExecutor(9) as pool:
+        parts = list(pool.map(lambda at: file.read_at(at, 50_000).tobytes(), starts))
+    assert b"".join(parts) == DATA[100_000:600_000]
+
+
+def test_the_client_librarys_own_failures_do_not_touch_us(served: LoopbackHub, hub: Hub):
+    """It closes its shared client, under every thread, when one of its requests cannot connect."""
+    from huggingface_hub.utils import get_session, http_backoff
+
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    gate = threading.Semaphore(0)
+    slow = served.fault(Fault.slow(50_000, gate))
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(file.read_at, 200_000, 300_000)
+        assert slow.reached.wait(30)
+        shared = get_session()
+        with pytest.raises(httpx2.ConnectError):
+            http_backoff("GET", "http://127.0.0.1:1", max_retries=0)
+        assert shared.is_closed
+        gate.release(100)
+        assert reading.result(30).tobytes() == DATA[200_000:500_000]
+    assert len(served.requests) == 2
+
+
+def test_connections_are_kept_for_the_next_request_and_closed_with_the_hub(served: LoopbackHub):
+    hub = Hub()
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    for at in range(100_000, 200_000, 10_000):
+        file.read_at(at, 10)
+    assert len(served._hub._connections) == 1
+    hub.close()
+    # Not the last word: what is asked later gets a new connection.
+    assert file.read_at(300_000, 10).tobytes() == DATA[300_000:300_010]
+    del file, hub
+    gc.collect()
+    assert not open_sockets(served)
+
+
+def open_sockets(server: LoopbackHub) -> list[object]:
+    """This process's sockets that are connected to the server, on the client's side."""
+    import socket
+
+    ports = {server._hub.server_address[1], server._storage.server_address[1]}
+    found = []
+    for thing in gc.get_objects():
+        if issubclass(type(thing), socket.socket) and thing.fileno() >= 0:
+            with suppress(OSError):
+                if thing.getpeername()[1] in ports:
+                    found.append(thing)
+    return found
+
+
+# ---- tokens --------------------------------------------------------------------------------
+
+
+def test_a_gated_model_opens_with_the_right_token(
+    served: LoopbackHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
+):
+    served.add("meta/gated", {WEIGHTS: DATA}, gated=True)
+    monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
+    assert hub.open_file(HubAddress("meta/gated"), WEIGHTS, Transfer()).size() == len(DATA)
+
+
+def test_the_token_of_the_standard_place_is_used(served: LoopbackHub, hub: Hub, hub_home):
+    served.add("meta/private", {"config.json": b"{}"}, private=True)
+    with pytest.raises(NotOnHub):
+        hub.fetch(HubAddress("meta/private"), "config.json", Transfer())
+    hub_home.mkdir(exist_ok=True)
+    (hub_home / "token").write_text(f"{RIGHT_TOKEN}\n")
+    assert hub.fetch(HubAddress("meta/private"), "config.json", Transfer()) == b"{}"
+
+
+@pytest.mark.parametrize(
+    "token", ["hf_secretpart", "hf_secretpart\nX: y", "hf_sécretpart", "hf secretpart"]
+)
+@pytest.mark.parametrize(
+    "fault",
+    [None, Fault.status(401), Fault.status(403), Fault.status(404), Fault.status(503),
+     Fault.refuse(), Fault.garble_content_range("nonsense")],
+)  # fmt: skip
+def test_a_token_is_never_shown(
+    served: LoopbackHub,
+    hub: Hub,
+    token: str,
+    fault: Fault | None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+):
+    monkeypatch.setenv("HF_TOKEN", token)
+    caplog.set_level(logging.DEBUG)
+    if fault is not None:
+        served.fault(fault, times=None)
+    told: list[object] = []
+    transfer = Transfer(told.append, interval_s=0)
+    for ask in (
+        lambda: hub.open_file(ADDRESS, WEIGHTS, transfer),
+        lambda: hub.fetch(ADDRESS, "config.json", transfer),
+        lambda: hub.list_files(ADDRESS, transfer),
+        lambda: hub.search("gpt2", transfer=transfer),
+    ):
+        try:
+            told.append(ask())
+        except HubError as error:
+            told += [error.advice, repr(error), repr(vars(error))]
+            told += traceback.format_exception(error)
+    told += [record.getMessage() for record in caplog.records]
+    told += [repr(record.args) for record in caplog.records]
+    assert len(told) > 4
+    assert not [text for text in map(repr, told) if "secretpart" in text or "cretpart" in text]
+
+
+def test_a_busy_hub_is_asked_again_and_given_up(served: LoopbackHub, hub: Hub):
+    served.fault(Fault.status(503), times=3)
+    assert hub.open_file(ADDRESS, WEIGHTS, Transfer()).size() == len(DATA)
+    served.fault(Fault.status(503), times=4)
+    with pytest.raises(HubBusy):
+        hub.open_file(ADDRESS, WEIGHTS, Transfer())
