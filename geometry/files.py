@@ -134,7 +134,7 @@ def weights_in(folder: Path) -> Path:
     return folder / choose_weights(names, f"The folder {folder}")
 
 
-def choose_weights(names: list[str], where: str) -> str:
+def choose_weights(names: list[str], where: str, advice: str = "Open one of the files.") -> str:
     """Choose the weights among the files of a folder or a repository.
 
     Parameters
@@ -143,6 +143,8 @@ def choose_weights(names: list[str], where: str) -> str:
         The files' names, sorted.
     where
         What holds them, at the beginning of a sentence.
+    advice
+        What to do where several could be meant.
 
     Raises
     ------
@@ -159,7 +161,7 @@ def choose_weights(names: list[str], where: str) -> str:
         raise SourceError(
             f"{where} holds {len(found)} weights files and no model.safetensors: "
             f"{', '.join(found[:4])}{', …' if len(found) > 4 else ''}.",
-            "Open one of the files.",
+            advice,
         )
     if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
         raise SourceError(f"{where} holds weights of another framework only.", f"It takes {KINDS}.")

@@ -62,11 +62,21 @@ class Layers:
 
     def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
         """Read a matrix; see :meth:`geometry.model.PositionalModel.weight`."""
-        tensor = self._present(self._tensor(name, layer))
+        tensor = self.tensor(name, layer)
         stored = self._store.read(tensor)
         if stored.ndim != 2:
             raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
         return orient(stored, self._architecture.stack, name, self.n_heads)
+
+    def tensor(self, name: WeightName, layer: int = 0) -> str:
+        """Name the tensor that holds a matrix, perhaps with others.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family has no such matrix.
+        """
+        return self._present(self._tensor(name, layer))
 
     def norm_gain(
         self, reader: Literal["attention", "mlp"], layer: int = 0

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,9 @@ from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, read_positions
 from geometry.stores import TensorStore
 from geometry.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import Transfer
 
 __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 
@@ -36,7 +41,9 @@ class PositionalModel:
     name
         Short, for captions.
     folder
-        Where the tokenizer is, if anywhere.
+        Where the tokenizer is, if anywhere; or what brings it there when it is first asked for.
+    commit
+        Of which commit the files are, 40 hexadecimal digits; None where they are of none.
 
     Raises
     ------
@@ -51,13 +58,15 @@ class PositionalModel:
         *,
         source: str,
         name: str,
-        folder: Path | None = None,
+        folder: Path | Callable[[], Path] | None = None,
+        commit: str | None = None,
     ) -> None:
         self._store = store
         self._architecture = architecture
-        self._folder = folder
+        self._bring_folder = folder
         self.source = source
         self.name = name
+        self.commit = commit
         self.family = architecture.family
         self.table = architecture.table or "computed sinusoid"
         self.layers = Layers(store, architecture)
@@ -206,15 +215,44 @@ class PositionalModel:
             names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
         return next((n for n in names if n in index and len(index[n].shape) == 2), None)
 
+    # -- network -----------------------------------------------------------------------------
+
+    def bytes_to_fetch(self, name: WeightName | Literal["W_E"], layer: int = 0) -> int:
+        """Bytes that have to come over the network before a matrix is here; 0 for most models.
+
+        Above :data:`geometry.hub.network.LARGE` the user is told before it is asked for. Of a model
+        whose files on the Hub are several, asking may make a small request.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family has no such matrix.
+        """
+        tensor = self._tokens_name() if name == "W_E" else self.layers.tensor(name, layer)
+        if tensor is None:
+            raise TensorUnavailable(self.missing["W_E"], FULL)
+        return self._store.bytes_to_fetch(tensor)
+
+    def through(self, transfer: Transfer) -> AbstractContextManager[None]:
+        """Let what this thread asks of the model within be told of, and stopped, by ``transfer``.
+
+        Without, what has to be fetched is fetched unwatched.
+        """
+        return self._store.through(transfer)
+
     # -- prompt ------------------------------------------------------------------------------
 
     @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        if self._folder is None:
+    def _folder(self) -> Path:
+        if self._bring_folder is None:
             raise TensorUnavailable(
                 "This source is a bare table: it has no tokenizer, so a prompt cannot be split.",
                 "Open a checkpoint's folder.",
             )
+        return self._bring_folder() if callable(self._bring_folder) else self._bring_folder
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
         return load_tokenizer(self._folder)
 
     def tokenize(self, text: str) -> TokenizedPrompt:
@@ -228,9 +266,9 @@ class PositionalModel:
         TensorUnavailable
             There is no tokenizer.
         HelixscopeError
-            There is one that cannot be read.
+            There is one that cannot be read, or not be fetched.
         """
         stack, begin = self._architecture.stack, None
-        if stack is not None and stack.begin and self._folder is not None:
+        if stack is not None and stack.begin and self._bring_folder is not None:
             begin = begin_token(self._folder, self._architecture.config, self._tokenizer)
         return tokenize(self._tokenizer, text, begin, self.n_positions)

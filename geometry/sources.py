@@ -1,43 +1,60 @@
-"""Opening a source: a folder, a file, or a model that is already on this machine."""
+"""Opening a source: a folder, a file, or a model by its id, from this machine or from the Hub."""
 
 from __future__ import annotations
 
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from geometry.architecture import UnknownArchitecture, find_architecture
 from geometry.catalogue import find_entry, locate, read_catalogue
 from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.files import SUFFIXES, open_store, weights_in
+from geometry.hub.address import HubAddress, parse_address
 from geometry.model import PositionalModel
 from geometry.stores import cannot_read
 
-__all__ = ["UnknownArchitecture", "open_source"]
+if TYPE_CHECKING:
+    from geometry.hub.network import Network
 
-#: A model's id on the Hub, "organisation/name" or, for the oldest, "name"; perhaps a revision.
-_HUB_ID = re.compile(r"(?P<id>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
+__all__ = ["UnknownArchitecture", "open_source"]
 
 #: Names of files and folders that say nothing about the model in them.
 _GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
 
+#: A snapshot's folder in the Hub cache is called by its commit.
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
-def open_source(source: str | os.PathLike[str], *, table: str | None = None) -> PositionalModel:
+
+def open_source(
+    source: str | os.PathLike[str],
+    *,
+    table: str | None = None,
+    network: Network | None = None,
+) -> PositionalModel:
     """Open a checkpoint: its configuration, its index and P are read, nothing else.
 
     Parameters
     ----------
     source
         A folder in the Hugging Face layout; a file (safetensors, torch's zip format, npy, npz); or
-        the id of a model in the Hub cache or an installed package, perhaps with "@revision".
+        a model's id, perhaps with "@revision", or the address of its page. A model is looked for in
+        the installed packages, in the Hub cache and in what was fetched before; from the Hub itself
+        only what is needed is fetched, and kept.
     table
         The tensor to take as positions, where no family fits; or "encoder" or "decoder".
+    network
+        What a model from the Hub goes through; the usual Hub and the user's cache if None.
 
     Raises
     ------
     SourceError
-        It cannot be opened; the message says why.
+        It cannot be opened; the message says why. What the Hub has to do with is a
+        :class:`geometry.hub.faults.HubError`.
+    Cancelled
+        Someone cancelled the network's transfer.
     NoPositionalEmbeddings
         The family stores no table of positions.
     UnknownArchitecture
@@ -55,10 +72,16 @@ def open_source(source: str | os.PathLike[str], *, table: str | None = None) -> 
         raise cannot_read(Path(text), error) from error
     except (OSError, ValueError, RuntimeError) as error:
         raise SourceError(f"{text!r} is no path: {error}.", "Check the path.") from error
-    if not text or not here:
-        folder, name = _on_this_machine(text)
-        return _open(folder, text, name, table)
-    return _open(_snapshot(path), text, _name(path), table)
+    if text and here:
+        return _open(_snapshot(path), text, _name(path), table)
+    address = parse_address(text)
+    if address is None or ("://" not in text and text.endswith(SUFFIXES)):
+        raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
+    if network is None or not network.fresh:
+        folder = locate(address.repo, _unless_main(address))
+        if folder is not None:
+            return _open(folder, text, address.short, table)
+    return _fetch(text, address, table, network)
 
 
 def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
@@ -68,33 +91,60 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
         # A bare table: what lies beside it need not belong to it.
         place = find_architecture(store.tensors, {}, table)
         return PositionalModel(store, place, source=source, name=name)
-    config_file = weights.parent / "config.json"
+    folder = weights.parent
+    config_file = folder / "config.json"
     config = read_json(config_file) if config_file.is_file() else {}
     place = find_architecture(store.tensors, config, table)
-    return PositionalModel(store, place, source=source, name=name, folder=weights.parent)
-
-
-def _on_this_machine(text: str) -> tuple[Path, str]:
-    """Find a model by its id: its folder and its short name."""
-    match = _HUB_ID.fullmatch(text)
-    if match is None or text.endswith(SUFFIXES):
-        raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
-    name, revision = match["id"], match["revision"]
-    folder = locate(name, revision)
-    short = name.rsplit("/", 1)[-1]
-    if folder is not None:
-        return folder, short if revision is None else f"{short}@{revision}"
-    entry = find_entry(name)
-    if entry is None and "/" not in name:
-        raise SourceError(
-            f"{text!r} is neither a file, a folder nor a model on this machine.",
-            "Check the path, or give a model's id such as openai-community/gpt2.",
-        )
-    raise SourceError(
-        f"{text} is not on this machine: it is no file or folder, and not in the Hub cache.",
-        f"Download it with `hf download {entry.id if entry else name}`, or open another one's "
-        "folder.",
+    commit = folder.name if folder.parent.name == "snapshots" else ""
+    return PositionalModel(
+        store,
+        place,
+        source=source,
+        name=name,
+        folder=folder,
+        commit=commit if _COMMIT.fullmatch(commit) else None,
     )
+
+
+def _fetch(
+    text: str, address: HubAddress, table: str | None, network: Network | None
+) -> PositionalModel:
+    """Open a model from what was fetched before, and from the Hub."""
+    from geometry.hub.checkpoint import open_checkpoint
+    from geometry.hub.faults import NotOnHub, Offline
+    from geometry.hub.network import default_network
+
+    known = find_entry(address.repo)
+    where = HubAddress(address.repo if known is None else known.id, address.revision)
+    try:
+        checkpoint = open_checkpoint(where, network or default_network())
+        place = find_architecture(checkpoint.store.tensors, checkpoint.config, table)
+        model = PositionalModel(
+            checkpoint.store,
+            place,
+            source=text,
+            name=address.short,
+            folder=checkpoint.tokenizer_folder,
+            commit=checkpoint.commit,
+        )
+    except Offline as error:
+        raise Offline(
+            f"{text} is not on this machine, and Helixscope is offline.", error.advice
+        ) from error
+    except NotOnHub as error:
+        if error.missing != "repository" or "://" in text:
+            raise
+        raise NotOnHub(
+            f"There is no file or folder {text!r} here, and {error}",
+            error.advice,
+            missing=error.missing,
+        ) from error
+    checkpoint.keep(place.table, chosen=table is not None)
+    return model
+
+
+def _unless_main(address: HubAddress) -> str | None:
+    return None if address.revision == "main" else address.revision
 
 
 def _snapshot(path: Path) -> Path:

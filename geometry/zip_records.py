@@ -57,10 +57,8 @@ class Record:
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
         """Exactly ``nbytes`` bytes from ``offset`` within the entry, mostly by one read."""
-        # From a multiple of the alignment on, so that what torch aligned lies aligned in memory.
-        begin = self.start - self.start % _ALIGNMENT
-        room = _ROOM + (offset + nbytes if offset <= _ROOM else 0)
-        piece = self.file.read_at(begin, max(0, min(room, self.file.size() - begin)))
+        begin, length = self.extent(offset, nbytes)
+        piece = self.file.read_at(begin, length)
         header = piece[self.start - begin :][:_HEADER].tobytes()
         if len(header) < _HEADER or header[:4] != b"PK\x03\x04":
             raise SourceError(f"{self.name} is damaged: its directory points nowhere.", AGAIN)
@@ -70,6 +68,14 @@ class Record:
         if len(data) < nbytes:
             return self.file.read_at(first, nbytes)
         return data if (first - begin) % _ALIGNMENT == 0 else data.copy()
+
+    def extent(self, offset: int, nbytes: int) -> tuple[int, int]:
+        """Where in the archive, and how many bytes, are read for a part of the entry."""
+        # From a multiple of the alignment on, so that what torch aligned lies aligned in memory.
+        begin = self.start - self.start % _ALIGNMENT
+        # Where the entry's bytes start is known only from its header, which is of varying length.
+        length = _ROOM + (offset + nbytes if offset <= _ROOM else 0)
+        return begin, max(0, min(length, self.file.size() - begin))
 
     def is_sound(self, data: npt.NDArray[np.uint8]) -> bool:
         """Tell whether these can be the entry's bytes; True for a part, which no sum covers."""

@@ -10,6 +10,7 @@ import torch
 import transformers
 
 from geometry.errors import SourceError, TensorUnavailable
+from geometry.hub.faults import Offline
 from geometry.sources import open_source
 
 WriteSafetensors = Callable[..., Path]
@@ -200,7 +201,17 @@ def test_installed_model_opens_by_its_id(minilm_folder: Path) -> None:
 def test_model_that_is_not_here_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for name in ("gpt2-xl", "openai-community/gpt2-xl", "openai-community/gpt2-xl@main"):
-        with pytest.raises(SourceError, match="is not on this machine") as error:
+    for name in ("gpt2-xl", "openai-community/gpt2-xl", "openai-community/gpt2-xl@main", "models/x"):
+        with pytest.raises(Offline) as error:
             open_source(name)
-        assert "hf download openai-community/gpt2-xl`" in error.value.advice
+        assert str(error.value) == f"{name} is not on this machine, and Helixscope is offline."
+        assert error.value.advice == "Unset HF_HUB_OFFLINE to use the network."
+
+
+@pytest.mark.parametrize(
+    "text", ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/gpt2", "gpt 2"]
+)
+def test_what_can_only_be_a_path_is_not_asked_for(text: str) -> None:
+    with pytest.raises(SourceError, match="There is nothing at") as error:
+        open_source(text)
+    assert error.value.advice == "Check the path."

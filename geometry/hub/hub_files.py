@@ -1,0 +1,221 @@
+"""The files of a model at one commit: what was kept of them, else from the Hub."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.errors import SourceError
+from geometry.files import KINDS, kind_of
+from geometry.hub.address import HubAddress
+from geometry.hub.faults import BrokenTransfer, NotOnHub
+from geometry.hub.hub_torch import WithTail
+from geometry.hub.kept_index import VERSION, dump_index, load_index
+from geometry.hub.network import Network
+from geometry.hub.ranged_file import RangedFile
+from geometry.hub.transfer import Transfer
+from geometry.safetensors_store import read_header
+from geometry.stores import Region, stored_bytes
+from geometry.torch_store import read_places
+from geometry.zip_records import Record
+
+Bytes = npt.NDArray[np.uint8]
+
+#: How often a thread that waits for another one's turn to end looks whether it was cancelled.
+_TURN_S = 0.05
+
+
+class HubFiles:
+    """A model's files, read in pieces; what was read is kept once the model has proved sound.
+
+    Parameters
+    ----------
+    address
+        The model; its revision is a commit.
+    network
+        What they are read through.
+    opened
+        Files that were opened to find out the commit.
+    """
+
+    def __init__(self, address: HubAddress, network: Network, *opened: RangedFile) -> None:
+        self.address = address
+        self._network = network
+        self._opened = {file.name: file for file in opened}
+        self._pending: dict[str, Bytes] | None = {}
+        self._turn = threading.Lock()
+        self._own = threading.local()
+
+    # ---- what tells of it --------------------------------------------------------------
+
+    @property
+    def transfer(self) -> Transfer:
+        """The opening's while it lasts, then the one that this thread named, or an unwatched one.
+
+        So that a model whose opening was watched does not answer to that watcher for ever.
+        """
+        named: Transfer | None = getattr(self._own, "transfer", None)
+        if named is not None:
+            return named
+        return Transfer() if self._pending is None else self._network.transfer
+
+    @contextmanager
+    def through(self, transfer: Transfer) -> Iterator[None]:
+        """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+        before = getattr(self._own, "transfer", None)
+        self._own.transfer = transfer
+        try:
+            yield
+        finally:
+            self._own.transfer = before
+
+    # ---- what is kept ------------------------------------------------------------------
+
+    def kept(self, name: str) -> Bytes | None:
+        """Return what is kept under a name, or was fetched under it in this opening."""
+        if self._pending is not None and name in self._pending:
+            return self._pending[name]
+        return self._network.cache.get(self.address.repo, self.address.revision, name)
+
+    def has(self, name: str) -> bool:
+        """Tell whether something is kept under a name."""
+        if self._pending is not None and name in self._pending:
+            return True
+        return self._network.cache.has(self.address.repo, self.address.revision, name)
+
+    def keep(self, name: str, data: bytes | Bytes) -> None:
+        """Keep bytes: while the model is being opened, not before :meth:`keep_all`."""
+        if self._pending is None:
+            self._network.cache.put(self.address.repo, self.address.revision, name, data)
+        else:
+            self._pending[name] = np.frombuffer(data, np.uint8)
+
+    def keep_all(self, revision: str) -> None:
+        """Keep what the opening fetched, and that the revision is this commit.
+
+        Called when all of it fits together: what contradicts itself is dropped with this object.
+        """
+        pending, self._pending = self._pending or {}, None
+        cache, repo, commit = self._network.cache, self.address.repo, self.address.revision
+        for name, data in pending.items():
+            cache.put(repo, commit, name, data, core=True)
+        # Last: a revision that is known has been opened before.
+        cache.remember(repo, revision, commit)
+
+    # ---- small files -------------------------------------------------------------------
+
+    def small(self, name: str) -> bytes | None:
+        """Return a small file as a whole, or None if the model has none of that name."""
+        data = self.kept(f"file/{name}")
+        if data is not None:
+            return data.tobytes()
+        if self.has(f"absent/{name}"):
+            return None
+        try:
+            fetched = self._network.hub.fetch(self.address, name, self.transfer)
+        except NotOnHub as error:
+            if error.missing != "file":
+                raise
+            self.keep(f"absent/{name}", b"")
+            return None
+        self.keep(f"file/{name}", fetched)
+        return fetched
+
+    # ---- weights -----------------------------------------------------------------------
+
+    def index(self, name: str) -> dict[str, Region]:
+        """Read where the tensors of a weights file lie.
+
+        Raises
+        ------
+        SourceError
+            It is damaged, or not to be read in pieces.
+        """
+        key = f"index {VERSION}/{name}"
+        kept = self.kept(key)
+        if kept is None:
+            file = self._open(name)
+            data = dump_index(_places(file), file.size(), file.etag)
+            self.keep(key, data)
+        else:
+            data = kept.tobytes()
+        return load_index(data, lambda size, etag: _Remote(self, name, size, etag))
+
+    def tensor(self, region: Region) -> tuple[Bytes, bool]:
+        """Return a tensor's bytes, and whether they were fetched just now.
+
+        Raises
+        ------
+        HubError
+            They cannot be had, or are not what the file's directory says.
+        """
+        nbytes, data = stored_bytes(region), self.kept(tensor_key(region.info.name))
+        if data is not None and len(data) == nbytes:
+            return data, False
+        record = region.file if isinstance(region.file, Record) else None
+        whole = nbytes if record is None else record.extent(region.offset, nbytes)[1]
+        self.transfer.begin(region.info.name, whole)
+        fetched = region.file.read_at(region.offset, nbytes)
+        if record is not None and not record.is_sound(fetched):
+            raise BrokenTransfer(f"{region.info.name} did not arrive as it was sent.")
+        return fetched, True
+
+    def read(self, name: str, size: int, etag: str, offset: int, nbytes: int) -> Bytes:
+        """Read a piece of a file: one thread after the other."""
+        transfer = self.transfer
+        while not self._turn.acquire(timeout=_TURN_S):
+            transfer.check()
+        try:
+            file = self._opened.get(name) or self._open(name, head=1)
+            if file.size() != size or (etag and file.etag and file.etag != etag):
+                raise BrokenTransfer(f"{name} of {self.address} is not the file that it was.")
+            file.transfer = transfer
+            return file.read_at(offset, nbytes)
+        finally:
+            self._turn.release()
+
+    def _open(self, name: str, head: int | None = None) -> RangedFile:
+        if name not in self._opened:
+            more = {} if head is None else {"head": head}
+            self._opened[name] = self._network.hub.open_file(
+                self.address, name, self.transfer, whole=self._network.whole, **more
+            )
+        return self._opened[name]
+
+
+def tensor_key(name: str) -> str:
+    """Return what a tensor is kept under."""
+    return f"tensor/{name}"
+
+
+def _places(file: RangedFile) -> dict[str, Region]:
+    kind = kind_of(file.name, file.read_at(0, min(64, file.size())).tobytes())
+    if kind == "safetensors":
+        return read_header(file)
+    if kind == "zip":
+        return read_places(WithTail(file))
+    raise SourceError(
+        f"{file.name} is read on this machine only.",
+        f"Download it and open it there; from the Hub, open {KINDS.split(', or')[0]}.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """One of the files (a :class:`geometry.stores.ByteFile`), opened when bytes are asked for."""
+
+    files: HubFiles
+    name: str
+    length: int
+    etag: str
+
+    def size(self) -> int:
+        return self.length
+
+    def read_at(self, offset: int, nbytes: int) -> Bytes:
+        return self.files.read(self.name, self.length, self.etag, offset, nbytes)

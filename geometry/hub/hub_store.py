@@ -1,0 +1,94 @@
+"""The tensors of a model on the Hub: each fetched when first asked for, and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from geometry.hub.hub_files import HubFiles, tensor_key
+from geometry.hub.transfer import Transfer
+from geometry.stores import FloatArray, Region, TensorInfo, numbers, stored_bytes
+
+
+class HubStore:
+    """A :class:`geometry.stores.TensorStore` over files on the Hub.
+
+    Parameters
+    ----------
+    files
+        The model's files.
+    regions
+        Where each tensor lies; of a model in several files, known when one of a file is asked for.
+    """
+
+    def __init__(self, files: HubFiles, regions: Mapping[str, Region]) -> None:
+        self._files = files
+        self._regions = regions
+        self._tensors = _Index(regions)
+        self._bytes_read = 0
+        self._lock = threading.Lock()
+
+    @property
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        """The index. Of a model in several files, asking for a shape may make a request."""
+        return self._tensors
+
+    def read(self, name: str) -> FloatArray:
+        """Read one tensor as float32 or float64, C-contiguous: fetched unless it is kept.
+
+        Numbers that are not finite are given as they are but not kept: they may be right the next
+        time.
+
+        Raises
+        ------
+        HubError, Cancelled
+            It cannot be had; see :meth:`geometry.hub.client.Hub.open_file`.
+        SourceError
+            The numbers are not floating-point.
+        """
+        region = self._regions[name]
+        data, fetched = self._files.tensor(region)
+        with self._lock:
+            self._bytes_read += len(data)
+        values = numbers(region, data)
+        if fetched and np.isfinite(values).all():
+            self._files.keep(tensor_key(name), data)
+        return values
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of tensor data read so far, from wherever."""
+        return self._bytes_read
+
+    def bytes_to_fetch(self, name: str) -> int:
+        """Bytes of a tensor that is not kept yet; 0 if it is.
+
+        Of a model in several files, asking may make a request.
+        """
+        return 0 if self._files.has(tensor_key(name)) else stored_bytes(self._regions[name])
+
+    def through(self, transfer: Transfer) -> AbstractContextManager[None]:
+        """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+        return self._files.through(transfer)
+
+
+class _Index(Mapping[str, TensorInfo]):
+    """The tensors of regions that may not all be known yet; their names are."""
+
+    def __init__(self, regions: Mapping[str, Region]) -> None:
+        self._regions = regions
+
+    def __getitem__(self, name: str) -> TensorInfo:
+        return self._regions[name].info
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._regions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._regions)
+
+    def __len__(self) -> int:
+        return len(self._regions)

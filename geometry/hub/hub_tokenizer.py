@@ -1,0 +1,87 @@
+"""The tokenizer of a model on the Hub: fetched when first asked for, into a folder of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.hub.hub_files import Bytes, HubFiles
+from geometry.hub.network import Network
+from geometry.tokens import VOCABULARIES
+
+#: What a tokenizer is built from where there is no tokenizer.json, besides its vocabulary.
+_BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
+           "tokenizer_config.json", "config.json")  # fmt: skip
+
+#: The kept entry that lists the files and their checksums: without it the folder is not complete.
+_LIST = "tokenizer"
+
+
+def tokenizer_folder(files: HubFiles, network: Network) -> Path:
+    """Return a folder with the tokenizer's files, fetched unless they are all there.
+
+    Raises
+    ------
+    TensorUnavailable
+        The model has none.
+    HelixscopeError
+        They cannot be fetched, or not be written.
+    """
+    address, transfer = files.address, files.transfer
+    folder = network.cache.folder(address.repo, address.revision)
+    if _is_complete(folder, files.kept(_LIST)):
+        return folder
+    wanted = _wanted(network.hub.list_files(address, transfer).files)
+    if not wanted:
+        raise TensorUnavailable(
+            f"{address.repo} has no tokenizer, so a prompt cannot be split into its tokens.",
+            "Open a model that has one, such as openai-community/gpt2.",
+        )
+    sums = {}
+    for name in wanted:
+        content = network.hub.fetch(address, name, transfer)
+        _write(folder / name, content)
+        sums[name] = hashlib.sha256(content).hexdigest()
+    files.keep(_LIST, json.dumps(sums).encode("ascii"))
+    return folder
+
+
+def _wanted(names: Iterable[str]) -> list[str]:
+    here = set(names)
+    if "tokenizer.json" in here:
+        return [name for name in ("tokenizer_config.json", "tokenizer.json") if name in here]
+    if here.isdisjoint(VOCABULARIES):
+        return []
+    return [name for name in (*_BESIDE, *VOCABULARIES) if name in here]
+
+
+def _is_complete(folder: Path, listed: Bytes | None) -> bool:
+    """Tell whether all files are there as they were fetched."""
+    if listed is None:
+        return False
+    try:
+        return all(
+            hashlib.sha256((folder / name).read_bytes()).hexdigest() == checksum
+            for name, checksum in json.loads(listed.tobytes()).items()
+        )
+    except OSError:
+        return False
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file so that it is either there as a whole or not at all."""
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise HelixscopeError(
+            f"The tokenizer could not be written to {path.parent}: {error.strerror or error}.",
+            "Check that the disk is not full and the folder may be written to.",
+        ) from error
