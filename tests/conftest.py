@@ -69,6 +69,19 @@ HUB_VARIABLES = (
 )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def no_network(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No test asks the real Hub, nor sees what its user fetched from there."""
+    if "hub_home" not in request.fixturenames:
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        monkeypatch.setattr(
+            "geometry.hub.tensor_cache.user_cache_path",
+            lambda *names, **options: tmp_path.joinpath("cache", *names),
+        )
+
+
 @pytest.fixture
 def hub_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Leave the client of the Hub nothing of the user's, here and in child processes: no token, no
