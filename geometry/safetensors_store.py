@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,16 @@ def read_header(file: ByteFile) -> dict[str, Region]:
 
 
 def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
+    entries = _load(file, raw)
+    # Of a name that comes twice the last entry is left, so that there are fewer than were written.
+    # Looking at every pair takes as long as all the rest, so that only what is odd is looked at.
+    if raw.count(b'"data_offsets"') != len(entries) - ("__metadata__" in entries):
+        _load(file, raw, _unique_names(file))
+    entries.pop("__metadata__", None)
+    return entries
+
+
+def _unique_names(file: ByteFile) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         entries = dict(pairs)
         if len(entries) != len(pairs):
@@ -81,8 +92,12 @@ def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
             raise SourceError(f"The header of {file.name} names {twice!r} twice.", AGAIN)
         return entries
 
+    return unique
+
+
+def _load(file: ByteFile, raw: bytes, hook: Any = None) -> dict[str, Any]:
     try:
-        entries = json.loads(raw.decode("utf-8"), object_pairs_hook=unique)
+        entries = json.loads(raw.decode("utf-8"), object_pairs_hook=hook)
     except (ValueError, RecursionError) as error:
         raise SourceError(f"The header of {file.name} is not JSON.", AGAIN) from error
     if not isinstance(entries, dict):
@@ -90,24 +105,22 @@ def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
             f"The header of {file.name} should be a JSON object, got {type(entries).__name__}.",
             AGAIN,
         )
-    entries.pop("__metadata__", None)
     return entries
 
 
-def _is_size(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**63
-
-
 def _region(file: ByteFile, start: int, name: str, entry: Any) -> Region:
-    fields = entry if isinstance(entry, dict) else {}
-    dtype, shape, offsets = (fields.get(key) for key in ("dtype", "shape", "data_offsets"))
+    try:
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        sizes = [*offsets, *shape]
+    except (TypeError, KeyError):
+        dtype, shape, offsets, sizes = None, None, None, []
     if not (
-        isinstance(dtype, str)
-        and isinstance(shape, list)
-        and all(map(_is_size, shape))
-        and isinstance(offsets, list)
+        type(dtype) is str
+        and type(shape) is type(offsets) is list
         and len(offsets) == 2
-        and all(map(_is_size, offsets))
+        and set(map(type, sizes)) == {int}
+        and min(sizes) >= 0
+        and max(sizes) < 2**63
     ):
         raise SourceError(
             f"The header of {file.name} does not describe {name!r} by dtype, shape and "
@@ -125,10 +138,14 @@ def _region(file: ByteFile, start: int, name: str, entry: Any) -> Region:
     return Region(file, start + offsets[0], TensorInfo(name, tuple(shape), dtype, nbytes))
 
 
+def _place(item: tuple[str, Region]) -> tuple[int, int]:
+    return item[1].offset, item[1].info.nbytes
+
+
 def _check_layout(file: ByteFile, start: int, size: int, regions: dict[str, Region]) -> None:
     """Tensors must follow each other without gap or overlap, to the end of the file."""
     end, last = start, "the header"
-    for name, region in sorted(regions.items(), key=lambda item: (item[1].offset, item[1].span())):
+    for name, region in sorted(regions.items(), key=_place):
         if region.offset != end:
             what = "overlaps" if region.offset < end else "leaves a gap after"
             raise SourceError(f"In {file.name}, {name!r} {what} {last!r}.", AGAIN)
