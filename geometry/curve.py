@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from geometry.components import Array, PositionPCA
 from geometry.errors import RangeError
-from geometry.pca import PositionPCA
 from geometry.threads import one_thread
 
 
@@ -67,7 +67,7 @@ def place_curve(
     """
     if min(components) < 1:
         raise RangeError(f"components count from 1, got {tuple(components)}")
-    chosen = [c - 1 for c in components if c <= len(pca.components)]
+    chosen = shown_rows(pca, components)
     # One product gives the coordinates and, from the last column, the distance to the mean.
     basis = np.vstack([pca.components[chosen], pca.mean])
     with one_thread():
@@ -77,7 +77,29 @@ def place_curve(
     squared_distance = (
         np.einsum("ij,ij->i", W_pos, W_pos) - 2 * products[:, -1] + offsets[-1]
     ).clip(min=0)
-    coordinates = np.zeros((len(W_pos), len(components)))
+    return make_curve(pca, components, found, squared_distance)
+
+
+def shown_rows(pca: PositionPCA, components: Sequence[int]) -> list[int]:
+    """Return the rows of ``pca.components`` that 1-based components name, absent ones left out."""
+    return [c - 1 for c in components if c <= len(pca.components)]
+
+
+def make_curve(
+    pca: PositionPCA, components: Sequence[int], found: Array, squared_distance: Array
+) -> Curve:
+    """Close a curve.
+
+    Parameters
+    ----------
+    pca, components
+        As in :class:`Curve`.
+    found
+        (n_positions, number of :func:`shown_rows`) coordinates of all rows.
+    squared_distance
+        (n_positions,) squared distances to the range's mean.
+    """
+    coordinates = np.zeros((len(found), len(components)))
     coordinates[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = found
     outside = (squared_distance - np.einsum("ij,ij->i", found, found)).clip(min=0)
     with np.errstate(divide="ignore", invalid="ignore"):

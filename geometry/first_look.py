@@ -1,5 +1,6 @@
-"""PCA of one range, once: what is drawn first, while the exact components are computed."""
+"""The curve of one range, once: what is drawn first, while the exact components are computed."""
 
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -13,6 +14,8 @@ from geometry.components import (
     count_components,
     make_pca,
 )
+from geometry.curve import Curve, make_curve, place_curve, shown_rows
+from geometry.errors import RangeError
 from geometry.exact_pca import fit_pca
 from geometry.subspace import krylov_subspaces, ritz_pairs
 from geometry.threads import one_thread
@@ -25,9 +28,9 @@ LEAST = 1e-15
 
 
 def first_look(
-    W_pos: npt.ArrayLike, positions: tuple[int, int], n_components: int = 3
-) -> PositionPCA:
-    """First components of an inclusive range, several times faster than exactly.
+    W_pos: npt.ArrayLike, positions: tuple[int, int], components: Sequence[int] = (1, 2, 3)
+) -> Curve:
+    """Curve in the components of an inclusive range, several times faster than exactly.
 
     A block Krylov subspace in single precision, which is as good as the screen: reading the rows
     is what takes the time. It is grown until each component's residual, over its distance to the
@@ -41,48 +44,66 @@ def first_look(
         The table; row i belongs to position i.
     positions
         First and last position, both inclusive.
-    n_components
-        How many components to return; a small range gives fewer.
+    components
+        1-based numbers of the components on the axes; a small range may lack some.
 
     Returns
     -------
-    PositionPCA
-        ``exact=False``, unless it had to be decomposed exactly. The mean is exact.
+    Curve
+        ``pca.exact`` is False, unless it had to be decomposed exactly; ``pca`` has the components
+        up to the last one on an axis. The mean is exact.
 
     Raises
     ------
     RangeError
-        When the range is empty or leaves the table, or no component is asked for.
+        When the range is empty or leaves the table, or a component below 1 is asked for.
     ValueError
         When W_pos is no table.
     """
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
-    rows = table[first : last + 1]
-    k = count_components(n_components, *rows.shape)
+    if min(components) < 1:
+        raise RangeError(f"components count from 1, got {tuple(components)}")
+    shape = (last - first + 1, table.shape[1])
+    k = count_components(max(components), *shape)
     found = None
-    if min(rows.shape) > max(SMALL, 4 * (BLOCK + k)):
+    if min(shape) > max(SMALL, 4 * (BLOCK + k)):
         with one_thread():
-            found = _look(rows, (first, last), k)
-    return found or fit_pca(table, positions, n_components)
+            found = _look(table, (first, last), components, k)
+    return found or place_curve(table, fit_pca(table, positions, k), components)
 
 
-def _look(rows: Array, positions: tuple[int, int], k: int) -> PositionPCA | None:
-    mean = rows.mean(axis=0)
-    single = np.empty(rows.shape, dtype=np.float32)
+def _look(
+    table: Array, positions: tuple[int, int], components: Sequence[int], k: int
+) -> Curve | None:
+    first, last = positions
+    mean = table[first : last + 1].mean(axis=0)
+    single = np.empty(table.shape, dtype=np.float32)
     with np.errstate(over="ignore"):
-        np.subtract(rows, mean, out=single, casting="same_kind")
-    with np.errstate(over="ignore"):
-        total = float(np.einsum("ij,ij->i", single, single).sum(dtype=np.float64))
-    if not LEAST < total < 1 / LEAST:
+        np.subtract(table, mean, out=single, casting="same_kind")
+        squared_distance = np.einsum("ij,ij->i", single, single).astype(np.float64)
+    total = float(squared_distance[first : last + 1].sum())
+    if not (LEAST < total < 1 / LEAST and np.isfinite(squared_distance).all()):
         return None  # its square would leave the range of single precision
+    pca = _fit(single[first : last + 1], positions, mean, total, k)
+    if pca is None:
+        return None
+    basis = pca.components[shown_rows(pca, components)]
+    found = (single @ basis.T.astype(np.float32)).astype(np.float64)
+    return make_curve(pca, components, found, squared_distance)
+
+
+def _fit(
+    rows: np.ndarray, positions: tuple[int, int], mean: Array, total: float, k: int
+) -> PositionPCA | None:
+    """Fit centred rows in single precision; None if the components will not settle."""
 
     def times(V: Array) -> Array:
-        image: Array = (single @ V.astype(np.float32)).astype(np.float64)
+        image: Array = (rows @ V.astype(np.float32)).astype(np.float64)
         return image
 
     def transposed(Z: Array) -> Array:
-        image: Array = (single.T @ Z.astype(np.float32)).astype(np.float64)
+        image: Array = (rows.T @ Z.astype(np.float32)).astype(np.float64)
         return image
 
     subspaces = krylov_subspaces(times, transposed, rows.shape[1], BLOCK + k)

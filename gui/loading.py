@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.curve import Curve, place_curve
+from geometry.curve import Curve
 from geometry.first_look import first_look
 from geometry.norms import NormProfile, norm_profile
 from geometry.range_pca import RangePCA
@@ -61,8 +61,7 @@ def load(wanted: Wanted, opener: Callable[..., PositionalModel] | None = None) -
     end = model.n_positions - 1
     fast = RangePCA(model.W_pos)
     # A look costs less than an exact fit or than preparing for many fast ones: both come later.
-    pca = first_look(model.W_pos, wanted.positions or (min(1, end), end), max(wanted.components))
-    curve = place_curve(model.W_pos, pca, wanted.components)
+    curve = first_look(model.W_pos, wanted.positions or (min(1, end), end), wanted.components)
     return Opened(model, fast, curve, norm_profile(model.W_pos, centred=wanted.norms_centred))
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop
+from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow
 from pyvistaqt import QtInteractor
 
@@ -49,12 +49,15 @@ def our_window(qt: QApplication, source: str, size: tuple[int, int] = SIZE) -> A
 
 
 def run_until(qt: QApplication, done: Callable[[], bool]) -> None:
-    """Run the event loop until something holds."""
+    """Run the event loop until something holds, asleep between events as in the application."""
     deadline = time.monotonic() + PATIENCE_S
+    waker = QTimer(interval=20)
+    waker.start()
     while not done():
         if time.monotonic() > deadline:
             raise TimeoutError(f"nothing came within {PATIENCE_S:g} s")
-        qt.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+        qt.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+    waker.stop()
 
 
 class Frames:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from geometry.curve import place_curve
 from geometry.errors import RangeError
 from geometry.first_look import first_look
 from geometry.pca import fit_pca
@@ -16,17 +17,18 @@ def waves(n_positions: int, d_model: int, sizes: list[float], noise: float = 0.0
     return curve @ basis.T + noise * random.standard_normal((n_positions, d_model)) + 0.5
 
 
-def error(table: np.ndarray, positions: tuple[int, int], k: int = 3) -> float:
-    rows = table[positions[0] : positions[1] + 1]
-    seen = first_look(table, positions, k).project(rows)
-    exact = fit_pca(table, positions, k).project(rows)
-    return float(np.abs(seen - exact).max() / np.abs(exact).max())
+def error(table: np.ndarray, positions: tuple[int, int]) -> float:
+    seen = first_look(table, positions)
+    exact = place_curve(table, fit_pca(table, positions, 3))
+    np.testing.assert_allclose(seen.residual, exact.residual, atol=1e-4)
+    difference = np.abs(seen.coordinates - exact.coordinates).max()
+    return float(difference / np.abs(exact.coordinates).max())
 
 
 @pytest.mark.parametrize("positions", [(0, 599), (1, 598), (100, 420)])
 def test_agrees_with_the_exact_components(positions: tuple[int, int]) -> None:
     table = waves(600, 384, [5.0, 4.0, 3.0, 0.5])
-    assert not first_look(table, positions).exact
+    assert not first_look(table, positions).pca.exact
     assert error(table, positions) < 1e-4
 
 
@@ -35,7 +37,7 @@ def test_agrees_on_gpt2(gpt2_folder) -> None:
 
     W_pos = open_source(gpt2_folder).W_pos
     assert error(W_pos, (1, 1023)) < 1e-4
-    ratio = first_look(W_pos, (1, 1023)).explained_variance_ratio
+    ratio = first_look(W_pos, (1, 1023)).pca.explained_variance_ratio
     np.testing.assert_allclose(
         ratio, fit_pca(W_pos, (1, 1023), 3).explained_variance_ratio, rtol=1e-5
     )
@@ -43,24 +45,24 @@ def test_agrees_on_gpt2(gpt2_folder) -> None:
 
 def test_same_rows_give_the_same_components() -> None:
     table = waves(600, 384, [5.0, 4.0, 3.0])
-    first, second = (first_look(table, (0, 599)).components for _ in range(2))
+    first, second = (first_look(table, (0, 599)).pca.components for _ in range(2))
     np.testing.assert_array_equal(first, second)
 
 
 @pytest.mark.parametrize("shape", [(40, 300), (300, 40), (1, 8), (2, 512)])
 def test_small_ranges_are_exact(shape: tuple[int, int]) -> None:
     table = np.random.default_rng(0).standard_normal(shape)
-    assert first_look(table, (0, shape[0] - 1)).exact
+    assert first_look(table, (0, shape[0] - 1)).pca.exact
 
 
 def test_components_that_will_not_settle_are_exact() -> None:
     table = np.random.default_rng(0).standard_normal((700, 500))
     table[:, :2] *= 0  # and not of full rank
-    assert first_look(table, (0, 699)).exact
+    assert first_look(table, (0, 699)).pca.exact
 
 
 def test_rows_that_do_not_vary() -> None:
-    found = first_look(np.ones((400, 400)), (0, 399))
+    found = first_look(np.ones((400, 400)), (0, 399)).pca
     assert found.exact
     np.testing.assert_array_equal(found.explained_variance_ratio, 0.0)
 
