@@ -28,6 +28,7 @@ class Antialiasing:
         self.at_rest = False
         self._timer = QTimer(interactor, interval=REST_MS, singleShot=True)
         self._timer.timeout.connect(self._on_rested)
+        interactor.frameSwapped.connect(self._on_frame_swapped)
 
     def move(self) -> None:
         """Something began to move: frames have to come fast."""
@@ -45,10 +46,17 @@ class Antialiasing:
         self._timer.stop()
 
     def _on_rested(self) -> None:
-        self.at_rest = True
-        if not self._interactor.renderer.GetUseFXAA():
-            self._interactor.renderer.SetUseFXAA(True)
-            self._interactor.update()
+        if self._interactor.renderer.GetUseFXAA():
+            self.at_rest = True
+            return
+        self._interactor.renderer.SetUseFXAA(True)
+        self._interactor.update()
+        # Where nobody sees it, no frame comes.
+        self.at_rest = not self._interactor.isVisible()
+
+    def _on_frame_swapped(self) -> None:
+        if self._interactor.renderer.GetUseFXAA() and not self._timer.isActive():
+            self.at_rest = True
 
     def _is_software(self) -> bool:
         if self._software is None:

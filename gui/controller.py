@@ -94,16 +94,21 @@ class Controller:
         """
         session = self.session
         wanted = Wanted(source, table, positions, session.components, session.norms_centred)
+
+        def announce() -> None:
+            session.change(opening=source, status=f"Opening {short_name(source)}…")
+
         self._jobs.cancel("first")
-        session.opening = source
         session.notice = None
-        session.status = f"Opening {short_name(source)}…"
         self._jobs.start(
             "open",
             lambda: load(wanted, self._opener),
             lambda opened: self._show(source, opened),
             lambda error: self._on_opening_failed(error, source),
+            announce,
         )
+        if session.opening:
+            announce()  # in place of the one that is given up
 
     def open_first(
         self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
@@ -164,6 +169,8 @@ class Controller:
         if norms.centred != session.norms_centred:  # changed while the model was being opened
             norms = norm_profile(model.W_pos, centred=session.norms_centred)
         session.change(
+            # The first to be told of, so that it is on the screen before the panels begin.
+            curve=opened.curve,
             hover=None,
             details=None,
             tokens=None,
@@ -172,7 +179,6 @@ class Controller:
             positions=opened.curve.pca.positions,
             turn=np.eye(3),
             norms=norms,
-            curve=opened.curve,
         )
         session.opening = ""
         source = remembered_name(source)

@@ -20,8 +20,12 @@ class Jobs(Protocol):
         function: Callable[[], Any],
         on_result: Callable[[Any], None],
         on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
     ) -> None:
-        """Run a function; anything still under way in the same slot is superseded."""
+        """Run a function; anything still under way in the same slot is superseded.
+
+        ``on_slow`` is called if that takes long enough for the user to wonder.
+        """
 
     def cancel(self, slot: str) -> None:
         """Forget what is under way in a slot; nothing of it will be delivered."""
@@ -36,8 +40,9 @@ class InlineJobs:
         function: Callable[[], Any],
         on_result: Callable[[Any], None],
         on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
     ) -> None:
-        """Run the function and deliver its result before returning."""
+        """Run the function and deliver its result before returning; nothing is slow."""
         try:
             result = function()
         except Exception as error:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -29,6 +29,7 @@ from gui.empty_state import EmptyState
 from gui.listening import Listening
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
+from gui.qt_jobs import SLOW_MS
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
@@ -135,6 +136,8 @@ class MainWindow(QMainWindow):
 
     def _build_status(self) -> None:
         self._status, self._jobs = label("Ready"), label()
+        self._jobs_due = QTimer(self, interval=SLOW_MS, singleShot=True)
+        self._jobs_due.timeout.connect(self._show_jobs)
         self._status.setContentsMargins(GRID // 2, 0, GRID, 0)
         self.statusBar().addWidget(self._status, 1)
         self.statusBar().addPermanentWidget(self._jobs)
@@ -222,7 +225,7 @@ class MainWindow(QMainWindow):
             (events.curve, self._on_curve_changed),
             (events.dragging, self._calm.on_dragging_changed),
             (events.status, self._on_status_changed),
-            (events.jobs, self._on_status_changed),
+            (events.jobs, self._on_jobs_changed),
             (events.projection, self._on_switches_changed),
             (events.outside, self._on_switches_changed),
         ):
@@ -343,6 +346,12 @@ class MainWindow(QMainWindow):
 
     def _on_status_changed(self) -> None:
         self._status.setText(self.session.status)
+
+    def _on_jobs_changed(self) -> None:
+        if not self._jobs_due.isActive():
+            self._jobs_due.start()
+
+    def _show_jobs(self) -> None:
         jobs = self.session.jobs
         self._jobs.setText(f"{jobs} job{'' if jobs == 1 else 's'}")
 
@@ -390,6 +399,7 @@ class MainWindow(QMainWindow):
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()
+        self._jobs_due.stop()
         self._calm.stop()
         for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
             panel.release()

@@ -11,9 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal, Slot
 
 from gui.session import Session
+
+SLOW_MS = 150
+"""What takes no longer is not announced: words that come and go at once only flicker."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -36,6 +39,7 @@ class QtJobs(QObject):
         self._session = session
         self._generations: dict[str, int] = {}
         self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="helixscope")
+        self._slow: dict[str, QTimer] = {}
         self._latest: dict[str, Future[None]] = {}
         self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
 
@@ -45,6 +49,7 @@ class QtJobs(QObject):
         function: Callable[[], Any],
         on_result: Callable[[Any], None],
         on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
     ) -> None:
         """Run a function on the pool; anything under way in the same slot is superseded."""
         self.cancel(slot)
@@ -62,10 +67,18 @@ class QtJobs(QObject):
             self._finished.emit(_Outcome(slot, generation, result, error, on_result, on_error))
 
         self._latest[slot] = self._pool.submit(run)
+        if on_slow is not None:
+            self._slow[slot] = QTimer(self, interval=SLOW_MS, singleShot=True)
+            self._slow[slot].timeout.connect(on_slow)
+            self._slow[slot].start()
 
     def cancel(self, slot: str) -> None:
         """Forget what is under way in a slot; nothing of it will be delivered."""
         self._generations[slot] = self._generations.get(slot, 0) + 1
+        timer = self._slow.pop(slot, None)
+        if timer is not None:
+            timer.stop()
+            timer.deleteLater()
 
     def deliver(self, slot: str, patience_ms: int) -> None:
         """Hand over what a slot's job found, now and not in the event loop, if it is done in time.
@@ -89,6 +102,7 @@ class QtJobs(QObject):
         self._session.jobs -= 1
         if self._generations[outcome.slot] != outcome.generation:
             return
+        self.cancel(outcome.slot)  # it is over
         if outcome.error is not None:
             outcome.on_error(outcome.error)
         else:

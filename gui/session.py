@@ -100,7 +100,7 @@ class Session:
     model
         The open model, or None.
     opening
-        The source being opened, "" when none is.
+        The source being opened, once that has taken a moment; "" when none is.
     curve
         The rows of the open model in the shown components.
     turn

@@ -37,7 +37,7 @@ SPIN_DEGREES_PER_SECOND = 24.0
 SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
-    "curve", "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
+    "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
     "norms", "selection", "hover", "tokens",
 )  # fmt: skip
 
@@ -94,6 +94,7 @@ class Viewport(QWidget):
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
         self._listening = Listening()
+        self._listening.to(session.events.curve, self._on_curve_changed)
         for name in _REFRESHED_BY:
             self._listening.to(session.events[name], self.refresh)
         self._listening.to(session.events.turn, self._on_turn_changed)
@@ -116,6 +117,12 @@ class Viewport(QWidget):
             self._antialiasing.rest()
         self._dirty = True
         self.interactor.update()
+
+    def _on_curve_changed(self) -> None:
+        self.refresh()
+        if self.session.model is not self._framed_model:
+            # Painted now, and not when everybody else has heard of the new model, too.
+            self.interactor.repaint()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""

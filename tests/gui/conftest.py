@@ -120,16 +120,26 @@ class HandJobs:
     def __init__(self) -> None:
         self.waiting: dict[str, tuple[Callable[[], Any], ...]] = {}
         self._computed: dict[str, Callable[[], None]] = {}
+        self._on_slow: dict[str, Callable[[], None] | None] = {}
         self.started: list[str] = []
 
-    def start(self, slot: str, function: Any, on_result: Any, on_error: Any) -> None:
+    def start(
+        self, slot: str, function: Any, on_result: Any, on_error: Any, on_slow: Any = None
+    ) -> None:
         self.cancel(slot)
+        self._on_slow[slot] = on_slow
         self.started.append(slot)
         self.waiting[slot] = (function, on_result, on_error)
 
     def cancel(self, slot: str) -> None:
         self.waiting.pop(slot, None)
         self._computed.pop(slot, None)
+
+    def drag_on(self, slot: str) -> None:
+        """Let a job take so long that the user may wonder."""
+        assert slot in self.waiting
+        if (announce := self._on_slow[slot]) is not None:
+            announce()
 
     def compute(self, slot: str) -> None:
         """Let the thread of a job finish; its result is not delivered yet."""

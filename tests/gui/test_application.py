@@ -82,7 +82,7 @@ def test_an_empty_start_explains_itself(start_application, monkeypatch):
     assert not window.commands.by_name["frame"].isEnabled()
 
 
-def test_can_be_closed_while_a_model_is_being_opened(start_application, monkeypatch):
+def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, monkeypatch):
     begun, released = threading.Event(), threading.Event()
 
     def slow(source, *, table=None):
@@ -94,7 +94,7 @@ def test_can_be_closed_while_a_model_is_being_opened(start_application, monkeypa
     application = start_application("a/model", wait=False)
     assert begun.wait(10)
     assert application.window.isVisible()
-    assert application.session.opening == "a/model"
+    qtbot.waitUntil(lambda: application.session.opening == "a/model", timeout=10_000)
     threading.Timer(0.05, released.set).start()
     application.close()
     assert application.session.notice is None
@@ -150,3 +150,17 @@ def test_workers_never_write_the_session(start_application, write_gpt2, wait_unt
     application.controller.open(str(write_gpt2("other")))
     wait_until_idle(application)
     assert threads == {threading.main_thread()}
+
+
+def test_a_new_curve_is_on_the_screen_before_the_panels_begin(
+    application, wait_until_idle, write_table, helix
+):
+    session, swapped = application.session, []
+    interactor = application.window.viewport.interactor
+    interactor.frameSwapped.connect(lambda: swapped.append(session.model))
+    seen = []
+    session.events.model.connect(lambda model: seen.append(swapped[-1:] == [model]))
+    application.controller.open(str(write_table(helix(80), "other")))
+    wait_until_idle(application)
+    assert session.model.name == "other"
+    assert seen == [True]

@@ -104,6 +104,7 @@ def test_a_mishap_elsewhere_does_not_end_an_opening(session, hand_jobs, write_gp
     session.prompt = "hello"
     other = str(write_table())
     controller.open(other)
+    hand_jobs.drag_on("open")
     hand_jobs.deliver("tokens")
     assert "cannot be read" in session.notice.text
     assert session.opening == other

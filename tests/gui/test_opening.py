@@ -64,6 +64,8 @@ def test_says_that_it_is_opening_and_keeps_what_is_open(opened, hand_jobs, write
     controller = Controller(opened, hand_jobs)
     before = snapshot(opened)
     controller.open(str(write_table(name="other")))
+    assert opened.opening == ""  # most are there before one could read it
+    hand_jobs.drag_on("open")
     assert opened.opening.endswith("other.npy")
     assert opened.status == "Opening other.npy…"
     assert is_same(opened, before)
@@ -82,6 +84,7 @@ def test_a_fit_meanwhile_does_not_hide_that_it_is_opening(session, by_hand, hand
     by_hand.open(str(write_table()))
     hand_jobs.deliver_all()
     by_hand.open(str(write_table(name="other")))
+    hand_jobs.drag_on("open")
     session.positions = (30, 60)
     assert session.status == "Opening other.npy…"
     hand_jobs.deliver("exact")
@@ -91,8 +94,20 @@ def test_a_fit_meanwhile_does_not_hide_that_it_is_opening(session, by_hand, hand
     assert session.status == "Ready"
 
 
+def test_another_model_is_announced_in_place_of_one_that_was(
+    session, by_hand, hand_jobs, write_table
+):
+    by_hand.open(str(write_table()))
+    hand_jobs.drag_on("open")
+    by_hand.open(str(write_table(name="other")))
+    assert session.opening.endswith("other.npy")
+    hand_jobs.deliver_all()
+    assert session.opening == ""
+
+
 def test_opening_can_be_cancelled(session, by_hand, hand_jobs, write_table):
     by_hand.open(str(write_table()))
+    hand_jobs.drag_on("open")
     hand_jobs.compute("open")
     by_hand.cancel_opening()
     assert not hand_jobs.waiting

@@ -58,6 +58,18 @@ def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
     assert session.jobs == 0
 
 
+def test_only_what_takes_long_is_announced(qtbot, jobs, session):
+    said, gate = [], Gate("done")
+    jobs.start("quick", lambda: None, lambda _: None, unexpected, lambda: said.append("quick"))
+    jobs.start("given up", gate, said.append, unexpected, lambda: said.append("given up"))
+    jobs.cancel("given up")
+    jobs.start("slow", gate, said.append, unexpected, lambda: said.append("slow"))
+    qtbot.waitUntil(lambda: said == ["slow"], timeout=TIMEOUT_MS)
+    gate.open.set()
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert said == ["slow", "done"]
+
+
 def test_an_exception_goes_to_the_handler(qtbot, jobs, session):
     errors = []
 
