@@ -231,6 +231,7 @@ class RangedFile:
         """Read the body into the piece; of a whole file, only what belongs there."""
         before = piece.at - answer.start
         for chunk in response.iter_raw():
+            self.transfer.check()
             unwanted = min(before, len(chunk))
             before -= unwanted
             wanted = memoryview(chunk)[unwanted : unwanted + piece.missing]
