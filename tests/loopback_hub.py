@@ -52,12 +52,15 @@ class LoopbackHub:
         Answer large files with a redirect (302) to the storage host, which refuses tokens.
     redirect_small
         Answer small files with a redirect (307) on the Hub itself, as huggingface.co does.
+    latency_s
+        Every answer comes so much later, as from far away; for benchmarks, tests have gates.
     errors
         What went wrong in the server itself; a test that ends with some has met a bug here.
     """
 
     def __init__(self, *, tls: bool = False) -> None:
         self.redirect = self.redirect_small = False
+        self.latency_s = 0.0
         self.errors: list[BaseException] = []
         self.closing = threading.Event()
         self._repos: dict[str, Repo] = {}

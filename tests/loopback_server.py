@@ -70,6 +70,7 @@ class Site(Protocol):
 
     errors: list[BaseException]
     closing: threading.Event
+    latency_s: float
 
     def note(self, record: Record) -> None:
         """Keep the record of a request."""
@@ -164,6 +165,8 @@ class Handler(BaseHTTPRequestHandler):
     def _respond(self) -> None:
         site, record = self.server.site, Record(self)
         site.note(record)
+        if site.latency_s:
+            site.closing.wait(site.latency_s)
         answer = site.answer(record)
         if self.command == "HEAD":
             # Said as for a GET; there is no body to spoil, to cut or to wait for.
