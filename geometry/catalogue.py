@@ -16,11 +16,15 @@ from geometry.config import first_int, read_json
 from geometry.errors import SourceError
 from geometry.families import FAMILIES, PARTS
 from geometry.files import weights_in
+from geometry.hub.address import HubAddress, parse_address
+from geometry.sharded_store import read_weight_map
 
 State = Literal["installed", "cached", "online"]
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
+#: Group of those that were fetched piece by piece.
+FETCHED_GROUP = "Fetched before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +102,36 @@ def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | N
 
 
 def state(entry: CatalogueEntry) -> State:
-    """Tell where a model is: in an installed package, in the Hub cache, or only online."""
+    """Tell where a model is: in an installed package, kept by the Hub cache or us, or online."""
     if _in_package(entry) is not None:
         return "installed"
-    return "cached" if locate(entry) is not None else "online"
+    return "cached" if locate(entry) is not None or _is_kept(HubAddress(entry.id)) else "online"
+
+
+def is_here(source: str) -> bool:
+    """Tell whether a model opens by its id without the network."""
+    address = parse_address(source)
+    return address is not None and (
+        locate_address(address) is not None or _is_kept(canonical(address))
+    )
+
+
+def locate_address(address: HubAddress) -> Path | None:
+    """Find a model on this machine as :func:`locate` does."""
+    return locate(address.repo, None if address.revision == "main" else address.revision)
+
+
+def canonical(address: HubAddress) -> HubAddress:
+    """Return an address with the catalogue's id, if it knows the model by the one given."""
+    entry = find_entry(address.repo)
+    return address if entry is None else HubAddress(entry.id, address.revision)
+
+
+def _is_kept(address: HubAddress) -> bool:
+    from geometry.hub.checkpoint import is_kept
+    from geometry.hub.tensor_cache import default_cache
+
+    return is_kept(default_cache(), address)
 
 
 def _in_package(entry: CatalogueEntry) -> Path | None:
@@ -144,16 +174,29 @@ def _in_cache(name: str, revision: str | None) -> Path | None:
     if not isinstance(config, str):
         return None
     folder = Path(config).parent
+    return folder if _is_complete(folder) else None
+
+
+def _is_complete(folder: Path) -> bool:
+    """Tell whether a download was not broken off before the weights, or between their parts."""
     try:
-        weights_in(folder)
+        weights = weights_in(folder)
+        if not weights.name.endswith(".index.json"):
+            return True
+        shards = set(read_weight_map(weights.name, read_json(weights)).values())
     except SourceError:
-        return None
-    return folder
+        return False
+    return all((folder / shard).is_file() for shard in shards)
 
 
 def cached_models() -> tuple[CatalogueEntry, ...]:
-    """List the models in the user's Hub cache that can be opened and the catalogue lacks."""
-    return tuple(_cached())
+    """List the models on this machine that the catalogue lacks.
+
+    First those in the user's Hub cache, then those that were fetched piece by piece, the one used
+    last before the others; among these, other revisions of the catalogue's models too.
+    """
+    listed = {entry.id: entry for entry in (*_cached(), *_kept())}
+    return tuple(listed.values())
 
 
 def _cached() -> Iterator[CatalogueEntry]:
@@ -164,25 +207,39 @@ def _cached() -> Iterator[CatalogueEntry]:
         if find_entry(identity) is not None or (folder := _in_cache(identity, None)) is None:
             continue
         try:
-            entry = _describe(identity, read_json(folder / "config.json"))
+            config = read_json(folder / "config.json")
         except SourceError:
             # Someone else's half-written file is no reason to hide the other models.
             continue
-        if entry is not None:
-            yield entry
+        if _opens(config):
+            yield _describe(HubAddress(identity), config, OTHER_GROUP)
 
 
-def _describe(identity: str, config: dict[str, Any]) -> CatalogueEntry | None:
+def _kept() -> Iterator[CatalogueEntry]:
+    from geometry.hub.checkpoint import kept_models
+    from geometry.hub.tensor_cache import default_cache
+
+    for address, config in kept_models(default_cache()):
+        if find_entry(str(address)) is None:
+            yield _describe(address, config, FETCHED_GROUP)
+
+
+def _describe(address: HubAddress, config: dict[str, Any], group: str) -> CatalogueEntry:
     family = config.get("model_type")
-    if not isinstance(family, str) or (family not in FAMILIES and family not in PARTS):
-        return None
+    family = family if isinstance(family, str) else ""
     parts = [config.get(key) for key in PARTS.get(family, ())]
     settings = next((part for part in parts if isinstance(part, dict)), config)
     return CatalogueEntry(
-        id=identity,
-        title=_short(identity),
-        group=OTHER_GROUP,
+        id=str(address),
+        title=address.short,
+        group=group,
         n_positions=first_int(settings, ("n_positions", "max_position_embeddings")) or 0,
         d_model=first_int(settings, ("n_embd", "hidden_size", "d_model", "dim")) or 0,
-        note=f"A {family} model that is on this machine already.",
+        note=f"{f'A {family}' if family else 'A'} model that is on this machine already.",
     )
+
+
+def _opens(config: dict[str, Any]) -> bool:
+    """Tell whether a configuration is one of a family with positions."""
+    family = config.get("model_type")
+    return isinstance(family, str) and (family in FAMILIES or family in PARTS)

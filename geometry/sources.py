@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.architecture import UnknownArchitecture, find_architecture
-from geometry.catalogue import find_entry, locate, read_catalogue
+from geometry.catalogue import canonical, locate, locate_address, read_catalogue
 from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.files import SUFFIXES, open_store, weights_in
@@ -78,7 +78,7 @@ def open_source(
     if address is None or ("://" not in text and text.endswith(SUFFIXES)):
         raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
     if network is None or not network.fresh:
-        folder = locate(address.repo, _unless_main(address))
+        folder = locate_address(address)
         if folder is not None:
             return _open(folder, text, address.short, table)
     return _fetch(text, address, table, network)
@@ -114,10 +114,8 @@ def _fetch(
     from geometry.hub.faults import NotOnHub, Offline
     from geometry.hub.network import default_network
 
-    known = find_entry(address.repo)
-    where = HubAddress(address.repo if known is None else known.id, address.revision)
     try:
-        checkpoint = open_checkpoint(where, network or default_network())
+        checkpoint = open_checkpoint(canonical(address), network or default_network())
         place = find_architecture(checkpoint.store.tensors, checkpoint.config, table)
         model = PositionalModel(
             checkpoint.store,
@@ -139,12 +137,8 @@ def _fetch(
             error.advice,
             missing=error.missing,
         ) from error
-    checkpoint.keep(place.table, chosen=table is not None)
+    checkpoint.keep(chosen=table is not None)
     return model
-
-
-def _unless_main(address: HubAddress) -> str | None:
-    return None if address.revision == "main" else address.revision
 
 
 def _snapshot(path: Path) -> Path:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from geometry.config import parse_json
 from geometry.files import WEIGHTS, choose_weights
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import NotOnHub
-from geometry.hub.hub_files import HubFiles, tensor_key
+from geometry.hub.hub_files import HubFiles, file_key
 from geometry.hub.hub_store import HubStore
 from geometry.hub.hub_tokenizer import tokenizer_folder
 from geometry.hub.network import Network
@@ -23,8 +22,9 @@ from geometry.stores import Region
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
-#: Kept entries: the name of the weights file or of the shards' index; the table of positions.
-_WEIGHTS, _POSITIONS = "weights", "positions"
+#: Kept entries: the name of the weights file or of the shards' index; and the mark of a model of
+#: which all is kept that it opens with.
+_WEIGHTS, _COMPLETE = "weights", "complete"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,19 +50,16 @@ class HubCheckpoint:
     _files: HubFiles
     _network: Network
 
-    def keep(self, table: str, *, chosen: bool) -> None:
+    def keep(self, *, chosen: bool) -> None:
         """Keep what was fetched, for the next time: the model has been opened and is sound.
 
         Parameters
         ----------
-        table
-            The tensor that holds the positions; "" if they are computed.
         chosen
-            Whether someone asked for this table: then it is not the one that the model opens with.
+            Whether someone chose the table of positions: then more is needed to open the model
+            without a choice.
         """
-        if not chosen and not self._files.has(_POSITIONS):
-            self._files.keep(_POSITIONS, json.dumps(table).encode("ascii"))
-        self._files.keep_all(self.address.revision)
+        self._files.keep_all(self.address.revision, None if chosen else _COMPLETE)
 
     def tokenizer_folder(self) -> Path:
         """Return a folder with the model's tokenizer, fetched if need be.
@@ -143,18 +140,19 @@ def known_commit(cache: TensorCache, address: HubAddress) -> str | None:
 
 
 def is_kept(cache: TensorCache, address: HubAddress) -> bool:
-    """Tell whether a model opens without the network; its entries may still prove damaged."""
+    """Tell whether a model opens without the network; what is kept may still prove damaged."""
     commit = known_commit(cache, address)
-    if commit is None:
-        return False
-    kept = cache.get(address.repo, commit, _POSITIONS)
-    if kept is None:
-        return False
-    table = json.loads(kept.tobytes())
-    return not table or cache.has(address.repo, commit, tensor_key(table))
+    return commit is not None and cache.has(address.repo, commit, _COMPLETE)
 
 
-def kept_config(cache: TensorCache, repo: str, commit: str) -> dict[str, Any]:
-    """Return a kept model's configuration; empty if there is none."""
-    content = cache.get(repo, commit, "file/config.json")
-    return {} if content is None else parse_json("config.json", content.tobytes())
+def kept_models(cache: TensorCache) -> Iterator[tuple[HubAddress, dict[str, Any]]]:
+    """List the models that open without the network, with their configurations.
+
+    The one used last comes first; one that was opened at several revisions comes several times.
+    """
+    for kept in cache.commits():
+        if cache.has(kept.repo, kept.commit, _COMPLETE):
+            content = cache.peek(kept.repo, kept.commit, file_key("config.json"))
+            config = {} if content is None else parse_json("config.json", content.tobytes())
+            for revision in kept.revisions:
+                yield HubAddress(kept.repo, revision), config

@@ -91,27 +91,39 @@ class HubFiles:
     def keep(self, name: str, data: bytes | Bytes) -> None:
         """Keep bytes: while the model is being opened, not before :meth:`keep_all`."""
         if self._pending is None:
-            self._network.cache.put(self.address.repo, self.address.revision, name, data)
+            self._put(name, data, core=False)
         else:
             self._pending[name] = np.frombuffer(data, np.uint8)
 
-    def keep_all(self, revision: str) -> None:
+    def keep_all(self, revision: str, mark: str | None) -> None:
         """Keep what the opening fetched, and that the revision is this commit.
 
         Called when all of it fits together: what contradicts itself is dropped with this object.
+
+        Parameters
+        ----------
+        revision
+            What was opened: the commit, or a name of it.
+        mark
+            What to mark the commit with if nothing of this opening is missing; None for nothing.
         """
         pending, self._pending = self._pending or {}, None
-        cache, repo, commit = self._network.cache, self.address.repo, self.address.revision
         for name, data in pending.items():
-            cache.put(repo, commit, name, data, core=True)
+            self._put(name, data, core=True)
+        # On a full disk nothing is kept, and nothing said to be.
+        if mark is not None and not self.has(mark) and all(map(self.has, pending)):
+            self._put(mark, b"", core=True)
         # Last: a revision that is known has been opened before.
-        cache.remember(repo, revision, commit)
+        self._network.cache.remember(self.address.repo, revision, self.address.revision)
+
+    def _put(self, name: str, data: bytes | Bytes, *, core: bool) -> None:
+        self._network.cache.put(self.address.repo, self.address.revision, name, data, core=core)
 
     # ---- small files -------------------------------------------------------------------
 
     def small(self, name: str) -> bytes | None:
         """Return a small file as a whole, or None if the model has none of that name."""
-        data = self.kept(f"file/{name}")
+        data = self.kept(file_key(name))
         if data is not None:
             return data.tobytes()
         if self.has(f"absent/{name}"):
@@ -123,7 +135,7 @@ class HubFiles:
                 raise
             self.keep(f"absent/{name}", b"")
             return None
-        self.keep(f"file/{name}", fetched)
+        self.keep(file_key(name), fetched)
         return fetched
 
     # ---- weights -----------------------------------------------------------------------
@@ -186,6 +198,11 @@ class HubFiles:
                 self.address, name, self.transfer, whole=self._network.whole, **more
             )
         return self._opened[name]
+
+
+def file_key(name: str) -> str:
+    """Return what a small file is kept under."""
+    return f"file/{name}"
 
 
 def tensor_key(name: str) -> str:

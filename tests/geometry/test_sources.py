@@ -201,7 +201,7 @@ def test_installed_model_opens_by_its_id(minilm_folder: Path) -> None:
 def test_model_that_is_not_here_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    for name in ("gpt2-xl", "openai-community/gpt2-xl", "openai-community/gpt2-xl@main", "models/x"):
+    for name in ("gpt2-xl", "openai-community/gpt2-xl", "gpt2-xl@checkpoint-1", "models/gpt3"):
         with pytest.raises(Offline) as error:
             open_source(name)
         assert str(error.value) == f"{name} is not on this machine, and Helixscope is offline."
@@ -209,7 +209,7 @@ def test_model_that_is_not_here_yet(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "text", ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/gpt2", "gpt 2"]
+    "text", ["./models/gpt2", "models/gpt2/small", "gpt2.safetensors", "C:\\gpt2", "~/x", "gpt 2"]
 )
 def test_what_can_only_be_a_path_is_not_asked_for(text: str) -> None:
     with pytest.raises(SourceError, match="There is nothing at") as error:
