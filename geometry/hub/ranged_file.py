@@ -230,14 +230,16 @@ class RangedFile:
     def _take(self, response: httpx2.Response, answer: Answer, piece: _Piece) -> None:
         """Read the body into the piece; of a whole file, only what belongs there."""
         before = piece.at - answer.start
+        if before:
+            self.transfer.extend(before)
         for chunk in response.iter_raw():
             self.transfer.check()
             unwanted = min(before, len(chunk))
             before -= unwanted
             wanted = memoryview(chunk)[unwanted : unwanted + piece.missing]
             piece.put(wanted)
-            self.transfer.skip(len(chunk) - len(wanted))
-            self.transfer.advance(len(wanted))
+            self.transfer.skip(len(chunk) - unwanted - len(wanted))
+            self.transfer.advance(unwanted + len(wanted))
             if answer.whole and not piece.missing:
                 return
             if unwanted + len(wanted) < len(chunk) and answer.size:

@@ -149,6 +149,12 @@ class Transfer:
         if self._total - self._done < max(total, 1):
             self.begin(what, total)
 
+    def extend(self, nbytes: int) -> None:
+        """Add bytes to what was begun last: they have to come too."""
+        with self._lock:
+            self._total += nbytes
+        self._tell()
+
     def advance(self, nbytes: int) -> None:
         """Count bytes that came, of what was begun last."""
         now = time.monotonic()
@@ -162,7 +168,7 @@ class Transfer:
             self._tell()
 
     def skip(self, nbytes: int) -> None:
-        """Count bytes that came but are not wanted."""
+        """Count bytes that came and belong to nothing that was begun."""
         with self._lock:
             self.bytes_received += nbytes
 
