@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from geometry.hub.entries import Key, read_key
+from geometry.hub.entries import Key, make_folder, read_key, sweep
 
 log = logging.getLogger(__name__)
 
@@ -69,16 +70,46 @@ class Held:
         return next(filter(None, map(read_key, own)), None)
 
 
-def survey(root: Path) -> list[Held]:
-    """List what is held, commit by commit."""
-    held = []
-    for repo in _folders(root):
-        for folder in _folders(repo):
-            if repo.name != INCOMING and folder.name != REVISIONS:
-                files = tuple(files_in(folder))
-                if files:
-                    held.append(Held(folder, files))
-    return held
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All that is held: the commits, and how many bytes the rest has (the revisions)."""
+
+    commits: tuple[Held, ...]
+    other: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all files."""
+        return self.other + sum(held.nbytes for held in self.commits)
+
+
+def survey(root: Path) -> Survey:
+    """List what is held, commit by commit, in one walk; what is coming or going is not held."""
+    commits, other = [], 0
+    for repo in _inside(root):
+        for inside in _inside(repo) if repo.name != INCOMING else ():
+            files = tuple(files_in(inside))
+            if files and inside.name != REVISIONS:
+                commits.append(Held(inside, files))
+            else:
+                other += sum(file.nbytes for file in files)
+    return Survey(tuple(commits), other)
+
+
+def to_go(found: Survey, newest: Path | None) -> Iterator[HeldFile | Held]:
+    """Yield what is to make room, in this order, without ``newest``, the file just written.
+
+    Single tensors, for a model opens without them; whole commits, for their files are of no use one
+    by one; at last what the newest file's own commit had before. The longest unused first of each.
+    """
+    files = [file for held in found.commits for file in held.files if file.path != newest]
+    yield from sorted((f for f in files if f.path.suffix == PART), key=lambda file: file.used)
+    own = None if newest is None else newest.parent
+    for held in sorted(found.commits, key=lambda held: held.used):
+        if held.folder != own:
+            yield held
+    rest = (f for f in files if own is not None and own in f.path.parents)
+    yield from sorted((f for f in rest if f.path.suffix != PART), key=lambda file: file.used)
 
 
 def revisions_in(repo: Path) -> Iterator[tuple[HeldFile, Key]]:
@@ -107,7 +138,7 @@ def files_in(folder: Path) -> Iterator[HeldFile]:
             log.warning("%s cannot be listed: %s", folder, error)
 
 
-def _folders(folder: Path) -> list[Path]:
+def _inside(folder: Path) -> list[Path]:
     try:
         return [path for path in folder.iterdir() if path.is_dir()]
     except FileNotFoundError:
@@ -131,10 +162,26 @@ def remove_file(file: HeldFile) -> int:
     return file.nbytes
 
 
-def remove_folder(folder: Path) -> int:
-    """Remove a folder with all that is in it; return the bytes freed."""
-    freed = sum(remove_file(file) for file in list(files_in(folder)))
-    for below, _, _ in os.walk(folder, topdown=False):
+def remove_folder(folder: Path, incoming: Path) -> int:
+    """Remove a folder with all that is in it, at one stroke; return the bytes freed.
+
+    It is moved away first, into the folder for what is not complete: whoever looks finds all of it
+    or nothing, even if this process is killed half-way.
+    """
+    if not folder.is_dir():
+        return 0
+    sweep(incoming)
+    away = incoming / uuid.uuid4().hex
+    try:
+        make_folder(incoming)
+        os.rename(folder, away)
+    except FileNotFoundError:
+        return 0
+    except OSError as error:  # on Windows, if a file in it is open
+        log.debug("%s cannot be moved: %s", folder, error)
+        away = folder
+    freed = sum(remove_file(file) for file in list(files_in(away)))
+    for below, _, _ in os.walk(away, topdown=False):
         try:
             os.rmdir(below)
         except OSError as error:  # something new is in it, or it has gone

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+import shutil
 import struct
 import sys
 import time
@@ -144,7 +145,8 @@ def write_entry(path: Path, key: Key, data: bytes | Bytes, incoming: Path) -> No
     trailer = _TRAILER.pack(checksum.digest(), len(encoded), len(payload), _MAGIC)
     for attempt in range(_ATTEMPTS):
         try:
-            incoming.mkdir(parents=True, exist_ok=True)
+            make_folder(incoming)
+            make_folder(path.parent)
             _write(incoming / uuid.uuid4().hex, (payload, encoded, trailer), path)
         except FileNotFoundError:
             # Another process clears the cache at this moment and took a folder away.
@@ -171,9 +173,21 @@ def _write(temporary: Path, parts: tuple[bytes | memoryview, ...], path: Path) -
 
 
 def _move(temporary: Path, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     touch(temporary)
     os.replace(temporary, path)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, also while another process removes them; else OSError."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (FileNotFoundError, FileExistsError):  # the latter: gone when looked at again
+            if attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
 
 
 def touch(path: Path) -> None:
@@ -198,14 +212,16 @@ def _claim(file: BinaryIO) -> None:
 
 
 def sweep(incoming: Path) -> None:
-    """Remove what processes that were killed have left half-written; never raises."""
+    """Remove what processes that were killed left half-written or half-removed; never raises."""
     try:
         leftovers = list(incoming.iterdir())
     except OSError:
         return
     for path in leftovers:
         try:
-            if not _in_use(path):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            elif not _in_use(path):
                 path.unlink()
         except OSError as error:
             log.debug("%s stays: %s", path, error)

@@ -32,11 +32,13 @@ from geometry.hub.cached_commits import (
     REVISIONS,
     CachedCommit,
     Held,
+    HeldFile,
     files_in,
     remove_file,
     remove_folder,
     revisions_in,
     survey,
+    to_go,
 )
 from geometry.hub.entries import (
     Bytes,
@@ -44,6 +46,7 @@ from geometry.hub.entries import (
     Key,
     entry_size,
     file_name,
+    make_folder,
     read_entry,
     sweep,
     touch,
@@ -90,10 +93,18 @@ class TensorCache:
         for path in self._places(key):
             data = _read(path, key)
             if data is not None:
-                with _logged("mark as used", path):
+                try:
                     touch(path)
+                except OSError as error:  # gone meanwhile, or not ours to change
+                    log.debug("%s cannot be marked as used: %s", path, error)
                 return data
         return None
+
+    def peek(self, repo: str, commit: str, name: str) -> Bytes | None:
+        """Like :meth:`get` for those who list what there is: that is no use of it."""
+        key = Key(repo, commit, name)
+        found = (_read(path, key) for path in self._places(key))
+        return next((data for data in found if data is not None), None)
 
     def put(
         self, repo: str, commit: str, name: str, data: bytes | Bytes, *, core: bool = False
@@ -140,7 +151,7 @@ class TensorCache:
         if not label.is_file():
             self._write(label, Key(repo, commit, ""), b"")
         with _logged("make", folder / FILES):
-            (folder / FILES).mkdir(parents=True, exist_ok=True)
+            make_folder(folder / FILES)
         return folder / FILES
 
     # ---- revisions -----------------------------------------------------------------------
@@ -161,16 +172,15 @@ class TensorCache:
 
     def commits(self) -> tuple[CachedCommit, ...]:
         """List what is kept, the commit used last first."""
-        held = sorted(survey(self.root), key=lambda one: one.used, reverse=True)
+        held = sorted(survey(self.root).commits, key=lambda one: one.used, reverse=True)
         return tuple(filter(None, map(self._described, held)))
 
     def usage(self) -> int:
         """Size of all files, in bytes."""
-        return sum(file.nbytes for file in files_in(self.root))
+        return survey(self.root).nbytes
 
     def trim(self) -> None:
         """Bring the cache within its bound, after that was changed."""
-        sweep(self._incoming)
         self._make_room(None)
 
     def remove(self, repo: str, commit: str) -> int:
@@ -179,14 +189,14 @@ class TensorCache:
 
     def clear(self, repo: str | None = None) -> int:
         """Remove a model, or all of them; return the bytes freed."""
-        sweep(self._incoming)
         if repo is not None:
-            return remove_folder(self.root / file_name(repo))
+            return remove_folder(self.root / file_name(repo), self._incoming)
         try:
             folders = [path for path in self.root.iterdir() if path.is_dir()]
         except OSError:
             return 0
-        return sum(remove_folder(folder) for folder in folders if folder.name != INCOMING)
+        old = (folder for folder in folders if folder.name != INCOMING)
+        return sum(remove_folder(folder, self._incoming) for folder in old)
 
     # ---- places --------------------------------------------------------------------------
 
@@ -210,28 +220,12 @@ class TensorCache:
 
     def _make_room(self, newest: Path | None) -> None:
         """Remove what was not used for longest until the rest is within the bound."""
-        excess = self.usage() - self.max_bytes
-        if excess <= 0:
-            return
-        held = survey(self.root)
-        files = [file for one in held for file in one.files if file.path != newest]
-        parts = [file for file in files if file.path.suffix == PART]
-        for file in sorted(parts, key=lambda file: file.used):
-            excess -= remove_file(file)
+        found = survey(self.root)
+        excess = found.nbytes - self.max_bytes
+        for victim in to_go(found, newest):
             if excess <= 0:
                 return
-        own = None if newest is None else newest.parent
-        for one in sorted(held, key=lambda one: one.used):
-            if one.folder != own:
-                excess -= self._evict(one)
-                if excess <= 0:
-                    return
-        # One commit alone is too large: what was just put is worth more than what it had before.
-        for file in sorted(files, key=lambda file: file.used):
-            if own is not None and own in file.path.parents:
-                excess -= remove_file(file)
-                if excess <= 0:
-                    return
+            excess -= remove_file(victim) if isinstance(victim, HeldFile) else self._evict(victim)
 
     def _evict(self, held: Held) -> int:
         """Remove a commit, unless someone has used it since it was looked at."""
@@ -239,15 +233,20 @@ class TensorCache:
             return 0
         key = held.key()
         log.info("%s leaves the cache", held.folder if key is None else key.repo)
-        freed = sum(map(remove_file, held.files))
-        return freed + self._drop(held.folder, held.folder.name if key is None else key.commit)
+        freed = self._drop(held.folder, held.folder.name if key is None else key.commit)
+        if held.folder.exists():
+            return freed
+        # By whomever; the single tensors have gone and been counted before.
+        return sum(file.nbytes for file in held.files if file.path.suffix != PART)
 
     def _drop(self, folder: Path, commit: str) -> int:
         """Remove a commit's folder, and what says that a revision is that commit."""
-        freed = remove_folder(folder)
+        # In this order: a revision of a commit that is not there would keep it from being asked.
+        freed = 0
         for file, key in list(revisions_in(folder.parent)):
             if self.commit_of(key.repo, key.name) == commit:
                 freed += remove_file(file)
+        freed += remove_folder(folder, self._incoming)
         for empty in (folder.parent / REVISIONS, folder.parent):
             try:
                 empty.rmdir()
