@@ -79,18 +79,28 @@ class Controller:
     # ---- opening -----------------------------------------------------------------------
 
     def open(
-        self, source: str, *, table: str | None = None, positions: tuple[int, int] | None = None
+        self,
+        source: str,
+        *,
+        table: str | None = None,
+        positions: tuple[int, int] | None = None,
+        whole: bool = False,
+        fresh: bool = False,
     ) -> None:
         """Open a source; what is open stays until the new one is there, or for good if it fails.
 
         Parameters
         ----------
         source
-            Folder, file, catalogue id.
+            Folder, file, or a model's id on the Hub, perhaps with "@revision".
         table
             Tensor to take as the position table, for an unknown architecture.
         positions
             Range to show first; 1 to the last position if None.
+        whole
+            Whether the user agreed to the download of a whole file.
+        fresh
+            Whether to ask the Hub which commit the revision is now, though one is known.
         """
         session = self.session
         wanted = Wanted(source, table, positions, session.components, session.norms_centred)
@@ -149,6 +159,15 @@ class Controller:
             self._jobs.cancel(slot)
         self.session.opening = ""
         self.session.status = "Opening cancelled"
+
+    def retry(self, *, whole: bool = False) -> None:
+        """Do again what the notice says has failed; ``whole`` agrees to the whole download."""
+
+    def check_for_update(self) -> None:
+        """Ask the Hub whether the open model has a newer version, and open that."""
+
+    def search_hub(self, text: str) -> None:
+        """Search the Hub for models; the newest search wins, and "" ends searching."""
 
     def refresh_models(self) -> None:
         """Read the catalogue again, and what of it is on this machine."""

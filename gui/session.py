@@ -17,6 +17,7 @@ from psygnal import SignalGroupDescriptor
 if TYPE_CHECKING:
     from geometry.catalogue import CatalogueEntry
     from geometry.curve import Curve
+    from geometry.hub.transfer import TransferProgress
     from geometry.model import PositionalModel, TokenizedPrompt
     from geometry.neighbours import PositionDetails
     from geometry.norms import NormProfile
@@ -51,7 +52,12 @@ class Notice:
     candidates
         For a source of unknown architecture: names of tensors that could be position tables.
     source
-        The source that the candidates belong to.
+        The source that could not be opened.
+    retry
+        Whether trying again may help: a button offers it.
+    whole
+        Bytes of a download of the whole file, which a button agrees to; 0 where that is no
+        question, -1 where nobody knows how many.
     """
 
     text: str
@@ -59,6 +65,8 @@ class Notice:
     details: str = ""
     candidates: tuple[str, ...] = ()
     source: str = ""
+    retry: bool = False
+    whole: int = 0
 
 
 def _identity() -> np.ndarray:
@@ -97,10 +105,14 @@ class Session:
         Text whose tokens label the positions.
     norms_centred
         Norms of rows centred over ``d_model`` instead of raw ones.
+    offline
+        No request leaves this machine.
     model
         The open model, or None.
     opening
         The source being opened, once that has taken a moment; "" when none is.
+    transfer
+        What is being fetched from the Hub, once that has taken a moment; None when nothing is.
     curve
         The rows of the open model in the shown components.
     turn
@@ -114,6 +126,12 @@ class Session:
         The tokenised prompt; or the sentence that says why there is none.
     models, recent
         The model list, and recently opened sources, newest first.
+    searching
+        The text that models on the Hub are being searched for; "" when none is.
+    found, found_for
+        What was found on the Hub, the most downloaded first, and the text it was found for.
+    search_failed
+        The sentence that says why the last search on the Hub found nothing out; else "".
     status, jobs
         What is going on, in words; the number of running jobs.
     notice
@@ -136,10 +154,12 @@ class Session:
     hover: int | None = None
     prompt: str = ""
     norms_centred: bool = False
+    offline: bool = False
 
     # What is open, and what was found. Written by the controller alone.
     model: PositionalModel | None = None
     opening: str = ""
+    transfer: TransferProgress | None = None
     curve: Curve | None = None
     turn: np.ndarray = field(default_factory=_identity)
     norms: NormProfile | None = None
@@ -148,6 +168,10 @@ class Session:
     tokens_missing: str = ""
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
+    searching: str = ""
+    found: tuple[CatalogueEntry, ...] = ()
+    found_for: str = ""
+    search_failed: str = ""
     status: str = "Ready"
     jobs: int = 0
     notice: Notice | None = None
