@@ -41,6 +41,10 @@ class CatalogueEntry:
         Shape of its position table.
     package, folder
         A package that brings the checkpoint along, and where in it; or None.
+    checkpoint_bytes
+        Bytes of its whole weights file, to three digits at least; None where that is not known.
+    downloads
+        Downloads of the last month, where the Hub told of it; else None.
     """
 
     id: str
@@ -51,6 +55,8 @@ class CatalogueEntry:
     note: str
     package: str | None = None
     folder: str | None = None
+    checkpoint_bytes: int | None = None
+    downloads: int | None = None
 
     @property
     def position_bytes(self) -> int:

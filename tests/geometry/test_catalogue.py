@@ -57,6 +57,11 @@ def test_the_catalogue_is_complete() -> None:
         assert entry.note.endswith((".", "?"))
         assert "\n" not in entry.note
         assert entry.position_bytes == 4 * entry.n_positions * entry.d_model
+        if entry.checkpoint_bytes is not None:
+            assert entry.checkpoint_bytes > 50 * entry.position_bytes
+    sizes = {entry.id: entry.checkpoint_bytes for entry in entries}
+    assert sizes["openai-community/gpt2"] == 548_105_171
+    assert sizes["openai-community/gpt2-xl"] == 6_430_000_000
     gpt2 = find_entry("openai-community/gpt2")
     assert gpt2 is not None
     assert gpt2.position_bytes == 3_145_728
