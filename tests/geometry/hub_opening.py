@@ -1,0 +1,82 @@
+"""Opening models from a loopback Hub in tests: a network of one's own, and what came of it."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from geometry.hub.client import Hub, Retries
+from geometry.hub.network import Network
+from geometry.hub.tensor_cache import TensorCache
+from geometry.hub.transfer import Transfer
+from geometry.matrices import WEIGHTS
+from geometry.model import PositionalModel
+from tests.loopback_hub import LoopbackHub
+
+#: More than a tensor: what opening a safetensors model may cost.
+ALLOWANCE = 128 * 1024
+
+#: No test waits for a server.
+QUICK = Retries(attempts=2, first_wait_s=0.001, longest_wait_s=0.002)
+
+
+def network_of(
+    hub: LoopbackHub, root: Path, *, fresh: bool = False, whole: bool = False,
+    transfer: Transfer | None = None, timeout_s: float = 10.0,
+) -> Network:  # fmt: skip
+    """A network of this Hub and a cache of this folder."""
+    asked = Hub(endpoint=hub.url, retries=QUICK, timeout_s=timeout_s)
+    return Network(asked, TensorCache(root), transfer or Transfer(), whole=whole, fresh=fresh)
+
+
+def assert_same(model: PositionalModel, local: PositionalModel, *, embeddings: bool = True) -> None:
+    """All that is asked of a model from the Hub is what its files on this machine say."""
+    np.testing.assert_array_equal(model.W_pos, local.W_pos)
+    assert model.fingerprint == local.fingerprint
+    assert model.table == local.table
+    assert (model.family, model.d_vocab, model.n_layers, model.n_heads, model.sides) == (
+        local.family, local.d_vocab, local.n_layers, local.n_heads, local.sides,
+    )  # fmt: skip
+    assert dict(model.missing) == dict(local.missing)
+    assert list(model.store.tensors) == list(local.store.tensors)
+    assert dict(model.store.tensors) == dict(local.store.tensors)
+    if embeddings and "W_E" not in local.missing:
+        np.testing.assert_array_equal(model.W_E, local.W_E)
+    for layer in range(local.n_layers or 0):
+        for name in WEIGHTS:
+            if name not in local.missing:
+                expected = local.weight(name, layer)
+                np.testing.assert_array_equal(model.weight(name, layer), expected)
+
+
+def kept(root: Path) -> dict[str, bytes]:
+    """All entries of a cache, by the file they are in; the time of use aside."""
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def serve(hub: LoopbackHub, folder: Path, name: str = "someone/model", **options: str) -> str:
+    """Serve a folder's files as a model."""
+    return hub.add(name, {path.name: path for path in folder.iterdir()}, **options)
+
+
+def asked(hub: LoopbackHub) -> list[str]:
+    """The names of what was asked for, in order."""
+    return [request.path.rsplit("/", 1)[-1] for request in hub.requests]
+
+
+def add_files(hub: LoopbackHub, folder: Path, files: dict[str, object]) -> str:
+    """Serve a model of JSON, bytes, and dicts of arrays (as safetensors)."""
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        if name.endswith(".safetensors") and isinstance(content, dict):
+            save_file(content, folder / name)
+        elif isinstance(content, bytes):
+            (folder / name).write_bytes(content)
+        else:
+            (folder / name).write_text(json.dumps(content), "utf-8")
+    return serve(hub, folder)
