@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import traceback
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
@@ -19,10 +18,11 @@ from PySide6.QtWidgets import QApplication
 from pyvistaqt.rwi import _default_format as vtk_surface_format
 
 from gui.controller import Controller
+from gui.log import start_log
 from gui.main_window import MainWindow
 from gui.qt_jobs import QtJobs
 from gui.session import Notice, Session
-from gui.settings import Settings, log_path, settings_path
+from gui.settings import Settings, settings_path
 from gui.theme import THEMES, Theme, ThemeChoice, stylesheet
 
 log = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ def run_window(
     int
         The exit status.
     """
-    _start_log()
+    start_log()
     qt = prepare_qt()
     application = Application(qt, Settings(settings_path()), source, positions)
     application.window.viewport.firstFrame.connect(_collect_garbage_again)
@@ -232,18 +232,6 @@ def _collect_garbage_again() -> None:
     # What was imported stays: a full collection that looked through it would cost several frames.
     gc.freeze()
     gc.enable()
-
-
-def _start_log() -> None:
-    path = log_path()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(path, maxBytes=1 << 20, backupCount=1, delay=True)
-    except OSError:
-        return  # a read-only home is no reason not to start
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    logging.getLogger().addHandler(handler)
-    logging.captureWarnings(True)
 
 
 def _report(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast, get_args
 
-from platformdirs import user_config_path, user_log_path
+from platformdirs import user_config_path
 from PySide6.QtCore import QByteArray, QSettings
 
 from gui.session import Outside, Projection, Session
@@ -19,11 +19,6 @@ LAYOUT_VERSION = 1
 def settings_path() -> Path:
     """Return the file that settings are kept in."""
     return user_config_path(APP, appauthor=False) / "settings.ini"
-
-
-def log_path() -> Path:
-    """Return the file that tracebacks and warnings are logged to."""
-    return user_log_path(APP, appauthor=False) / "helixscope.log"
 
 
 class Settings:
