@@ -17,18 +17,37 @@ class Jobs(Protocol):
     def start(
         self,
         slot: str,
-        function: Callable[[], Any],
+        function: Callable[..., Any],
         on_result: Callable[[Any], None],
         on_error: Callable[[Exception], None],
         on_slow: Callable[[], None] | None = None,
+        *,
+        on_progress: Callable[[Any], None] | None = None,
+        stop: Callable[[], None] | None = None,
     ) -> None:
         """Run a function; anything still under way in the same slot is superseded.
 
-        ``on_slow`` is called if that takes long enough for the user to wonder.
+        Parameters
+        ----------
+        slot
+            What the job is for.
+        function
+            The work, on another thread. Called with nothing, or with ``tell`` if there is an
+            ``on_progress``: ``tell(progress)`` makes that be called with the same on the GUI
+            thread, before the result, unless the job is given up meanwhile.
+        on_result, on_error
+            Called with what it returned, or with what it raised.
+        on_slow
+            Called if the work takes long enough for the user to wonder.
+        on_progress
+            See ``function``.
+        stop
+            Makes the function end soon; called when the job is given up while it is under way.
+            Such a job may wait for others, such as a network, so it keeps no other job waiting.
         """
 
     def cancel(self, slot: str) -> None:
-        """Forget what is under way in a slot; nothing of it will be delivered."""
+        """Give up what is under way in a slot; nothing of it will be delivered."""
 
 
 class InlineJobs:
@@ -37,14 +56,17 @@ class InlineJobs:
     def start(
         self,
         slot: str,
-        function: Callable[[], Any],
+        function: Callable[..., Any],
         on_result: Callable[[Any], None],
         on_error: Callable[[Exception], None],
         on_slow: Callable[[], None] | None = None,
+        *,
+        on_progress: Callable[[Any], None] | None = None,
+        stop: Callable[[], None] | None = None,
     ) -> None:
         """Run the function and deliver its result before returning; nothing is slow."""
         try:
-            result = function()
+            result = function() if on_progress is None else function(on_progress)
         except Exception as error:
             on_error(error)
         else:

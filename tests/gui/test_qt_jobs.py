@@ -190,6 +190,116 @@ def test_what_is_not_done_in_time_comes_later(qtbot, jobs):
     qtbot.waitUntil(lambda: results == ["late"], timeout=TIMEOUT_MS)
 
 
+# ---- what can be stopped, and tells how far it is ----------------------------------------
+
+
+def stoppable(jobs, slot, on_result=lambda _: None, on_error=unexpected, **more):
+    """Start a job that ends when it is told to stop; the gate says how it is."""
+    gate = Gate(slot)
+    jobs.start(slot, gate, on_result, on_error, stop=gate.open.set, **more)
+    assert gate.begun.wait(10)
+    return gate
+
+
+def test_progress_is_told_in_order_on_the_gui_thread_and_before_the_result(qtbot, jobs):
+    heard = []
+
+    def work(tell):
+        for i in range(50):
+            tell(i)
+        return "done"
+
+    def hear(what):
+        heard.append((what, QThread.isMainThread()))
+
+    jobs.start("a", work, hear, unexpected, on_progress=hear)
+    assert heard == []
+    qtbot.waitUntil(lambda: ("done", True) in heard, timeout=TIMEOUT_MS)
+    assert heard == [(what, True) for what in (*range(50), "done")]
+
+
+def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
+    told, begun, go_on, said = [], threading.Event(), threading.Event(), threading.Event()
+
+    def work(tell):
+        tell("on its way")
+        begun.set()
+        assert go_on.wait(10)
+        tell("too late")
+        said.set()
+
+    jobs.start("a", work, unexpected, unexpected, on_progress=told.append, stop=go_on.set)
+    assert begun.wait(10)
+    jobs.cancel("a")
+    assert said.wait(10)
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    assert told == []
+
+
+@pytest.mark.parametrize("how", ["cancelled", "superseded", "the end"])
+def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, how):
+    jobs, results = QtJobs(session), []
+    gate = stoppable(jobs, "a", results.append)
+    if how == "cancelled":
+        jobs.cancel("a")
+    elif how == "superseded":
+        jobs.start("a", lambda: "newer", results.append, unexpected)
+        qtbot.waitUntil(lambda: results == ["newer"], timeout=TIMEOUT_MS)
+    else:
+        jobs.shut_down()
+    assert gate.open.is_set()
+    if how != "the end":
+        qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+        jobs.shut_down()
+    assert results == (["newer"] if how == "superseded" else [])
+    assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]
+
+
+def test_what_has_ended_is_not_stopped(qtbot, jobs):
+    stopped, results = [], []
+    for name in ("first", "second"):
+        jobs.start("a", lambda name=name: name, results.append, unexpected,
+                   stop=lambda name=name: stopped.append(name))  # fmt: skip
+        qtbot.waitUntil(lambda name=name: results[-1:] == [name], timeout=TIMEOUT_MS)
+    jobs.cancel("a")
+    assert stopped == []
+
+
+def test_jobs_that_wait_for_others_keep_nothing_waiting(qtbot, jobs, session):
+    gates = [stoppable(jobs, f"network {i}") for i in range(5)]
+    results = []
+    jobs.start("a", lambda: "computed", results.append, unexpected)
+    qtbot.waitUntil(lambda: results == ["computed"], timeout=TIMEOUT_MS)
+    assert session.jobs == len(gates)
+    for gate in gates:
+        gate.open.set()
+    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+
+
+def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeypatch):
+    """A name that is being looked up: its thread ends later, and tells nobody."""
+    monkeypatch.setattr("gui.qt_jobs.PATIENCE_S", 0.0)
+    jobs, gate, results = QtJobs(session), Gate("late"), []
+    jobs.start("a", gate, results.append, unexpected, stop=lambda: None)
+    assert gate.begun.wait(10)
+    thread = next(t for t in threading.enumerate() if t.name == "helixscope-a")
+    jobs.shut_down()
+    assert thread.is_alive()
+    assert thread.daemon
+    jobs.deleteLater()
+    gate.open.set()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert results == []
+
+
+def test_inline_jobs_tell_at_once():
+    heard = []
+    InlineJobs().start("a", lambda tell: tell(1) or 2, heard.append, unexpected,
+                       on_progress=heard.append)  # fmt: skip
+    assert heard == [1, 2]
+
+
 def test_inline_jobs_do_the_same_at_once():
     jobs, results, errors = InlineJobs(), [], []
     jobs.start("a", lambda: 1, results.append, unexpected)
