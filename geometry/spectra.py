@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.components import Array
+from geometry.directions import BLOCK_ROWS, gram
 
 TOP = 30
 TALL = 8
-BLOCK_ROWS = 4096
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -51,7 +51,7 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
         raise ValueError(f"expected a matrix (n, d), got {values.shape}")
     n, d = values.shape
     if n >= TALL * d and n > BLOCK_ROWS:
-        squares = np.maximum(np.linalg.eigvalsh(_gram(values))[::-1], 0.0)
+        squares = np.maximum(np.linalg.eigvalsh(gram(values))[::-1], 0.0)
         singular_values = np.sqrt(squares)
     else:
         singular_values = np.linalg.svd(values.astype(np.float64, copy=False), compute_uv=False)
@@ -62,11 +62,3 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
     total = float(shares.sum())
     energy = float(shares[:TOP].sum()) / total if total > 0.0 else 0.0
     return Spectrum(singular_values, total, energy)
-
-
-def _gram(values: npt.NDArray[np.floating]) -> Array:
-    total = np.zeros((values.shape[1], values.shape[1]))
-    for start in range(0, len(values), BLOCK_ROWS):
-        block = values[start : start + BLOCK_ROWS].astype(np.float64)
-        total += block.T @ block
-    return total

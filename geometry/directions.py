@@ -1,0 +1,84 @@
+"""Singular directions of a matrix in the residual stream, strongest first."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.components import Array
+
+Side = Literal["input", "output"]
+
+#: From so many rows a column on, the Gram matrix is decomposed and not the matrix itself.
+TALL = 2
+
+#: Rows that are widened to float64 at a time.
+BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Directions:
+    """Singular directions of a matrix on one of its sides.
+
+    Attributes
+    ----------
+    singular_values : (k,) float64
+        Falling, in the matrix's units; k = min(rows, columns): no others exist.
+    vectors : (k, d) float64
+        Orthonormal rows, one direction each. Sign: the entry of largest magnitude is positive.
+    """
+
+    singular_values: Array
+    vectors: Array
+
+
+def singular_directions(matrix: npt.ArrayLike, side: Side = "input") -> Directions:
+    """Singular directions of a matrix as it is: nothing is centred.
+
+    Parameters
+    ----------
+    matrix : (d_out, d_in)
+        Any real type; embeddings are (n, d_model). One with at least twice as many rows as columns
+        is summed up as a Gram matrix, in blocks and in float64, without a copy of it: singular
+        values are right to 1e-8 of the first. All others are decomposed themselves.
+    side
+        "input": what the matrix reads, its right singular vectors, (k, d_in). "output": what it
+        writes, its left singular vectors, (k, d_out).
+
+    Raises
+    ------
+    ValueError
+        When it is no matrix, or empty.
+    """
+    values = np.asarray(matrix)
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(f"expected a matrix (d_out, d_in), got {values.shape}")
+    if side == "output":
+        values = values.T
+    n, d = values.shape
+    if n >= TALL * d:
+        squares, V = np.linalg.eigh(gram(values))
+        singular_values, vectors = np.sqrt(np.maximum(squares[::-1], 0.0)), V.T[::-1]
+    else:
+        _, singular_values, vectors = np.linalg.svd(
+            values.astype(np.float64, copy=False), full_matrices=False
+        )
+    largest = np.abs(vectors).argmax(axis=1)
+    signs = np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)
+    vectors = vectors * signs[:, None]
+    for array in (singular_values, vectors):
+        array.flags.writeable = False
+    return Directions(singular_values, vectors)
+
+
+def gram(matrix: npt.NDArray[np.floating]) -> Array:
+    """AᵀA of (n, d), as (d, d) float64, from blocks of rows widened one at a time.
+
+    In single precision the weakest directions would be lost: their squares are below its rounding.
+    """
+    total = np.zeros((matrix.shape[1], matrix.shape[1]))
+    for start in range(0, len(matrix), BLOCK_ROWS):
+        block = matrix[start : start + BLOCK_ROWS].astype(np.float64)
+        total += block.T @ block
+    return total

@@ -1,0 +1,264 @@
+"""What LayerNorm makes of token plus position, and two ways to take them apart.
+
+With x = E_t + p_i centred over d_model, LN(x) = √d_model · x / ‖x‖ before its gain. The
+denominator mixes token and position. Were the two orthogonal it would be √(‖E_t‖² + ‖p_i‖²); were
+the positions' norms the same as well, √(‖E_t‖² + c²), and the position would be gone from it.
+
+After "The positional embeddings' norms are stable" (2023), which argues that GPT-2 comes close.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.components import Array, check_range, check_table
+from geometry.norms import row_norms
+
+#: Token rows that are widened to float64 at a time.
+BLOCK_ROWS = 2048
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LayerNormErrors:
+    """Relative errors ‖approximate − exact‖ / ‖exact‖ of LayerNorm without the entanglement.
+
+    Attributes
+    ----------
+    tokens : (m,) int
+        The tokens of the sample, rising.
+    positions
+        First and last position, both inclusive; every one is combined with every token.
+    orthogonal : (m, p) float64
+        Errors with the denominator √(‖E_t‖² + ‖p_i‖²).
+    constant_norm : (m, p) float64
+        Errors with the denominator √(‖E_t‖² + c²).
+    mean_norm
+        c, the mean norm of the range's centred rows.
+    """
+
+    tokens: npt.NDArray[np.int64]
+    positions: tuple[int, int]
+    orthogonal: Array
+    constant_norm: Array
+    mean_norm: float
+
+
+def layernorm_errors(
+    W_E: npt.ArrayLike,
+    W_pos: npt.ArrayLike,
+    positions: tuple[int, int],
+    *,
+    sample: int = 512,
+    seed: int = 0,
+    type_row: npt.ArrayLike | None = None,
+) -> LayerNormErrors:
+    """Errors of the two approximations over tokens × positions.
+
+    Parameters
+    ----------
+    W_E : (d_vocab, d_model)
+        Token embeddings; only the sampled rows are copied.
+    W_pos : (n_positions, d_model)
+        The table.
+    positions
+        First and last position, both inclusive.
+    sample, seed
+        How many tokens are drawn, without repetition: all of a smaller vocabulary.
+    type_row : (d_model,)
+        What the family adds to every token (BERT's first token type), or None.
+
+    Raises
+    ------
+    RangeError
+        When the range is empty or leaves the table.
+    ValueError
+        When the tables have different widths.
+    """
+    table, tokens = check_table(W_pos), np.asarray(W_E)
+    first, last = check_range(positions, len(table))
+    _check_widths(tokens, table)
+    chosen = np.arange(len(tokens))
+    if sample < len(tokens):
+        chosen = np.sort(np.random.default_rng(seed).choice(len(tokens), sample, replace=False))
+    E = tokens[chosen].astype(np.float64)
+    if type_row is not None:
+        E += np.asarray(type_row, dtype=np.float64)
+    E -= E.mean(axis=1, keepdims=True)
+    p = table[first : last + 1] - table[first : last + 1].mean(axis=1, keepdims=True)
+    of_tokens, of_positions = row_norms(E) ** 2, row_norms(p) ** 2
+    mean_norm = float(np.sqrt(of_positions).mean())
+    orthogonal = of_tokens[:, None] + of_positions
+    exact = np.maximum(orthogonal + 2 * (E @ p.T), 0.0)
+    constant = np.broadcast_to(of_tokens[:, None] + mean_norm**2, exact.shape)
+    # Both keep the direction of x and change its length alone, so that lengths are all to compare.
+    errors = (_length_error(exact, orthogonal), _length_error(exact, constant))
+    for array in (chosen, *errors):
+        array.flags.writeable = False
+    return LayerNormErrors(chosen, (first, last), *errors, mean_norm)
+
+
+def _length_error(exact: Array, approximate: Array) -> Array:
+    """Relative error of 1/√approximate for 1/√exact, both squared norms."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error: Array = np.abs(np.sqrt(exact / approximate) - 1.0)
+    return np.where(approximate > 0.0, error, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPosition:
+    """A token and a position with the cosine of their raw embeddings."""
+
+    value: float
+    token: int
+    position: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TokenPositionCosines:
+    """Largest |cos(E_t, P_i)| of each token over all positions.
+
+    Attributes
+    ----------
+    largest : (d_vocab,) float64
+        For each token.
+    position : (d_vocab,) int
+        Where.
+    histogram : (bins,) int
+        Counts of |cos| of all tokens with all positions, in equal bins from 0 to 1.
+    """
+
+    largest: Array
+    position: npt.NDArray[np.int64]
+    histogram: npt.NDArray[np.int64]
+
+    def most_alike(self, count: int = 10) -> tuple[TokenPosition, ...]:
+        """Return the tokens most like some position, the first most."""
+        order = np.argsort(-self.largest, kind="stable")[:count]
+        return tuple(
+            TokenPosition(float(self.largest[t]), int(t), int(self.position[t])) for t in order
+        )
+
+
+def token_position_cosines(
+    W_E: npt.ArrayLike, W_pos: npt.ArrayLike, bins: int = 200
+) -> TokenPositionCosines:
+    """Cosines of all tokens with all positions, raw, block by block.
+
+    Parameters
+    ----------
+    W_E : (d_vocab, d_model)
+        Token embeddings.
+    W_pos : (n_positions, d_model)
+        The table: all stored rows.
+    bins
+        Of the histogram.
+
+    Raises
+    ------
+    ValueError
+        When the tables have different widths.
+
+    Notes
+    -----
+    Products are made in single precision: cosines are right to 1e-6. Rows of zeros have cosine 0.
+    """
+    table, tokens = check_table(W_pos), np.asarray(W_E)
+    _check_widths(tokens, table)
+    positions = _units(table).astype(np.float32).T
+    largest = np.empty(len(tokens))
+    where = np.empty(len(tokens), dtype=np.int64)
+    histogram = np.zeros(bins, dtype=np.int64)
+    for start in range(0, len(tokens), BLOCK_ROWS):
+        block = _units(tokens[start : start + BLOCK_ROWS].astype(np.float64)).astype(np.float32)
+        cosines = np.abs(block @ positions)
+        part = slice(start, start + len(block))
+        where[part] = cosines.argmax(axis=1)
+        largest[part] = cosines[np.arange(len(block)), where[part]].clip(max=1.0)
+        at = np.minimum((cosines * bins).astype(np.int32), bins - 1)
+        histogram += np.bincount(at.ravel(), minlength=bins)
+    for array in (largest, where, histogram):
+        array.flags.writeable = False
+    return TokenPositionCosines(largest, where, histogram)
+
+
+def _units(rows: Array) -> Array:
+    norms = row_norms(rows)[:, None]
+    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
+
+
+def _check_widths(tokens: npt.NDArray[np.floating], table: Array) -> None:
+    if tokens.ndim != 2 or tokens.shape[1] != table.shape[1]:
+        raise ValueError(
+            f"expected token embeddings (d_vocab, {table.shape[1]}), got {tokens.shape}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Interference:
+    """How near E(a) + p_i is to E(b) + p_j.
+
+    Attributes
+    ----------
+    distance
+        Euclidean, in the tables' units.
+    cosine
+        Of the two sums.
+    closer_share
+        Share of random pairs of a seeded sample that are nearer than this one.
+    sample
+        Pairs in it.
+    """
+
+    distance: float
+    cosine: float
+    closer_share: float
+    sample: int
+
+
+def interference(
+    W_E: npt.ArrayLike,
+    W_pos: npt.ArrayLike,
+    one: tuple[int, int],
+    other: tuple[int, int],
+    *,
+    sample: int = 4096,
+    seed: int = 0,
+) -> Interference:
+    """Compare two (token, position) sums, and rank them among random ones.
+
+    Parameters
+    ----------
+    W_E, W_pos : (d_vocab, d_model), (n_positions, d_model)
+        The tables.
+    one, other
+        Token and position of each.
+    sample, seed
+        Random pairs to compare with: tokens and positions drawn uniformly, with repetition.
+
+    Raises
+    ------
+    ValueError
+        When the tables have different widths.
+    IndexError
+        When a token or position is none of the model's.
+    """
+    table, tokens = check_table(W_pos), np.asarray(W_E)
+    _check_widths(tokens, table)
+    rng = np.random.default_rng(seed)
+
+    def sums(t: npt.NDArray[np.int64], i: npt.NDArray[np.int64]) -> Array:
+        total: Array = tokens[t].astype(np.float64) + table[i]
+        return total
+
+    drawn = [
+        sums(rng.integers(len(tokens), size=sample), rng.integers(len(table), size=sample))
+        for _ in range(2)
+    ]
+    (a, i), (b, j) = one, other
+    pair = sums(np.array([a, b]), np.array([i, j]))
+    distance = float(np.linalg.norm(pair[0] - pair[1]))
+    product = float(np.prod(row_norms(pair)))
+    cosine = float(pair[0] @ pair[1]) / product if product > 0.0 else 0.0
+    closer = float((row_norms(drawn[0] - drawn[1]) < distance).mean())
+    return Interference(distance, cosine, closer, sample)

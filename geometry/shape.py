@@ -1,0 +1,267 @@
+"""Which simple curve the shown components follow: line, circle, helix, or one whose radius drifts.
+
+All fits are least squares over the range's points p_i in three components, i counted from the
+middle of the range. For a given frequency ω the best circle or helix is a question of orientation
+alone, an orthogonal Procrustes problem, so that every frequency is tried and the phase can have no
+false minimum; only the best few are then refined.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
+
+from geometry.components import Array
+
+ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
+
+#: Frequencies tried for each turn, and how many of them are refined.
+PER_TURN = 4
+LEAST_TURNS = 0.25
+CANDIDATES = 4
+ALTERNATIONS = 12
+
+#: The rule for `best`: how well a helix has to fit, by how much better than line and circle, and
+#: how often it has to turn.
+CLEAR_R2, CLEAR_MARGIN, CLEAR_TURNS = 0.8, 0.1, 1.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ShapeFit:
+    """A curve fitted to points.
+
+    With s_i = i − (m − 1)/2, p_i ≈ centre + (radius + drift · s_i) · (cos(ω s_i) · u +
+    sin(ω s_i) · v) + climb · s_i · axis; u, v, axis are the rows of ``frame``.
+
+    Attributes
+    ----------
+    name
+        Which curve.
+    r2
+        1 − SSE/SST.
+    bic
+        m·ln(SSE/m) + k·ln m, with m three times the number of points and k free parameters.
+    values : (m, 3) float64
+        The curve at every point's index.
+    centre : (3,) float64
+        Of the curve at the middle of the range.
+    frame : (3, 3) float64
+        Orthonormal rows u, v, axis; of a line only the axis means something.
+    radius, drift
+        At the middle, and its change for each position; 0 for a line.
+    omega
+        Radians for each position; 0 for a line.
+    climb
+        Along the axis, for each position; 0 for a circle.
+    """
+
+    name: ShapeName
+    r2: float
+    bic: float
+    values: Array
+    centre: Array
+    frame: Array
+    radius: float
+    drift: float
+    omega: float
+    climb: float
+
+    @property
+    def turns(self) -> float:
+        """Turns from the first point to the last."""
+        return self.omega * (len(self.values) - 1) / (2 * np.pi)
+
+    @property
+    def climb_per_turn(self) -> float:
+        """Climb during one turn; 0 for what does not turn."""
+        return 2 * np.pi * self.climb / self.omega if self.omega else 0.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shapes:
+    """All fits, and which describes the points: "none" is an answer."""
+
+    fits: Mapping[ShapeName, ShapeFit]
+    best: Literal["line", "circle", "helix", "drifting_helix", "none"]
+
+
+def fit_shapes(coordinates: npt.ArrayLike) -> Shapes:
+    """Fit line, circle, helix and drifting helix, and tell which it is.
+
+    Parameters
+    ----------
+    coordinates : (m, 3)
+        The range's rows in the shown components, in order; at least 4 of them.
+
+    Returns
+    -------
+    Shapes
+        ``best`` is a helix only if the better of the two has R² ≥ 0.8, beats line and circle by at
+        least 0.1 and makes at least one turn; which of them, BIC decides. Else it is the line or
+        the circle that BIC prefers among those with R² ≥ 0.8, or "none".
+
+    Raises
+    ------
+    ValueError
+        When there are fewer than 4 points, or not of three coordinates.
+    """
+    points = np.asarray(coordinates, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < 4:
+        raise ValueError(f"expected at least 4 points (m, 3), got {points.shape}")
+    line, circle, helix = _line(points), _turning(points, "circle"), _turning(points, "helix")
+    drifting = _refined(points, "drifting_helix", helix)
+    fits: dict[ShapeName, ShapeFit] = {
+        "line": line, "circle": circle, "helix": helix, "drifting_helix": drifting,
+    }  # fmt: skip
+    return Shapes(fits, _best(fits))
+
+
+def _best(
+    fits: Mapping[ShapeName, ShapeFit],
+) -> Literal["line", "circle", "helix", "drifting_helix", "none"]:
+    simple = [fits["line"], fits["circle"]]
+    helices = [fits["helix"], fits["drifting_helix"]]
+    better = max(helices, key=lambda fit: fit.r2)
+    margin = better.r2 - max(fit.r2 for fit in simple)
+    if better.r2 >= CLEAR_R2 and margin >= CLEAR_MARGIN and better.turns >= CLEAR_TURNS:
+        return min(helices, key=lambda fit: fit.bic).name
+    good = [fit for fit in simple if fit.r2 >= CLEAR_R2]
+    return min(good, key=lambda fit: fit.bic).name if good else "none"
+
+
+def _steps(m: int) -> Array:
+    return np.arange(m, dtype=np.float64) - (m - 1) / 2
+
+
+def _line(points: Array) -> ShapeFit:
+    s = _steps(len(points))
+    centre: Array = points.mean(axis=0)
+    slope: Array = s @ (points - centre) / (s @ s)
+    climb = float(np.linalg.norm(slope))
+    axis = slope / climb if climb > 0.0 else np.array([0.0, 0.0, 1.0])
+    frame = np.linalg.svd(axis[None])[2][[1, 2, 0]]
+    frame[2] = axis
+    return _closed("line", points, 6, centre, frame, climb=climb)
+
+
+def _turning(points: Array, name: ShapeName) -> ShapeFit:
+    """Fit a circle or helix: every frequency by orientation alone, then the best ones refined."""
+    m = len(points)
+    s = _steps(m)
+    turns = np.arange(LEAST_TURNS, max((m - 1) / 2, 2 * LEAST_TURNS), 1 / PER_TURN)
+    omegas = 2 * np.pi * turns / (m - 1)
+    centred = points - points.mean(axis=0)
+    angle = omegas[:, None] * s
+    cosine, sine = np.cos(angle), np.sin(angle)
+    # Sums over the points, for every frequency: how they go with each of the curve's coordinates.
+    M = np.stack(
+        [cosine @ centred, sine @ centred, np.broadcast_to(s @ centred, (len(omegas), 3))], axis=2
+    )
+    size_e = m - cosine.sum(axis=1) ** 2 / m  # the sines' sum is zero
+    size_s = float(s @ s)
+    total = float((centred**2).sum())
+    climbs = name == "helix"
+    radius = np.sqrt(total * (2 / 3 if climbs else 1.0) / np.maximum(size_e, 1e-12))
+    climb = np.full(len(omegas), np.sqrt(total / 3 / size_s) if climbs else 0.0)
+    for _ in range(ALTERNATIONS):
+        U, _, Vh = np.linalg.svd(M * np.stack([radius, radius, climb], axis=1)[:, None, :])
+        frames = np.swapaxes(U @ Vh, 1, 2)  # rows u, v, axis
+        along = np.einsum("fij,fji->fi", frames, M)
+        radius = (along[:, 0] + along[:, 1]) / np.maximum(size_e, 1e-12)
+        climb = along[:, 2] / size_s if climbs else climb
+    sse = total - size_e * radius**2 - size_s * climb**2
+    fits = [
+        _refined(
+            points,
+            name,
+            _closed(
+                name, points, 0, points.mean(axis=0), frames[f], float(radius[f]),
+                omega=float(omegas[f]), climb=float(climb[f]),
+            ),
+        )
+        for f in _lowest(sse)
+    ]  # fmt: skip
+    return max(fits, key=lambda fit: fit.r2)
+
+
+def _lowest(sse: Array) -> list[int]:
+    """Return the lowest local minima over the frequencies."""
+    padded = np.concatenate([[np.inf], sse, [np.inf]])
+    minima = np.flatnonzero((padded[1:-1] <= padded[:-2]) & (padded[1:-1] <= padded[2:]))
+    return [int(f) for f in minima[np.argsort(sse[minima], kind="stable")[:CANDIDATES]]]
+
+
+def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
+    """Least squares over all free parameters from a start."""
+    m = len(points)
+    s = _steps(m)
+    scale = float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum() / m)) or 1.0
+    handed = np.diag([1.0, 1.0, np.sign(np.linalg.det(start.frame))])
+    half = max((m - 1) / 2, 1.0)
+
+    def unpack(x: Array) -> tuple[Array, Array, float, float, float, float]:
+        turned = handed @ Rotation.from_rotvec(x[3:6]).as_matrix()
+        centre = start.centre + scale * x[:3]
+        climb = scale * x[8] / half if name != "circle" else 0.0
+        drift = scale * x[9] / half if name == "drifting_helix" else 0.0
+        return centre, turned @ rotation, scale * x[6], drift, x[7] / half, climb
+
+    rotation = handed @ start.frame
+
+    def residuals(x: Array) -> Array:
+        difference: Array = _curve(s, *unpack(x)) - points
+        return difference.ravel()
+
+    x0 = np.zeros({"circle": 8, "helix": 9, "drifting_helix": 10}[name])
+    x0[6], x0[7] = start.radius / scale, start.omega * half
+    if name != "circle":
+        x0[8] = start.climb * half / scale
+    found = least_squares(residuals, x0, method="trf", x_scale="jac", max_nfev=60).x
+    centre, frame, radius, drift, omega, climb = unpack(found)
+    # One curve has several descriptions: radius and frequency positive is the one that is told.
+    if radius < 0.0:
+        radius, drift, frame = -radius, -drift, frame * np.array([[-1.0], [-1.0], [1.0]])
+    if omega < 0.0:
+        omega, frame = -omega, frame * np.array([[1.0], [-1.0], [1.0]])
+    if climb < 0.0:
+        climb, frame = -climb, frame * np.array([[1.0], [1.0], [-1.0]])
+    return _closed(name, points, len(x0), centre, frame, radius, drift, omega, climb)
+
+
+def _curve(
+    s: Array, centre: Array, frame: Array, radius: float, drift: float, omega: float, climb: float
+) -> Array:
+    u, v, axis = frame
+    around = np.outer(np.cos(omega * s), u) + np.outer(np.sin(omega * s), v)
+    curve: Array = centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
+    return curve
+
+
+def _closed(
+    name: ShapeName,
+    points: Array,
+    n_free: int,
+    centre: Array,
+    frame: Array,
+    radius: float = 0.0,
+    drift: float = 0.0,
+    omega: float = 0.0,
+    climb: float = 0.0,
+) -> ShapeFit:
+    values = _curve(_steps(len(points)), centre, frame, radius, drift, omega, climb)
+    sse = float(((points - values) ** 2).sum())
+    sst = float(((points - points.mean(axis=0)) ** 2).sum())
+    m = points.size
+    # A perfect fit has no logarithm; what is below rounding is rounding.
+    floor = max(m * np.finfo(float).eps ** 2 * float((points**2).mean()), np.finfo(float).tiny)
+    bic = m * np.log(max(sse, floor) / m) + n_free * np.log(m)
+    for array in (values, centre, frame):
+        array.flags.writeable = False
+    return ShapeFit(
+        name, 1.0 - sse / sst if sst > 0.0 else 0.0, float(bic), values, centre, frame,
+        float(radius), float(drift), float(omega), float(climb),
+    )  # fmt: skip
