@@ -19,7 +19,7 @@ from geometry.stores import cannot_read
 if TYPE_CHECKING:
     from geometry.hub.network import Network
 
-__all__ = ["UnknownArchitecture", "open_source"]
+__all__ = ["UnknownArchitecture", "is_on_hub", "open_source"]
 
 #: Names of files and folders that say nothing about the model in them.
 _GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
@@ -65,23 +65,45 @@ def open_source(
         raise SourceError(
             "There is no bundled model yet.", "Open a checkpoint's folder or file instead."
         )
-    try:
-        path = Path(text).expanduser()
-        here = path.exists()
-    except PermissionError as error:
-        raise cannot_read(Path(text), error) from error
-    except (OSError, ValueError, RuntimeError) as error:
-        raise SourceError(f"{text!r} is no path: {error}.", "Check the path.") from error
-    if text and here:
+    path = _path(text)
+    if path is not None:
         return _open(_snapshot(path), text, _name(path), table)
-    address = parse_address(text)
-    if address is None or ("://" not in text and text.endswith(SUFFIXES)):
+    address = _address(text)
+    if address is None:
         raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
     if network is None or not network.fresh:
         folder = locate_address(address)
         if folder is not None:
             return _open(folder, text, address.short, table)
     return _fetch(text, address, table, network)
+
+
+def is_on_hub(source: str) -> bool:
+    """Tell whether a source is a model's id, and nothing that lies at such a path here.
+
+    Opening it may take a request, even if some installed package or cache has it.
+    """
+    try:
+        return source != "sample" and _path(source) is None and _address(source) is not None
+    except SourceError:
+        return False
+
+
+def _path(text: str) -> Path | None:
+    """Return what a source is the path of, if there is such a thing."""
+    try:
+        path = Path(text).expanduser()
+        return path if text and path.exists() else None
+    except PermissionError as error:
+        raise cannot_read(Path(text), error) from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SourceError(f"{text!r} is no path: {error}.", "Check the path.") from error
+
+
+def _address(text: str) -> HubAddress | None:
+    """Return a source's address on the Hub; None if it is none, or rather a file's name."""
+    looks_like_file = "://" not in text and text.endswith(SUFFIXES)
+    return None if looks_like_file else parse_address(text)
 
 
 def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
