@@ -16,6 +16,9 @@ SMALL, TEXT, TITLE = 11, 13, 16
 GRID = 8
 """Spacing between things, in logical pixels; half of it inside controls."""
 
+FIGURE_SPACE = "\N{FIGURE SPACE}"
+"""As wide as a figure: numbers that change keep their place."""
+
 COLORMAPS = (
     "jet",
     "turbo",
@@ -90,6 +93,40 @@ def format_percent(share: float, digits: int = 1) -> str:
 def format_count(value: int) -> str:
     """Write an integer with thin spaces between thousands and a real minus sign."""
     return format_number(value, 0)
+
+
+def format_bytes(nbytes: float) -> str:
+    """Write an amount of data: ``786 kB``, ``3.1 MB`` (with a no-break space)."""
+    return f"{_amount(nbytes, nbytes)}\N{NO-BREAK SPACE}{_byte_unit(nbytes)[0]}"
+
+
+def format_part(done: int, total: int) -> str:
+    """Write how much of an amount is here, ``1.2 of 3.1 MB``, as long at its start as at its end."""
+    all_of_it, here = format_bytes(total), _amount(done, total)
+    width = len(_amount(total, total))
+    return f"{here.rjust(width, FIGURE_SPACE)} of {all_of_it}"
+
+
+def format_rough(count: int) -> str:
+    """Write a count where three digits say enough: ``812``, ``3.4 k``, ``12.3 M``."""
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if count >= 0.9995 * size:
+            value = count / size
+            return f"{format_number(value, 1 if value < 99.95 else 0)}\N{NO-BREAK SPACE}{unit}"
+    return str(count)
+
+
+def _byte_unit(nbytes: float) -> tuple[str, float]:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        # 999 600 bytes would be written as 1 000 kB.
+        if nbytes >= 0.9995 * size:
+            return unit, size
+    return "bytes" if nbytes != 1 else "byte", 1.0
+
+
+def _amount(nbytes: float, like: float) -> str:
+    unit, size = _byte_unit(like)
+    return format_number(nbytes / size, 1 if unit in ("MB", "GB") and like < 99.95 * size else 0)
 
 
 def stylesheet(theme: Theme) -> str:
