@@ -201,8 +201,9 @@ def cached_models() -> tuple[CatalogueEntry, ...]:
     First those in the user's Hub cache, then those that were fetched piece by piece, the one used
     last before the others; among these, other revisions of the catalogue's models too.
     """
-    listed = {entry.id: entry for entry in (*_cached(), *_kept())}
-    return tuple(listed.values())
+    cached = tuple(_cached())
+    known = {entry.id for entry in cached}
+    return cached + tuple(entry for entry in _kept() if entry.id not in known)
 
 
 def _cached() -> Iterator[CatalogueEntry]:

@@ -111,7 +111,7 @@ class HubFiles:
         for name, data in pending.items():
             self._put(name, data, core=True)
         # On a full disk nothing is kept, and nothing said to be.
-        if mark is not None and not self.has(mark) and all(map(self.has, pending)):
+        if mark is not None and self.kept(mark) is None and all(map(self.has, pending)):
             self._put(mark, b"", core=True)
         # Last: a revision that is known has been opened before.
         self._network.cache.remember(self.address.repo, revision, self.address.revision)

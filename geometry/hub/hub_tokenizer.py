@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -80,7 +81,8 @@ def _write(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise HelixscopeError(
             f"The tokenizer could not be written to {path.parent}: {error.strerror or error}.",
             "Check that the disk is not full and the folder may be written to.",

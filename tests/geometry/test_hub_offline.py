@@ -1,0 +1,361 @@
+"""What was fetched once opens again without the network, whatever became of the cache meanwhile."""
+
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geometry.catalogue import (
+    FETCHED_GROUP,
+    OTHER_GROUP,
+    cached_models,
+    find_entry,
+    is_here,
+    read_catalogue,
+    state,
+)
+from geometry.errors import SourceError
+from geometry.hub.client import Hub
+from geometry.hub.faults import Offline
+from geometry.hub.network import Network, default_network
+from geometry.hub.tensor_cache import TensorCache
+from geometry.hub.transfer import Transfer
+from geometry.sources import open_source
+from tests.geometry.hub_opening import add_files, assert_same, kept, network_of
+from tests.loopback_hub import LoopbackHub
+from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of, write_stand_in
+
+GPT2, ALIAS = OPENAI[0], STANFORD[0]
+
+
+def offline(cache: Path) -> Network:
+    """A cache of this folder, and no Hub."""
+    return Network(Hub(offline=True), TensorCache(cache), Transfer())
+
+
+# ---- a fresh process -------------------------------------------------------------------------
+
+OPEN = """
+import sys
+from geometry.sources import open_source
+model = open_source({name!r})
+print(model.fingerprint, model.commit)
+heavy = "huggingface_hub httpx2 torch transformers tokenizers scipy platformdirs".split()
+print([name for name in heavy if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("name", [GPT2, f"{ALIAS}@checkpoint-1000"])
+def test_a_fresh_process_opens_again_what_another_one_fetched(
+    name: str,
+    loopback_hub: LoopbackHub,
+    run_python: Callable[[str], str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """The first is led to the Hub by HF_ENDPOINT; the second imports nothing it does not need."""
+    repo, _, revision = name.partition("@")
+    files = write_stand_in(tmp_path / "files", repo, revision or "main")
+    commit = loopback_hub.add(repo, files, revision=revision or "main")
+    first, imported = run_python(OPEN.format(name=name)).splitlines()
+    assert loopback_hub.requests
+    assert first.split()[1] == commit
+    assert "huggingface_hub" in imported
+    local = open_source(files["config.json"].parent)
+    assert first.split()[0] == local.fingerprint
+
+    loopback_hub.close()
+    loopback_hub.forget_requests()
+    for switch in ("0", "1"):
+        monkeypatch.setenv("HF_HUB_OFFLINE", switch)
+        again, imported = run_python(OPEN.format(name=name)).splitlines()
+        assert again == first
+        assert imported == "['platformdirs']"
+    assert loopback_hub.requests == []
+
+
+# ---- the standard Hub cache ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("revision", ["main", "checkpoint-1000"])
+def test_a_snapshot_of_the_hubs_own_client_comes_first(
+    revision: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    from huggingface_hub import snapshot_download
+
+    commit = loopback_hub.add(
+        ALIAS, write_stand_in(tmp_path / "files", ALIAS, revision), revision=revision
+    )
+    snapshot_download(ALIAS, revision=revision)
+    loopback_hub.forget_requests()
+    source = ALIAS if revision == "main" else f"{ALIAS}@{revision}"
+    model = open_source(source, network=network_of(loopback_hub, cache))
+    np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, revision))
+    assert (model.commit, model.tokenize("my name").ids[0]) == (commit, 0)
+    assert open_source(source).fingerprint == model.fingerprint
+    assert loopback_hub.requests == []
+    assert not kept(cache)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model-00001-of-00002.safetensors"])
+def test_half_a_snapshot_is_passed_over(
+    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    from huggingface_hub import hf_hub_download
+
+    places = {"wpe.weight": "model-00001-of-00002.safetensors",
+              "wte.weight": "model-00002-of-00002.safetensors"}  # fmt: skip
+    table = np.eye(8, 4, dtype="f4")
+    files = {
+        "config.json": {"model_type": "gpt2"},
+        "model.safetensors.index.json": {"weight_map": places},
+        "model-00001-of-00002.safetensors": {"wpe.weight": table},
+        "model-00002-of-00002.safetensors": {"wte.weight": table},
+    }
+    add_files(loopback_hub, tmp_path / "files", files)
+    for one in dict.fromkeys(("config.json", "model.safetensors.index.json", name)):
+        hf_hub_download("someone/model", one)
+    loopback_hub.forget_requests()
+    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert loopback_hub.requests != []
+
+
+# ---- offline ---------------------------------------------------------------------------------
+
+
+def test_all_nine_open_offline_after_they_were_fetched(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
+    network = network_of(loopback_hub, cache)
+    for name in NINE:
+        open_source(name, network=network)
+    loopback_hub.close()
+    for name in NINE:
+        model = open_source(name, network=offline(cache))
+        np.testing.assert_array_equal(model.W_pos, positions_of(name))
+        with pytest.raises(Offline) as error:
+            model.weight("W_Q")
+        assert "offline" in str(error.value)
+        assert model.W_pos.shape[0] == 64
+
+
+def test_what_was_not_fetched_is_not_there_offline(cache: Path) -> None:
+    for text in ("gpt2-xl", "someone/model@checkpoint-7", "gtp2"):
+        with pytest.raises(Offline) as error:
+            open_source(text, network=offline(cache))
+        assert str(error.value) == f"{text} is not on this machine, and Helixscope is offline."
+        assert error.value.advice == "Switch offline mode off to use the network."
+
+
+# ---- whatever became of the cache ------------------------------------------------------------
+
+
+def damage(path: Path, how: str) -> None:
+    """Do to a file what disks, people and other programs do."""
+    data = bytearray(path.read_bytes())
+    if how == "removed":
+        path.unlink()
+    elif how == "emptied":
+        path.write_bytes(b"")
+    elif how == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif how == "one bit":
+        data[len(data) // 3] ^= 4
+        path.write_bytes(data)
+    elif how == "another file":
+        path.write_bytes(b"hello")
+
+
+@pytest.mark.parametrize("how", ["removed", "emptied", "cut", "one bit", "another file"])
+@pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
+def test_damaged_entries_are_fetched_again(
+    name: str, how: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    files = write_stand_in(tmp_path / "files", name)
+    loopback_hub.add(name, files)
+    open_source(name, network=network_of(loopback_hub, cache))
+    sound = kept(cache)
+    assert len(sound) >= 5
+    for entry in sound:
+        damage(cache / entry, how)
+        try:
+            model = open_source(name, network=offline(cache))
+        except Offline:
+            pass
+        else:
+            np.testing.assert_array_equal(model.W_pos, positions_of(name))
+        model = open_source(name, network=network_of(loopback_hub, cache))
+        np.testing.assert_array_equal(model.W_pos, positions_of(name))
+        assert kept(cache).keys() == sound.keys()
+        loopback_hub.forget_requests()
+        open_source(name, network=network_of(loopback_hub, cache))
+        assert loopback_hub.requests == []
+    assert kept(cache) == sound
+    assert_same(model, open_source(files["config.json"].parent))
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_but_time(
+    loopback_hub: LoopbackHub, tmp_path: Path
+) -> None:
+    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+    (tmp_path / "a file").write_text("in the way")
+    for _ in range(2):
+        loopback_hub.forget_requests()
+        model = open_source(GPT2, network=network_of(loopback_hub, tmp_path / "a file"))
+        np.testing.assert_array_equal(model.W_pos, positions_of(GPT2))
+        assert model.W_E.shape[1] == model.d_model
+        assert len(loopback_hub.requests) >= 3
+    with pytest.raises(Exception, match="tokenizer could not be written"):
+        model.tokenize("hello")
+
+
+def test_a_cache_that_is_too_small_keeps_what_was_used_last(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
+    network = network_of(loopback_hub, cache)
+    network.cache.max_bytes = 60_000
+    for name in NINE:
+        model = open_source(name, network=network)
+        np.testing.assert_array_equal(model.W_pos, positions_of(name))
+        network.cache.trim()
+        assert network.cache.usage() <= 60_000
+    open_source(NINE[-1], network=offline(cache))
+    with pytest.raises(Offline):
+        open_source(NINE[0], network=offline(cache))
+
+
+def test_a_cache_that_is_cleared_under_an_open_model(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    files = write_stand_in(tmp_path / "files", GPT2)
+    loopback_hub.add(GPT2, files)
+    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    shutil.rmtree(cache)
+    assert_same(model, open_source(files["config.json"].parent))
+    assert model.tokenize("my name").ids[0] == 0
+
+
+# ---- at once ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "bin"])
+def test_several_threads_open_the_same_model_at_once(
+    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    files = write_stand_in(tmp_path / "files", name)
+    commit = loopback_hub.add(name, files)
+    together = threading.Barrier(6)
+    shared = network_of(loopback_hub, cache)
+
+    def work(number: int) -> str:
+        network = Network(shared.hub, shared.cache, Transfer()) if number % 2 else network_of(
+            loopback_hub, cache
+        )  # fmt: skip
+        together.wait(30)
+        model = open_source(name, network=network)
+        together.wait(30)
+        assert model.commit == commit
+        assert model.weight("W_in", 1).shape == (4 * model.d_model, model.d_model)
+        return model.fingerprint
+
+    with ThreadPoolExecutor(6) as pool:
+        fingerprints = set(pool.map(work, range(6)))
+    assert fingerprints == {open_source(files["config.json"].parent).fingerprint}
+    assert open_source(name, network=offline(cache)).weight("W_in", 1).shape[0] > 0
+
+
+def test_nine_models_at_once(loopback_hub: LoopbackHub, tmp_path: Path, cache: Path) -> None:
+    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
+    shared = network_of(loopback_hub, cache)
+
+    def work(name: str) -> np.ndarray:
+        return open_source(name, network=Network(shared.hub, shared.cache, Transfer())).W_pos
+
+    with ThreadPoolExecutor(9) as pool:
+        for name, table in zip(NINE, pool.map(work, NINE), strict=True):
+            np.testing.assert_array_equal(table, positions_of(name))
+    assert len(kept(cache)) >= 5 * 9
+
+
+# ---- the catalogue ---------------------------------------------------------------------------
+
+
+def test_the_catalogue_knows_what_was_fetched(
+    loopback_hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    add_nine(loopback_hub, tmp_path / "files")
+    table = np.eye(8, 4, dtype="f4")
+    config = {"model_type": "bert", "max_position_embeddings": 8, "hidden_size": 4}
+    bert = {"config.json": config,
+            "model.safetensors": {"embeddings.position_embeddings.weight": table}}  # fmt: skip
+    add_files(loopback_hub, tmp_path / "bert", bert)
+    entry = find_entry(ALIAS)
+    assert entry is not None
+    assert (state(entry), is_here(ALIAS), cached_models()) == ("online", False, ())
+    open_source(f"{ALIAS}@checkpoint-1000")
+    assert (state(entry), is_here(ALIAS)) == ("online", False)
+    assert is_here(f"{ALIAS}@checkpoint-1000")
+    open_source("alias-gpt2-small-x21")
+    open_source("someone/model")
+    assert (state(entry), is_here(ALIAS), is_here("alias-gpt2-small-x21")) == ("cached", True, True)
+    assert sum(state(one) == "cached" for one in read_catalogue()) == 1
+    assert not is_here("someone/else")
+    assert not is_here("no id at all")
+    first, second = cached_models()
+    assert (first.id, first.title, first.group) == ("someone/model", "model", FETCHED_GROUP)
+    assert (first.n_positions, first.d_model) == (8, 4)
+    assert first.note == "A bert model that is on this machine already."
+    assert (second.id, second.title) == (
+        f"{ALIAS}@checkpoint-1000",
+        "alias-gpt2-small-x21@checkpoint-1000",
+    )
+    loopback_hub.close()
+    for one in (entry, first, second):
+        assert open_source(one.id).n_positions in (8, 64)
+
+
+def test_listing_is_no_use(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
+    """What is listed is not thereby what was used last: the cache would throw the wrong away."""
+    add_nine(loopback_hub, tmp_path / "files", checkpoints=False)
+    network = default_network()
+    for name in NINE[:4]:
+        open_source(name)
+    order = [kept.repo for kept in network.cache.commits()]
+    assert order == list(NINE[3::-1])
+    for entry in reversed(read_catalogue()):
+        state(entry)
+    cached_models()
+    assert [kept.repo for kept in network.cache.commits()] == order
+
+
+def test_a_chosen_table_alone_makes_no_model_of_the_list(
+    loopback_hub: LoopbackHub, tmp_path: Path
+) -> None:
+    tensors = {"a": np.eye(8, 4, dtype="f4"), "b": np.eye(9, 4, dtype="f4")}
+    files = {"model.safetensors": tensors, "config.json": {"model_type": "new"}}
+    add_files(loopback_hub, tmp_path / "files", files)
+    assert open_source("someone/model", table="b").n_positions == 9
+    assert cached_models() == ()
+    assert not is_here("someone/model")
+    with pytest.raises(SourceError, match="2 tensors could be"):
+        open_source("someone/model")
+
+
+def test_a_snapshot_is_listed_once(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
+    from huggingface_hub import snapshot_download
+
+    config = {"model_type": "gpt2", "n_positions": 8, "n_embd": 4}
+    files = {"config.json": config, "model.safetensors": {"wpe.weight": np.eye(8, 4, dtype="f4")}}
+    add_files(loopback_hub, tmp_path / "files", files)
+    open_source("someone/model")
+    assert [entry.group for entry in cached_models()] == [FETCHED_GROUP]
+    snapshot_download("someone/model")
+    assert [entry.group for entry in cached_models()] == [OTHER_GROUP]
