@@ -88,8 +88,10 @@ def report(
 
 
 def _describe(model: PositionalModel) -> dict[str, Any]:
+    """Say what was measured; files that are of no commit have no such key."""
     return {
         "source": model.source,
+        **({"commit": model.commit} if model.commit else {}),
         "family": model.family,
         "fingerprint": model.fingerprint,
         "n_positions": model.n_positions,
