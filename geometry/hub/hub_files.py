@@ -133,6 +133,9 @@ class HubFiles:
         except NotOnHub as error:
             if error.missing != "file":
                 raise
+            # Few models lack it, and it is kept for ever that this one does: so that is made sure.
+            if name in self._network.hub.list_files(self.address, self.transfer).files:
+                raise BrokenTransfer(f"The Hub lists {name} and does not send it.") from error
             self.keep(f"absent/{name}", b"")
             return None
         self.keep(file_key(name), fetched)
