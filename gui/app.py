@@ -42,6 +42,8 @@ class Application(QObject):
         What is remembered.
     source, positions
         What to open first; None for what was open last, or the best model that is here.
+    offline
+        Start offline, whatever is remembered.
     """
 
     def __init__(
@@ -50,12 +52,15 @@ class Application(QObject):
         settings: Settings,
         source: str | None = None,
         positions: tuple[int, int] | None = None,
+        *,
+        offline: bool = False,
     ) -> None:
         super().__init__()
         self._qt, self.settings = qt, settings
         self._closed = False
         self.session = Session()
         settings.load_session(self.session)
+        self.session.offline |= offline
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs)
         # Reading the model goes on while the window is being built.
@@ -128,6 +133,8 @@ def run_window(
     source: str | None = None,
     positions: tuple[int, int] | None = None,
     picture: Path | None = None,
+    *,
+    offline: bool = False,
 ) -> int:
     """Open the window and run until it is closed.
 
@@ -139,6 +146,8 @@ def run_window(
         Inclusive range to show first.
     picture
         Save a picture of the whole window there once everything is painted, and close.
+    offline
+        Start offline: send no request.
 
     Returns
     -------
@@ -147,7 +156,7 @@ def run_window(
     """
     start_log()
     qt = prepare_qt()
-    application = Application(qt, Settings(settings_path()), source, positions)
+    application = Application(qt, Settings(settings_path()), source, positions, offline=offline)
     application.window.viewport.firstFrame.connect(_collect_garbage_again)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
