@@ -5,13 +5,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from geometry.errors import HelixscopeError, RangeError
-from gui.terminal import progress_bar
+from gui.arguments import check_ending, parse_components, parse_positions, parse_size
+from gui.terminal import Steps, print_table, progress_bar, say, sentence
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
@@ -53,6 +55,13 @@ Source = Annotated[
 Positions = Annotated[
     str | None,
     typer.Option(metavar="A-B", help="Inclusive range of positions; default: 1 to the last."),
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Send no request: open what is on this machine.")
+]
+Whole = Annotated[
+    bool,
+    typer.Option("--whole", help="Download whole files from a server that sends no parts of them."),
 ]
 Table = Annotated[
     str | None,
@@ -114,11 +123,12 @@ def open_command(
         Path | None,
         typer.Option(help="Save a picture of the whole window there, and close it."),
     ] = None,
+    offline: Offline = False,
 ) -> None:
     """Open the window (the default command)."""
     shown = parse_positions(positions)
     if picture is not None:
-        check_png(picture, "--picture")
+        check_ending(picture, (".png",), "--picture")
     with _plain_errors():
         if source is not None:
             _check_source(source, shown)
@@ -128,7 +138,7 @@ def open_command(
     try:
         from gui.app import run_window
 
-        status = run_window(source, shown, picture)
+        status = run_window(source, shown, picture, offline=offline)
     finally:
         gc.unfreeze()
         gc.enable()
@@ -153,12 +163,14 @@ def render(
     view: Annotated[View, typer.Option(help="Where the camera is.")] = View.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
     table: Table = None,
+    offline: Offline = False,
+    whole: Whole = False,
 ) -> None:
     """Write the 3D view as a picture, off-screen."""
     shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
-    check_png(out, "--out")
+    check_ending(out, (".png",), "--out")
     with _plain_errors(), progress_bar(2) as step:
-        model = step("Opening", lambda: _open(source, table))
+        model = _open(step, source, table, offline, whole)
         from gui.export import render_picture
 
         step(
@@ -175,6 +187,7 @@ def render(
                 theme=theme.value,
             ),
         )
+    _say_written(str(out), model)
 
 
 @app.command()
@@ -195,6 +208,8 @@ def report(
         bool, typer.Option("--figures/--no-figures", help="Draw the figures too.")
     ] = True,
     table: Table = None,
+    offline: Offline = False,
+    whole: Whole = False,
 ) -> None:
     """Write report.json and the figures.
 
@@ -204,9 +219,10 @@ def report(
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
     with _plain_errors(), progress_bar(request.n_steps + 1) as step:
-        model = step("Opening", lambda: _open(source, table))
+        model = _open(step, source, table, offline, whole)
         for message, work in report_steps(model, request):
             step(message, work)
+    _say_written(f"report.json{' and the figures' if figures else ''} to {out}", model)
 
 
 @app.command()
@@ -216,6 +232,8 @@ def export(
     positions: Positions = None,
     components: Annotated[int, typer.Option(min=1, help="How many principal components.")] = 10,
     table: Table = None,
+    offline: Offline = False,
+    whole: Whole = False,
 ) -> None:
     """Write coordinates, positions and norms as a table.
 
@@ -228,82 +246,68 @@ def export(
     from geometry.table import FORMATS, tabulate, write_table
 
     shown = parse_positions(positions)
-    if out.suffix.lower() not in FORMATS:
-        raise typer.BadParameter(
-            f"{out.name} ends in neither {' nor '.join(FORMATS)}", param_hint="--out"
-        )
-    with _plain_errors():
-        model = _open(source, table)
+    check_ending(out, FORMATS, "--out")
+    with _plain_errors(), progress_bar(2) as step:
+        model = _open(step, source, table, offline, whole)
         last = model.n_positions - 1
-        write_table(tabulate(model.W_pos, shown or (min(1, last), last), components), out)
+        span = shown or (min(1, last), last)
+        step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))
+    _say_written(str(out), model)
 
 
 @app.command()
-def models() -> None:
-    """List the models worth a look: what is bundled, installed, cached or online."""
-    from geometry.catalogue import cached_models, read_catalogue, state
-    from gui.terminal import print_table
+def models(
+    search: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Search the Hub for models with TEXT in their names."),
+    ] = None,
+    offline: Offline = False,
+) -> None:
+    """List the models worth a look: what is bundled, installed, cached or online.
+
+    What is online is fetched when it is opened: its table of positions, not the whole checkpoint.
+    """
+    from gui.model_tables import catalogue_table, search_table
 
     with _plain_errors():
-        rows = [
-            (e.id, e.title, e.group, f"{e.n_positions:,}", f"{e.d_model:,}", state(e))
-            for e in (*read_catalogue(), *cached_models())
-        ]
-    print_table(("Model", "Title", "Group", "Positions", "Dimensions", "State"), rows)
+        if search is None:
+            print_table(*catalogue_table())
+            return
+        with progress_bar(1) as step:
+            work = partial(search_table, search, offline=offline, on_progress=step.tell)
+            titles, rows = step("Searching the Hub", work)
+    if rows:
+        print_table(titles, rows)
+    else:
+        typer.echo(f"No model on the Hub has {search!r} in its name.", err=True)
 
 
-def parse_positions(text: str | None) -> tuple[int, int] | None:
-    """Read "A-B" (or one position) as an inclusive range."""
-    if text is None:
-        return None
-    first, dash, last = text.replace("–", "-").partition("-")
-    try:
-        shown = int(first), int(last if dash else first)
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is no range such as 1-1023", param_hint="--positions"
-        ) from None
-    if shown[0] > shown[1]:
-        raise typer.BadParameter(f"{text!r} ends before it starts", param_hint="--positions")
-    return shown
+def _open(
+    step: Steps, source: str, table: str | None, offline: bool, whole: bool
+) -> "PositionalModel":
+    from gui.headless import open_for_command
+
+    work = partial(
+        open_for_command, source, table, offline=offline, whole=whole, on_progress=step.tell
+    )
+    return step("Opening", work)
 
 
-def parse_components(text: str) -> tuple[int, int, int]:
-    """Read "1,2,3" as three different components, counted from 1."""
-    numbers = [int(part) if part.strip().isdecimal() else 0 for part in text.split(",")]
-    if len(numbers) != 3 or min(numbers) < 1 or len(set(numbers)) != 3:
-        raise typer.BadParameter(
-            f"{text!r} is not three different components such as 1,2,3",
-            param_hint="--components",
-        )
-    return numbers[0], numbers[1], numbers[2]
-
-
-def check_png(out: Path, option: str) -> None:
-    """Refuse a picture of another format than PNG."""
-    if out.suffix.lower() != ".png":
-        raise typer.BadParameter(f"{out.name} does not end in .png", param_hint=option)
-
-
-def parse_size(text: str) -> tuple[int, int]:
-    """Read "1600x1200" as width and height."""
-    numbers = [int(part) if part.isdecimal() else 0 for part in text.lower().split("x")]
-    if len(numbers) != 2 or min(numbers) < 1:
-        raise typer.BadParameter(f"{text!r} is no size such as 1600x1200", param_hint="--size")
-    return numbers[0], numbers[1]
-
-
-def _open(source: str, table: str | None) -> "PositionalModel":
-    from geometry.sources import open_source
-
-    return open_source(source, table=table)
+def _say_written(what: str, model: "PositionalModel") -> None:
+    commit = f" at commit {model.commit[:7]}" if model.commit else ""
+    say(f"Wrote {what}: {model.name}{commit}.")
 
 
 def _check_source(source: str, shown: tuple[int, int] | None) -> None:
-    """Fail before a window appears; an unknown architecture is the window's to ask about."""
-    from geometry.components import check_range
-    from geometry.sources import UnknownArchitecture, open_source
+    """Fail before a window appears.
 
+    An unknown architecture is the window's to ask about, and what the Hub has is its to wait for.
+    """
+    from geometry.components import check_range
+    from geometry.sources import UnknownArchitecture, is_on_hub, open_source
+
+    if is_on_hub(source):
+        return
     try:
         model = open_source(source)
     except UnknownArchitecture:
@@ -315,15 +319,16 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """Turn our own errors into one sentence on standard error and an exit status."""
+    from gui.log import logged
+
     try:
-        yield
+        with logged():
+            yield
     except HelixscopeError as error:
-        sentence = " ".join(str(error).split()).rstrip(".")
-        candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
-        if candidates:
-            sentence += f"; --table takes one of {', '.join(candidates)}"
-        typer.echo(f"helixscope: {sentence}.", err=True)
+        typer.echo(f"helixscope: {sentence(error)}", err=True)
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
 
 
 def _version() -> str:

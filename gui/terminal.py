@@ -1,47 +1,81 @@
-"""What the headless commands show while they work, on a terminal only."""
+"""What the headless commands say: progress on a terminal only, tables, one sentence on errors."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from geometry.errors import HelixscopeError
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import TransferProgress
+    from gui.progress import Bars
 
 T = TypeVar("T")
 
 
-class Step(Protocol):
-    """Does one step of a command's work and shows it."""
+class Steps:
+    """Does a command's work step by step, and shows it if there are bars.
+
+    Attributes
+    ----------
+    tell
+        What a transfer is told to; None where nobody looks.
+    """
+
+    def __init__(self, bars: "Bars | None" = None) -> None:
+        self._bars = bars
+        self.tell: Callable[[TransferProgress], None] | None = None if bars is None else bars.tell
 
     def __call__(self, message: str, work: Callable[[], T]) -> T:
-        """Return what the work returns."""
+        """Do one step: return what the work returns."""
+        return work() if self._bars is None else self._bars.step(message, work)
 
 
 @contextmanager
-def progress_bar(steps: int) -> Iterator[Step]:
-    """Give what does the steps; a bar follows them on standard error, if that is a terminal."""
+def progress_bar(steps: int) -> Iterator[Steps]:
+    """Give what does the steps; bars follow them on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
-        yield lambda message, work: work()
+        yield Steps()
         return
     from rich.console import Console
-    from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=steps)
+    from gui.progress import Bars
 
-        def step(message: str, work: Callable[[], T]) -> T:
-            bar.update(task, description=message)
-            done = work()
-            bar.advance(task)
-            return done
+    with Bars(Console(stderr=True), steps) as bars:
+        yield Steps(bars)
 
-        yield step
+
+def say(sentence: str) -> None:
+    """Say something that is no result and no error: on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{sentence}\n")
+
+
+def sentence(error: HelixscopeError) -> str:
+    """Return what went wrong and what to do about it as one sentence in one line."""
+    text = " ".join(str(error).split()).rstrip(".")
+    candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
+    if candidates:
+        return f"{text}; --table takes one of {', '.join(candidates)}."
+    advice = " ".join(error.advice.split()).rstrip(".")
+    if not advice:
+        return f"{text}."
+    word = advice.partition(" ")[0]
+    if word[1:].islower():
+        advice = advice[0].lower() + advice[1:]
+    return f"{text}; {advice}."
 
 
 def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table on standard output; into a file or a pipe every cell in full."""
-    from rich.console import Console
-    from rich.table import Table
+    """Print a table on standard output; into a file or a pipe every cell in full.
 
-    table = Table(*titles, box=None)
+    On a narrow terminal the first column is the last to be cut: that is what one copies.
+    """
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    table = Table(Column(titles[0], no_wrap=True), *titles[1:], box=None)
     for row in rows:
         table.add_row(*row)
     console = Console()
