@@ -173,6 +173,19 @@ class PositionalModel:
         embeddings.setflags(write=False)
         return embeddings
 
+    @cached_property
+    def token_type(self) -> npt.NDArray[np.float64] | None:
+        """What BERT-like models add to every token of a single text: row 0 of their token types.
+
+        (d_embedding,) float64, read-only; None where the family has no such table.
+        """
+        name = self.table.replace("position_embeddings", "token_type_embeddings")
+        if name == self.table or name not in self._store.tensors:
+            return None
+        row: npt.NDArray[np.float64] = self._store.read(name)[0].astype(np.float64)
+        row.setflags(write=False)
+        return row
+
     def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
         """Read a weight matrix of a layer, whatever the family stores, in one orientation.
 
@@ -254,6 +267,13 @@ class PositionalModel:
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return load_tokenizer(self._folder)
+
+    def token_text(self, token: int) -> str | None:
+        """Return what a token stands for, readable; None where there is no tokenizer."""
+        try:
+            return self._tokenizer.text_of(token)
+        except TensorUnavailable:
+            return None
 
     def tokenize(self, text: str) -> TokenizedPrompt:
         """Split a prompt into this model's tokens, one per position from 0.

@@ -19,8 +19,10 @@ class Contrast:
 
     Rows run down, from strong to weak; columns run across. ``TR`` are the strong rows with the
     weak columns. ``corner`` is the side of the corners: 30, or all that a smaller one has.
+    ``chance`` is 1/d, for directions in d dimensions.
     """
 
+    chance: float
     corner: int
     TL: float
     TR: float
@@ -62,7 +64,7 @@ def corner_contrast(overlaps: Array, chance: float, corner: int = CORNER) -> Con
     """Mean of each corner of squared overlaps, divided by chance (1/d_model)."""
     m = min(corner, *overlaps.shape)
     corners = (overlaps[:m, :m], overlaps[:m, -m:], overlaps[-m:, :m], overlaps[-m:, -m:])
-    return Contrast(m, *(float(part.mean() / chance) for part in corners))
+    return Contrast(chance, m, *(float(part.mean() / chance) for part in corners))
 
 
 def top3(overlaps: Array) -> float:

@@ -1,18 +1,29 @@
 """Everything measured on a model, as the dictionary that becomes ``report.json``."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from geometry.components import check_range
-from geometry.errors import RangeError
-from geometry.model import PositionalModel
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca, off_subspace_residual
-from geometry.spectra import spectrum
+import numpy as np
 
-N_COMPONENTS = 10
-DEFAULT_RANK = 30
-_WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "W_in")
+from geometry.claims import check_claims
+from geometry.components import Array
+from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.measurements import LEADING, Measurements, Scope
+from geometry.model import PositionalModel
+from geometry.overlaps import top3
+from geometry.residual_stream import Name
+from geometry.shape import ShapeFit
+
+LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 300, 500)
+_WEIGHTS: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
+
+#: Pairs whose overlaps are reported: the first one's directions down, the second one's across.
+PAIRS: tuple[tuple[Name, Name], ...] = (
+    ("E", "P"),
+    ("P", "E"),
+    *((weight, table) for weight in _WEIGHTS for table in ("P", "E")),
+)
 
 # What of the report needs which matrices besides P. A section is impossible as soon as one of
 # them is absent.
@@ -34,23 +45,29 @@ def report(
     model: PositionalModel,
     *,
     positions: tuple[int, int] | None = None,
+    layer: int = 0,
     rank: int | None = None,
     after: int = 100,
+    fold_ln: bool = False,
 ) -> dict[str, Any]:
     """Measure a model.
 
     Parameters
     ----------
     model
-        The open model; nothing but P is read.
+        The open model.
     positions
         Inclusive range for everything that is of the shown range only; 1 to the last position
         if None.
+    layer
+        Of the weights in `overlaps`, from 0.
     rank
         How many directions of P count as its subspace in `capture`; 30, or all that a smaller
         table has, if None.
     after
         First position of the stretch whose norms' stability is measured.
+    fold_ln
+        Multiply what weights read by the gain of the LayerNorm before them.
 
     Returns
     -------
@@ -63,31 +80,46 @@ def report(
     Raises
     ------
     RangeError
-        When the range leaves the table, or the rank is not between 1 and min(n_positions,
-        d_model).
+        When the range leaves the table, the rank is not between 1 and min(n_positions, d_model),
+        or there is no such layer.
     """
-    last = model.n_positions - 1
-    shown = check_range(positions or (min(1, last), last), model.n_positions)
-    directions = min(model.n_positions, model.d_model)
-    rank = min(DEFAULT_RANK, directions) if rank is None else rank
-    if not 1 <= rank <= directions:
-        raise RangeError(
-            f"rank {rank} is none that this table has: it has {directions} directions",
-            f"Choose a rank from 1 to {directions}.",
-        )
-    unmeasured = ("capture", "overlaps", "directions", "similarity", "dimensions", "layernorm",
-                  "shape", "lookback", "kernels", "claims")  # fmt: skip
+    scope = Scope(positions, layer, rank, after, fold_ln)
+    return describe(Measurements(model, scope))
+
+
+def describe(measured: Measurements) -> dict[str, Any]:
+    """Measure everything; see :func:`report`."""
     return {
-        "model": _describe(model),
-        "missing": _missing(model),
-        "pca": _pca(model, shown),
-        "norms": _norms(model, after),
-        "spectrum": _spectrum(model),
-        **dict.fromkeys(unmeasured),
+        "model": _model(measured.model),
+        "missing": _missing(measured.model),
+        "pca": _pca(measured),
+        "norms": _norms(measured),
+        "spectrum": _spectrum(measured),
+        "capture": _or_none(partial(_capture, measured)),
+        "overlaps": {
+            f"{rows}_{columns}": _or_none(partial(_overlap, measured, rows, columns))
+            for rows, columns in PAIRS
+        },
+        "directions": _directions(measured),
+        "similarity": _similarity(measured),
+        "dimensions": _dimensions(measured),
+        "layernorm": _or_none(partial(_layernorm, measured)),
+        "shape": _shape(measured),
+        "lookback": None,
+        "kernels": None,
+        "claims": _claims(measured),
     }
 
 
-def _describe(model: PositionalModel) -> dict[str, Any]:
+def _or_none(measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    """Measure, or give None for what this checkpoint lacks; ``missing`` says why."""
+    try:
+        return measure()
+    except TensorUnavailable:
+        return None
+
+
+def _model(model: PositionalModel) -> dict[str, Any]:
     """Say what was measured; files that are of no commit have no such key."""
     return {
         "source": model.source,
@@ -112,23 +144,20 @@ def _missing(model: PositionalModel) -> dict[str, str]:
     return {section: "; ".join(dict.fromkeys(why)) for section, why in reasons.items() if why}
 
 
-def _pca(model: PositionalModel, positions: tuple[int, int]) -> dict[str, Any]:
-    first, last = positions
-    pca = fit_pca(model.W_pos, positions, N_COMPONENTS)
-    residual = off_subspace_residual(model.W_pos[first : last + 1], pca)
+def _pca(measured: Measurements) -> dict[str, Any]:
     return {
-        "positions": [first, last],
+        "positions": list(measured.positions),
         "centred": True,
-        "explained_variance_ratio": pca.explained_variance_ratio.tolist(),
-        "off_subspace_residual": residual.tolist(),
+        "explained_variance_ratio": measured.pca.explained_variance_ratio.tolist(),
+        "off_subspace_residual": measured.residual.tolist(),
     }
 
 
-def _norms(model: PositionalModel, after: int) -> dict[str, Any]:
-    profile = norm_profile(model.W_pos, after=after)
+def _norms(measured: Measurements) -> dict[str, Any]:
+    profile = measured.norms
     return {
         "values": profile.values.tolist(),
-        "after": after,
+        "after": profile.after,
         "mean": profile.mean,
         "std": profile.std,
         "cv": profile.cv,
@@ -136,11 +165,124 @@ def _norms(model: PositionalModel, after: int) -> dict[str, Any]:
     }
 
 
-def _spectrum(model: PositionalModel) -> dict[str, Any]:
-    of_positions = spectrum(model.W_pos)
+def _spectrum(measured: Measurements) -> dict[str, Any]:
+    P = measured.spectrum("P")
+    try:
+        E = measured.spectrum("E")
+    except TensorUnavailable:
+        E = None
     return {
-        "P": of_positions.singular_values.tolist(),
-        "E": None,
-        "stable_rank": {"P": of_positions.stable_rank, "E": None},
-        "energy_top30": {"P": of_positions.energy_top30, "E": None},
+        "P": P.singular_values.tolist(),
+        "E": None if E is None else E.singular_values.tolist(),
+        "stable_rank": {"P": P.stable_rank, "E": None if E is None else E.stable_rank},
+        "energy_top30": {"P": P.energy_top30, "E": None if E is None else E.energy_top30},
     }
+
+
+def _capture(measured: Measurements) -> dict[str, Any]:
+    return {
+        "rank": measured.rank,
+        "values": measured.capture.tolist(),
+        "chance": measured.rank / measured.width("E"),
+    }
+
+
+def _overlap(measured: Measurements, rows: Name, columns: Name) -> dict[str, Any]:
+    overlaps = measured.overlaps(rows, columns)
+    contrast = measured.contrast(rows, columns)
+    return {
+        "rows": overlaps.shape[0],
+        "columns": overlaps.shape[1],
+        "chance": contrast.chance,
+        "corner": contrast.corner,
+        "contrast": {which: getattr(contrast, which) for which in ("TL", "TR", "BL", "BR")},
+        "top3": top3(overlaps),
+    }
+
+
+def _directions(measured: Measurements) -> dict[str, Any]:
+    sparse = measured.sparsity
+    return {
+        "context": measured.contexts.vectors[:LEADING].tolist(),
+        "embedding": measured.directions("P").vectors[:LEADING].tolist(),
+        "above_0_1": list(sparse.above_0_1),
+        "above_0_1_union": len(sparse.above_0_1_union),
+        "participation_ratio": list(sparse.participation_ratio),
+        "mass_top40": list(sparse.mass_top40),
+    }
+
+
+def _similarity(measured: Measurements) -> dict[str, Any]:
+    by_lag = measured.similarity.by_lag
+    return {
+        "positions": list(measured.positions),
+        "by_lag": {str(lag): float(by_lag[lag]) for lag in LAGS if lag < len(by_lag)},
+    }
+
+
+def _dimensions(measured: Measurements) -> dict[str, Any]:
+    return {
+        "best_sinusoid_r2": measured.sinusoids.r2.tolist(),
+        "after_projection_r2": measured.projected_r2.tolist(),
+    }
+
+
+def _layernorm(measured: Measurements) -> dict[str, Any]:
+    errors, most = measured.layernorm, measured.cosines.most_alike(1)[0]
+    return {
+        "tokens_sampled": len(errors.tokens),
+        "max_abs_cosine": {
+            "value": most.value,
+            "token": _token(measured.model, most.token),
+            "position": most.position,
+        },
+        "error": {
+            "orthogonal": _median_and_p95(errors.orthogonal),
+            "constant_norm": _median_and_p95(errors.constant_norm),
+        },
+    }
+
+
+def _token(model: PositionalModel, token: int) -> str | int:
+    """Return a token's text; its number where there is no tokenizer to tell."""
+    try:
+        text = model.token_text(token)
+    except HelixscopeError:
+        return token
+    return token if text is None else text
+
+
+def _median_and_p95(errors: Array) -> dict[str, float]:
+    median, p95 = np.percentile(errors, (50, 95))
+    return {"median": float(median), "p95": float(p95)}
+
+
+def _shape(measured: Measurements) -> dict[str, Any] | None:
+    shapes = measured.shapes
+    if shapes is None:
+        return None
+    described: dict[str, Any] = {name: _curve(fit) for name, fit in shapes.fits.items()}
+    return {**described, "best": shapes.best}
+
+
+def _curve(fit: ShapeFit) -> dict[str, float]:
+    numbers = {"r2": fit.r2, "bic": fit.bic}
+    if fit.name != "line":
+        numbers |= {"turns": fit.turns, "radius": fit.radius, "climb_per_turn": fit.climb_per_turn}
+    return numbers
+
+
+def _claims(measured: Measurements) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": verdict.claim.id,
+            "article": verdict.claim.article,
+            "statement": verdict.claim.statement,
+            "quantity": verdict.claim.quantity,
+            "value": verdict.value,
+            "expected": str(verdict.claim.expected),
+            "holds": verdict.holds,
+            "why_null": verdict.why_null,
+        }
+        for verdict in check_claims(measured)
+    ]

@@ -113,16 +113,20 @@ class ResidualStream:
         TensorUnavailable
             The checkpoint lacks one of them, or a map that they would need.
         """
-        pair = [self._directions(subject, mapped=False) for subject in (rows, columns)]
-        if pair[0].vectors.shape[1] != pair[1].vectors.shape[1]:
-            pair = [self._directions(subject, mapped=True) for subject in (rows, columns)]
-        sizes = [found.vectors.shape[1] for found in pair]
+        return squared_overlaps(*self.pair(rows, columns))
+
+    def pair(self, one: Subject, other: Subject) -> tuple[Directions, Directions]:
+        """Directions of two matrices in one space; see :meth:`overlaps`."""
+        found = [self._directions(subject, mapped=False) for subject in (one, other)]
+        if found[0].vectors.shape[1] != found[1].vectors.shape[1]:
+            found = [self._directions(subject, mapped=True) for subject in (one, other)]
+        sizes = [directions.vectors.shape[1] for directions in found]
         if sizes[0] != sizes[1]:
             raise TensorUnavailable(
-                f"{rows.name} lies in {sizes[0]} dimensions and {columns.name} in {sizes[1]}, and "
+                f"{one.name} lies in {sizes[0]} dimensions and {other.name} in {sizes[1]}, and "
                 "no map between them is in this checkpoint."
             )
-        return squared_overlaps(*pair)
+        return found[0], found[1]
 
     def _directions(self, subject: Subject, *, mapped: bool) -> Directions:
         key = (subject, mapped)

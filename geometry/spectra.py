@@ -56,6 +56,11 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
     else:
         singular_values = np.linalg.svd(values.astype(np.float64, copy=False), compute_uv=False)
     singular_values.flags.writeable = False
+    return summarise(singular_values)
+
+
+def summarise(singular_values: Array) -> Spectrum:
+    """Sum up singular values that are known, falling."""
     # As shares of the first, whose square may be too small or too large for a float.
     first = float(singular_values[0])
     shares = (singular_values / first) ** 2 if first > 0.0 else np.zeros_like(singular_values)
