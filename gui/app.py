@@ -20,9 +20,11 @@ from pyvistaqt.rwi import _default_format as vtk_surface_format
 from gui.controller import Controller
 from gui.log import start_log
 from gui.main_window import MainWindow
+from gui.notices import is_offline_by_environment
 from gui.qt_jobs import QtJobs
 from gui.session import Notice, Session
 from gui.settings import Settings, settings_path
+from gui.terminal import joined
 from gui.theme import THEMES, Theme, ThemeChoice, stylesheet
 
 log = logging.getLogger(__name__)
@@ -60,7 +62,7 @@ class Application(QObject):
         self._closed = False
         self.session = Session()
         settings.load_session(self.session)
-        self.session.offline |= offline
+        self.session.offline |= offline or is_offline_by_environment()
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs)
         # Reading the model goes on while the window is being built.
@@ -165,7 +167,8 @@ def run_window(
     qt.exec()
     status = 0 if shutter is None or shutter.saved else 1
     if status and application.session.notice is not None:
-        sys.stderr.write(f"helixscope: {application.session.notice.text}\n")
+        notice = application.session.notice
+        sys.stderr.write(f"helixscope: {joined(notice.text, notice.advice)}\n")
     interrupt.release()
     application.close()
     sys.excepthook = hook
@@ -213,6 +216,10 @@ class _Shutter(QObject):
         if not self._application.idle:
             return
         self._timer.stop()
+        model, notice = self._application.session.model, self._application.session.notice
+        if model is None and notice is not None and not notice.candidates:
+            self._application.window.close()  # a picture of what could not be opened is no use
+            return
         try:
             self.saved = self._application.window.pictures.save_window(self._out)
         finally:

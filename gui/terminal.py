@@ -54,17 +54,18 @@ def say(sentence: str) -> None:
 
 def sentence(error: HelixscopeError) -> str:
     """Return what went wrong and what to do about it as one sentence in one line."""
-    text = " ".join(str(error).split()).rstrip(".")
     candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
     if candidates:
-        return f"{text}; --table takes one of {', '.join(candidates)}."
-    advice = " ".join(error.advice.split()).rstrip(".")
-    if not advice:
-        return f"{text}."
-    word = advice.partition(" ")[0]
-    if word[1:].islower():
+        return joined(str(error), f"--table takes one of {', '.join(candidates)}")
+    return joined(str(error), error.advice)
+
+
+def joined(text: str, advice: str) -> str:
+    """Make one sentence of what happened and what to do, in one line."""
+    text, advice = (" ".join(part.split()).rstrip(".") for part in (text, advice))
+    if advice.partition(" ")[0][1:].islower():  # a word, and no name of a variable
         advice = advice[0].lower() + advice[1:]
-    return f"{text}; {advice}."
+    return f"{text}; {advice}." if advice else f"{text}."
 
 
 def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

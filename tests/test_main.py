@@ -26,8 +26,8 @@ def window(monkeypatch):
 
     calls = []
 
-    def run_window(source, positions, picture):
-        calls.append((source, positions, picture))
+    def run_window(source, positions, picture, *, offline):
+        calls.append((source, positions, picture, offline))
         return 0
 
     monkeypatch.setattr(gui.app, "run_window", run_window)
@@ -69,10 +69,12 @@ def test_the_window_opens_with_what_was_asked_for(window, table):
     assert run() == 0
     assert run(table, "--positions", "5-99") == 0
     assert run("open", table, "--picture", "window.png") == 0
+    assert run("--offline", table) == 0
     assert window == [
-        (None, None, None),
-        (str(table), (5, 99), None),
-        (str(table), None, Path("window.png")),
+        (None, None, None, False),
+        (str(table), (5, 99), None, False),
+        (str(table), None, Path("window.png"), False),
+        (str(table), None, None, True),
     ]
 
 
