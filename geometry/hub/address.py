@@ -21,6 +21,8 @@ _PART = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
 _REPO = re.compile(rf"{_PART}(?:/{_PART})?")
 _LONGEST_REPO = 96
 
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
 #: What git forbids in a branch's or tag's name (git-check-ref-format), and a "-" in front.
 _FORBIDDEN_REVISION = re.compile(
     r"[\s~^:?*\[\\\x00-\x1f\x7f]|\.\.|//|@\{|^[/.-]|[/.]$|/\.|\.lock(/|$)|^@$"
@@ -50,9 +52,10 @@ class HubAddress:
 
     @property
     def short(self) -> str:
-        """The name for captions: "gpt2", or "gpt2@revision"."""
+        """The name for captions: "gpt2", or "gpt2@revision"; a commit is cut to seven digits."""
         name = self.repo.rsplit("/", 1)[-1]
-        return name if self.revision == "main" else f"{name}@{self.revision}"
+        revision = self.revision[:7] if _COMMIT.fullmatch(self.revision) else self.revision
+        return name if revision == "main" else f"{name}@{revision}"
 
 
 def endpoint() -> str:

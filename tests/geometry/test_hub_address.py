@@ -91,6 +91,7 @@ def test_the_endpoint_is_read_when_asked(
         (HubAddress("a/b"), "a/b", "b"),
         (HubAddress("gpt2", "v1"), "gpt2@v1", "gpt2@v1"),
         (HubAddress("a/b", "refs/pr/3"), "a/b@refs/pr/3", "b@refs/pr/3"),
+        (HubAddress("a/b", "0123abcd" * 5), "a/b@" + "0123abcd" * 5, "b@0123abc"),
     ],
 )
 def test_how_it_is_written(address: HubAddress, text: str, short: str):
