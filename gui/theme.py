@@ -101,7 +101,7 @@ def format_bytes(nbytes: float) -> str:
 
 
 def format_part(done: int, total: int) -> str:
-    """Write how much of an amount is here, ``1.2 of 3.1 MB``, as long at its start as at its end."""
+    """Write how much of an amount is here, ``1.2 of 3.1 MB``; its width does not change."""
     all_of_it, here = format_bytes(total), _amount(done, total)
     width = len(_amount(total, total))
     return f"{here.rjust(width, FIGURE_SPACE)} of {all_of_it}"
