@@ -12,7 +12,6 @@ from geometry.errors import SourceError
 from geometry.safetensors_store import AGAIN, MAX_HEADER, open_safetensors
 from geometry.sharded_store import open_sharded
 from geometry.stores import TensorStore, cannot_read
-from geometry.torch_store import open_torch
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
@@ -76,6 +75,9 @@ def _head(path: Path) -> bytes:
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     kind = kind_of(path.name, head)
     if kind == "zip":
+        # Imported when there is such a file, which most models lack.
+        from geometry.torch_store import open_torch
+
         return NpzStore if _holds_arrays(path) else open_torch
     return open_npy if kind == "npy" else open_safetensors
 

@@ -10,7 +10,6 @@ from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.safetensors_store import AGAIN, read_header
 from geometry.stores import ByteFile, LocalFile, Region, RegionStore
-from geometry.torch_store import read_places
 
 
 class Shards(Mapping[str, Region]):
@@ -91,7 +90,11 @@ def read_index(file: ByteFile) -> dict[str, Region]:
     SourceError
         It is damaged.
     """
-    return read_header(file) if file.name.endswith(".safetensors") else read_places(file)
+    if file.name.endswith(".safetensors"):
+        return read_header(file)
+    from geometry.torch_store import read_places
+
+    return read_places(file)
 
 
 def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
