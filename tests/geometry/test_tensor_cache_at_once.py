@@ -146,6 +146,27 @@ def test_writers_that_make_room_at_once_remove_no_more_than_needed(tmp_path):
     assert repos == {f"new{n}" for n in range(4)} | {f"old{n}" for n in range(14, 50)}
 
 
+def test_what_is_used_while_room_is_made_stays(tmp_path, run_python):
+    kept = run_python(f"""
+import os, pathlib, sys
+from geometry.hub.tensor_cache import TensorCache
+cache = TensorCache(pathlib.Path({str(tmp_path)!r}), 5000)
+for repo in "abcd":
+    cache.put(repo, "c", "wpe", bytes(1000), core=True)
+moved = []
+def hook(event, arguments):
+    # When "a" has to go, someone else opens "b", which would be the next.
+    if event == "os.rename" and "incoming" in str(arguments[1]):
+        moved.append(arguments)
+        if len(moved) == 1:
+            TensorCache(cache.root).get("b", "c", "wpe")
+sys.addaudithook(hook)
+cache.put("e", "c", "wpe", bytes(2800), core=True)
+print(*(c.repo for c in cache.commits()))
+""")
+    assert kept.split() == ["b", "e"]
+
+
 # ---- sudden death ----------------------------------------------------------------------------
 
 # A process that forks writers and kills each of them: at every single call of the file system in
@@ -199,7 +220,7 @@ def run(seed, moment):
     work(root, seed, 12)
 
 deaths = 0
-for seed in range(8):
+for seed in range(4):
     moment, code = 0, -signal.SIGKILL
     while code == -signal.SIGKILL:
         moment += 1
@@ -209,7 +230,7 @@ for seed in range(8):
     assert code == 0, code
 print(deaths)
 """)
-    assert int(killed) > 500
+    assert int(killed) > 300
     assert_sound(tmp_path)
 
 
@@ -233,6 +254,49 @@ print("300")
 """)
     assert deaths == "300\n"
     assert_sound(tmp_path)
+
+
+def test_a_commit_goes_as_a_whole_even_if_that_is_cut_short(tmp_path, run_python):
+    deaths = run_python(f"""
+ROOT = {str(tmp_path)!r}
+{KILLING}
+NAMES = ("index", "config.json", "wpe")
+WAYS = (
+    lambda cache: cache.remove("a", COMMITS[0]),
+    lambda cache: cache.clear("a"),
+    lambda cache: cache.clear(),
+    lambda cache: cache.put("b", COMMITS[0], "wte", bytes(9000), core=True),
+)
+def run(way, moment):
+    calls = 0
+    def hook(event, arguments):
+        nonlocal calls
+        calls += event.startswith("os.") or event == "open"
+        if calls == moment:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.addaudithook(hook)
+    way(TensorCache(root, 10_000))
+
+deaths = 0
+for way in WAYS:
+    moment, code = 0, -signal.SIGKILL
+    while code == -signal.SIGKILL:
+        cache = TensorCache(root)
+        for name in NAMES:
+            cache.put("a", COMMITS[0], name, bytes(500), core=True)
+        cache.remember("a", "main", COMMITS[0])
+        moment += 1
+        code = fork(lambda: run(way, moment))
+        there = [cache.has("a", COMMITS[0], name) for name in NAMES]
+        assert all(there) or not any(there), there
+        assert all(there) or cache.commit_of("a", "main") is None
+        deaths += code == -signal.SIGKILL
+    assert code == 0, code
+    assert not any(there)
+print(deaths)
+""")
+    assert int(deaths) > 50
+    assert len(list((tmp_path / "incoming").iterdir())) <= 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps an open file by itself")
