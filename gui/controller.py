@@ -7,27 +7,22 @@ out as changes of the second group. Nothing here knows a toolkit.
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.neighbours import position_details
 from geometry.norms import norm_profile
+from gui.fetching import Fetching
 from gui.fitting import Fitter
+from gui.hub_search import HubSearch
 from gui.jobs import Jobs
 from gui.listening import Listening
-from gui.loading import (
-    Opened,
-    Wanted,
-    first_source,
-    list_models,
-    load,
-    remembered_name,
-    short_name,
-)
+from gui.loading import Opened, Wanted, list_models, remembered_name
+from gui.notices import UNSET, is_offline_by_environment, notice_of
+from gui.opening import Opening
+from gui.prompting import Prompting
 from gui.session import ColorBy, Notice, Session
 
 if TYPE_CHECKING:
@@ -59,15 +54,19 @@ class Controller:
     ) -> None:
         self.session = session
         self._jobs = jobs
-        self._opener = opener
+        self._fetching = Fetching(session)
         self._fitter = Fitter(session, jobs, self._fail)
+        self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
+        self._prompting = Prompting(session, jobs, self._fail)
+        self._search = HubSearch(session, jobs, self._fetching, self._fail)
         events = session.events
         self._listening = Listening()
         for signal, slot in (
             (events.curve, self._describe_selection),
             (events.selection, self._describe_selection),
             (events.norms_centred, self._on_norms_centred_changed),
-            (events.prompt, self._tokenize),
+            (events.prompt, self._prompting.tokenize),
+            (events.offline, self._on_offline_changed),
         ):
             self._listening.to(signal, slot)
 
@@ -75,6 +74,7 @@ class Controller:
         """Stop answering."""
         self._listening.stop()
         self._fitter.close()
+        self._fetching.close()
 
     # ---- opening -----------------------------------------------------------------------
 
@@ -102,23 +102,7 @@ class Controller:
         fresh
             Whether to ask the Hub which commit the revision is now, though one is known.
         """
-        session = self.session
-        wanted = Wanted(source, table, positions, session.components, session.norms_centred)
-
-        def announce() -> None:
-            session.change(opening=source, status=f"Opening {short_name(source)}…")
-
-        self._jobs.cancel("first")
-        session.notice = None
-        self._jobs.start(
-            "open",
-            lambda: load(wanted, self._opener),
-            lambda opened: self._show(source, opened),
-            lambda error: self._on_opening_failed(error, source),
-            announce,
-        )
-        if session.opening:
-            announce()  # in place of the one that is given up
+        self._opening.open(Wanted(source, table, positions, whole, fresh))
 
     def open_first(
         self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
@@ -130,44 +114,56 @@ class Controller:
         source
             What the user asked for; opened whatever comes of it.
         last
-            What was open when the window was closed last; "" at the first start. If it is gone,
-            or at the first start, the best model that is on this machine is opened; if there is
-            none, nothing.
+            What was open when the window was closed last; "" at the first start. The network is
+            asked only if that is a model which is no longer kept here. If it cannot be had, or at
+            the first start, the best model that is on this machine is opened; if there is none,
+            nothing.
         positions
             Range to show first.
         """
         if source is not None:
             self.open(source, positions=positions)
-            return
-        self._jobs.start(
-            "first",
-            lambda: first_source(last),
-            lambda found: self.open(found, positions=positions) if found else None,
-            lambda error: self._fail(error, "The list of models could not be read"),
-        )
-
-    def switch_side(self) -> None:
-        """Open the other table of a model that has two, the decoder's or the encoder's."""
-        model = self.session.model
-        if model is not None and model.sides:
-            other = next(side for side in model.sides if side != model.side)
-            self.open(model.source, table=other)
-
-    def cancel_opening(self) -> None:
-        """Give up on the source being opened; what was open stays."""
-        for slot in ("first", "open"):
-            self._jobs.cancel(slot)
-        self.session.opening = ""
-        self.session.status = "Opening cancelled"
+        else:
+            self._opening.open_first(last, positions)
 
     def retry(self, *, whole: bool = False) -> None:
         """Do again what the notice says has failed; ``whole`` agrees to the whole download."""
+        notice, self.session.notice = self.session.notice, None
+        if notice is not None and not notice.source:
+            self._prompting.tokenize()
+        else:
+            self._opening.retry(whole=whole)
+
+    def switch_side(self) -> None:
+        """Open the other table of a model that has two, the decoder's or the encoder's."""
+        self._opening.switch_side()
 
     def check_for_update(self) -> None:
         """Ask the Hub whether the open model has a newer version, and open that."""
+        self._opening.check_for_update()
+
+    def cancel_opening(self) -> None:
+        """Give up on the source being opened; what was open stays."""
+        self._opening.cancel()
+
+    def cancel(self) -> bool:
+        """Give up on what the user waits for: an opening, or else a tokenizer.
+
+        Returns
+        -------
+        False if there is no such thing.
+        """
+        if self.session.opening:
+            self._opening.cancel()
+        elif self._prompting.fetching:
+            self._prompting.cancel()
+        else:
+            return False
+        return True
 
     def search_hub(self, text: str) -> None:
         """Search the Hub for models; the newest search wins, and "" ends searching."""
+        self._search.search(text)
 
     def refresh_models(self) -> None:
         """Read the catalogue again, and what of it is on this machine."""
@@ -178,11 +174,7 @@ class Controller:
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
-    def _on_opening_failed(self, error: Exception, source: str) -> None:
-        self.session.opening = ""
-        self._fail(error, f"{short_name(source)} could not be opened", source)
-
-    def _show(self, source: str, opened: Opened) -> None:
+    def _show(self, wanted: Wanted, opened: Opened) -> None:
         session, model, norms = self.session, opened.model, opened.norms
         self._fitter.pause()
         if norms.centred != session.norms_centred:  # changed while the model was being opened
@@ -199,14 +191,27 @@ class Controller:
             turn=np.eye(3),
             norms=norms,
         )
-        session.opening = ""
-        source = remembered_name(source)
+        session.change(opening="", transfer=None)
+        source = remembered_name(wanted.source)
         session.recent = (source, *(r for r in session.recent if r != source))[:MAX_RECENT]
         session.status = "Ready"
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
-        self._tokenize()
+        self._prompting.tokenize()
         self._fitter.use(opened.fast)
+        if model.commit is not None:  # it may have been fetched, and is kept from now on
+            self.refresh_models()
+
+    def _on_offline_changed(self, offline: bool) -> None:
+        session = self.session
+        if offline:
+            if session.transfer is not None:
+                self.cancel()
+        elif is_offline_by_environment():
+            session.offline = True
+            session.notice = Notice("HF_HUB_OFFLINE is set, so no request may leave.", UNSET)
+        elif session.tokens is None:
+            self._prompting.tokenize()
 
     # ---- the range and the colours -------------------------------------------------------
 
@@ -258,45 +263,11 @@ class Controller:
                 self.session.model.W_pos, centred=self.session.norms_centred
             )
 
-    def _tokenize(self) -> None:
-        """Split the prompt; reading a tokenizer the first time takes a moment."""
-        model, text = self.session.model, self.session.prompt
-        self.session.tokens_missing = ""
-        if model is None or not text:
-            self._jobs.cancel("tokens")
-            self.session.tokens = None
-            return
-        self._jobs.start(
-            "tokens",
-            lambda: model.tokenize(text),
-            lambda tokens: setattr(self.session, "tokens", tokens),
-            self._on_tokens_failed,
-        )
-
-    def _on_tokens_failed(self, error: Exception) -> None:
-        self.session.tokens = None
-        if isinstance(error, TensorUnavailable):
-            # No tokenizer is a property of the checkpoint and no mishap: the panel says it.
-            self.session.tokens_missing = str(error)
-            return
-        self._fail(error, "The prompt could not be split into tokens")
-        self.session.tokens_missing = "The prompt could not be split into tokens."
-
     # ---- errors ------------------------------------------------------------------------
 
     def _fail(self, error: Exception, what: str, source: str = "") -> None:
         """Report a failed job in one plain sentence; the traceback goes to the log."""
         log.error("%s", what, exc_info=error)
-        session = self.session
-        if not session.opening:
-            session.status = "Ready"
-        details = "".join(traceback.format_exception(error))
-        if isinstance(error, HelixscopeError):
-            candidates = tuple(info.name for info in getattr(error, "candidates", ()))
-            session.notice = Notice(str(error), error.advice, details, candidates, source)
-        else:
-            session.notice = Notice(
-                f"{what}: {type(error).__name__}: {error}",
-                "This is a fault of Helixscope; the details help to mend it.",
-                details,
-            )
+        if not self.session.opening:
+            self.session.status = "Ready"
+        self.session.notice = notice_of(error, what, source)

@@ -14,6 +14,7 @@ from geometry.range_pca import RangePCA
 from gui.session import ModelRow
 
 if TYPE_CHECKING:
+    from geometry.hub.network import Network
     from geometry.model import PositionalModel
 
 
@@ -29,22 +30,51 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to open and how to show it first; ``positions`` None means 1 to the last."""
+    """What to open.
+
+    Attributes
+    ----------
+    source
+        Folder, file, or a model's id on the Hub.
+    table
+        Tensor to take as the position table, or None for what the family says.
+    positions
+        Range to show first; 1 to the last position if None.
+    whole
+        Whether the user agreed to the download of a whole file.
+    fresh
+        Whether to ask the Hub which commit the revision is now.
+    """
 
     source: str
-    table: str | None
-    positions: tuple[int, int] | None
+    table: str | None = None
+    positions: tuple[int, int] | None = None
+    whole: bool = False
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How to show it first: the components on the axes, and norms centred or raw."""
+
     components: tuple[int, int, int]
     norms_centred: bool
 
 
-def load(wanted: Wanted, opener: Callable[..., PositionalModel] | None = None) -> Opened:
+def load(
+    wanted: Wanted,
+    look: Look,
+    network: Callable[[], Network],
+    opener: Callable[..., PositionalModel] | None = None,
+) -> Opened:
     """Open a source and compute what is shown of it first.
 
     Parameters
     ----------
-    wanted
-        What to open.
+    wanted, look
+        What to open, and how to show it.
+    network
+        Makes what a model from the Hub goes through; not called for what lies on this machine.
     opener
         ``geometry.sources.open_source`` unless a test brings its own.
 
@@ -53,20 +83,19 @@ def load(wanted: Wanted, opener: Callable[..., PositionalModel] | None = None) -
     geometry.errors.HelixscopeError
         If the source cannot be opened or has no such positions.
     """
-    if opener is None:
-        from geometry.sources import open_source
+    from geometry.sources import is_on_hub, open_source
 
-        opener = open_source
-    model = opener(wanted.source, table=wanted.table)
+    through = network() if is_on_hub(wanted.source) else None
+    model = (opener or open_source)(wanted.source, table=wanted.table, network=through)
     end = model.n_positions - 1
     fast = RangePCA(model.W_pos)
     # A look costs less than an exact fit or than preparing for many fast ones: both come later.
-    curve = first_look(model.W_pos, wanted.positions or (min(1, end), end), wanted.components)
-    return Opened(model, fast, curve, norm_profile(model.W_pos, centred=wanted.norms_centred))
+    curve = first_look(model.W_pos, wanted.positions or (min(1, end), end), look.components)
+    return Opened(model, fast, curve, norm_profile(model.W_pos, centred=look.norms_centred))
 
 
-def first_source(last: str) -> str | None:
-    """Return what to open at start: the last source if it is still here, else the best model.
+def first_source(last: str) -> tuple[str | None, str | None]:
+    """Return what to open at start: the last source, else the best model that is here.
 
     Parameters
     ----------
@@ -75,21 +104,23 @@ def first_source(last: str) -> str | None:
 
     Returns
     -------
-    str or None
-        A path or catalogue id that opens without a network; None if there is none.
+    source : str or None
+        A path or a model's id; None if there is nothing to open.
+    instead : str or None
+        What to open if ``source`` has to be fetched and cannot be; None if there is nothing.
     """
-    from geometry.catalogue import locate, read_catalogue
+    from geometry.catalogue import is_here, read_catalogue
+    from geometry.sources import is_on_hub
 
-    if last and _is_here(last):
-        return last
-    return next((entry.id for entry in read_catalogue() if locate(entry) is not None), None)
+    if last and (_exists(last) or is_here(last)):
+        return last, None
+    best = next((entry.id for entry in read_catalogue() if is_here(entry.id)), None)
+    return (last, best) if last and is_on_hub(last) else (best, None)
 
 
-def _is_here(source: str) -> bool:
-    from geometry.catalogue import locate
-
+def _exists(source: str) -> bool:
     try:
-        return Path(source).exists() or locate(source) is not None
+        return Path(source).exists()
     except OSError:  # a disk that is away, a folder of somebody else's by now
         return False
 
@@ -103,9 +134,26 @@ def list_models() -> tuple[ModelRow, ...]:
 
 
 def remembered_name(source: str) -> str:
-    """Return a source as it is remembered: paths absolute, ids as they are."""
+    """Return a source as it is remembered: paths absolute, models by their ids on the Hub."""
+    from geometry.catalogue import canonical
+    from geometry.hub.address import parse_address
+
     path = Path(source).expanduser()
-    return str(path.resolve()) if path.exists() else source
+    if path.exists():
+        return str(path.resolve())
+    address = parse_address(source)
+    return source if address is None else str(canonical(address))
+
+
+def has_versions(model: PositionalModel) -> bool:
+    """Tell whether the Hub may have a newer version of a model than the one that is open."""
+    from geometry.hub.address import parse_address
+    from geometry.sources import is_on_hub
+
+    if model.commit is None or not is_on_hub(model.source):
+        return False
+    address = parse_address(model.source)
+    return address is not None and not model.commit.startswith(address.revision)
 
 
 def short_name(source: str) -> str:

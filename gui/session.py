@@ -129,9 +129,9 @@ class Session:
     searching
         The text that models on the Hub are being searched for; "" when none is.
     found, found_for
-        What was found on the Hub, the most downloaded first, and the text it was found for.
+        What was found on the Hub, the most downloaded first, and the text that this answers.
     search_failed
-        The sentence that says why the last search on the Hub found nothing out; else "".
+        The sentence that says why the search for that text failed; "" if it did not.
     status, jobs
         What is going on, in words; the number of running jobs.
     notice

@@ -57,12 +57,22 @@ class Settings:
         """The source that was open last, or ""."""
         return ", ".join(self._texts("model/last"))
 
+    @property
+    def offline(self) -> bool:
+        """Whether the user chose to work offline."""
+        return str(self._store.value("network/offline", "false")) == "true"
+
+    @offline.setter
+    def offline(self, value: bool) -> None:
+        self._store.setValue("network/offline", "true" if value else "false")
+
     def load_session(self, session: Session) -> None:
         """Set the session's remembered fields."""
         session.colormap = self._choice("view/colormap", COLORMAPS)
         session.outside = cast(Outside, self._choice("view/outside", get_args(Outside)))
         session.projection = cast(Projection, self._choice("view/projection", get_args(Projection)))
         session.keep_turned = str(self._store.value("view/keep_turned", "false")) == "true"
+        session.offline = self.offline
         session.recent = self._texts("model/recent")
         session.prompt = ", ".join(self._texts("prompt"))
 

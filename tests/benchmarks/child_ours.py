@@ -20,8 +20,8 @@ SLOW = ("torch", "transformers", "tokenizers", "huggingface_hub", "scipy", "pand
 class Timed(app.Application):
     """The application, with a clock at its first curve."""
 
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)
         self.window.viewport.firstPainted.connect(self._on_painted)
 
     def _on_painted(self) -> None:

@@ -25,7 +25,7 @@ class Wishes(RuleBasedStateMachine):
     def start(self):
         self.session, self.hand = Session(), self.jobs()
         self.controller = Controller(
-            self.session, self.hand, lambda source, table=None: self.models[int(source)]
+            self.session, self.hand, lambda source, **_: self.models[int(source)]
         )
         self.controller.open("0")
         self.hand.deliver_all()

@@ -85,7 +85,7 @@ def test_an_empty_start_explains_itself(start_application, monkeypatch):
 def test_can_be_closed_while_a_model_is_being_opened(start_application, qtbot, monkeypatch):
     begun, released = threading.Event(), threading.Event()
 
-    def slow(source, *, table=None):
+    def slow(source, *, table=None, network=None):
         begun.set()
         assert released.wait(10)
         raise AssertionError("nobody hears of this")

@@ -314,7 +314,7 @@ RANGE = st.tuples(st.integers(-20, 230), st.integers(-20, 230))
 )
 def test_any_drag_ends_in_the_truth(model, ranges, keep):
     session = Session(keep_turned=keep)
-    controller = Controller(session, InlineJobs(), lambda source, table=None: model)
+    controller = Controller(session, InlineJobs(), lambda source, **_: model)
     controller.open("helix")
     drag(controller, ranges)
     session.dragging = False

@@ -142,7 +142,7 @@ def test_a_range_that_the_model_lacks_is_a_sentence(session, controller, write_t
 
 
 def test_our_own_faults_are_reported_as_such(session, hand_jobs, caplog):
-    def broken(source, *, table=None):
+    def broken(source, *, table=None, network=None):
         raise KeyError("wpe")
 
     controller = Controller(session, hand_jobs, opener=broken)
