@@ -72,7 +72,14 @@ def report_steps(
 
 
 def _write_json(model: PositionalModel, request: ReportRequest) -> None:
-    measured = report(model, positions=request.positions, rank=request.rank, after=request.after)
+    measured = report(
+        model,
+        positions=request.positions,
+        layer=request.layer,
+        rank=request.rank,
+        after=request.after,
+        fold_ln=request.fold_ln,
+    )
     text = json.dumps(measured, allow_nan=False, ensure_ascii=False, indent=1)
     try:
         request.folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,137 @@
+"""The ledger: agrees with the ground truth on real checkpoints, and can tell right from wrong."""
+
+import json
+
+import numpy as np
+import pytest
+
+from geometry.claims import CLAIMS, AtLeast, AtMost, MoreThan, check_claims
+from geometry.errors import RangeError
+from geometry.measurements import Measurements, Scope
+from geometry.report import report
+from geometry.sources import open_source
+
+#: What does not hold for all-MiniLM-L6-v2, by the ground truth: no helix, other directions.
+NOT_IN_MINILM = {
+    "pca.three", "shape.helix", "pca.fraying", "steps.early", "entries.waves",
+    "entries.explained", "similarity.explained", "norms.early", "layernorm.orthogonal",
+    "overlap.W_Q_P.folded", "overlap.W_Q_E", "overlap.W_O_P", "overlap.W_in_E", "overlap.W_in_P",
+    "directions.sparse", "directions.few_entries", "directions.disjoint",
+}  # fmt: skip
+
+
+def verdicts(source, **scope):
+    found = check_claims(Measurements(open_source(source), Scope(**scope)))
+    return {verdict.claim.id: verdict for verdict in found}
+
+
+@pytest.fixture
+def table(tmp_path):
+    def verdicts_of(W_pos):
+        np.save(tmp_path / "table.npy", W_pos)
+        return verdicts(tmp_path / "table.npy")
+
+    return verdicts_of
+
+
+def test_the_ledger_is_a_ledger():
+    assert len(CLAIMS) >= 25
+    assert len({claim.id for claim in CLAIMS}) == len(CLAIMS)
+    assert len({claim.article for claim in CLAIMS}) == 3
+    for claim in CLAIMS:
+        assert claim.statement.endswith(".")
+        assert not claim.quantity.endswith(".")
+
+
+def test_gpt2_is_as_the_articles_say(gpt2_folder):
+    found = verdicts(gpt2_folder)
+    told = {name: verdict.holds for name, verdict in found.items()}
+    assert False not in told.values()
+    # E and the MLP are not in this checkpoint.
+    for name, verdict in found.items():
+        needs = {"layernorm": "W_E", "capture": "W_E", "spectrum.E": "W_E"}
+        lacks = name.startswith(tuple(needs)) or "_E" in name or "W_in" in name
+        lacks = lacks or name == "directions.disjoint"
+        assert (verdict.holds is None) == lacks, name
+        assert (verdict.why_null is None) != lacks
+    values = {name: verdict.value for name, verdict in found.items()}
+    assert round(100 * values["pca.three"], 2) == 91.06
+    assert round(values["norms.stable"], 3) == 0.029
+    assert round(values["overlap.W_Q_P"], 2) == 1.65
+    assert round(values["overlap.W_K_P"], 2) == 2.76
+    assert round(values["spectrum.P"], 4) == 0.9991
+
+
+def test_minilm_is_another_kind(minilm_folder):
+    found = verdicts(minilm_folder)
+    assert {name for name, verdict in found.items() if verdict.holds is False} == NOT_IN_MINILM
+    assert all(verdict.holds is not None for verdict in found.values())
+
+
+def test_rows_that_are_alike_are_found(table):
+    rows = np.random.default_rng(0).standard_normal((150, 8))
+    assert table(rows)["rows.unique"].holds is True
+    rows[77] = rows[3]
+    assert table(rows)["rows.unique"].holds is False
+
+
+def test_a_line_is_no_helix(table):
+    line = np.outer(np.arange(300.0), np.ones(8)) + 0.01 * np.random.default_rng(0).standard_normal(
+        (300, 8)
+    )
+    found = table(line)
+    assert found["pca.line_by_hand"].holds is True
+    assert found["shape.helix"].holds is False
+    assert found["pca.not_a_line"].holds is False
+
+
+def test_short_tables_cannot_tell(table):
+    found = table(np.random.default_rng(0).standard_normal((40, 8)))
+    assert found["pca.truncated"].holds is None
+    assert found["pca.truncated"].why_null == "this table has only 40 positions"
+    assert found["capture.weak"].why_null is not None
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "holds", "words"),
+    [
+        (AtLeast(2), 2, True, "at least 2"), (AtLeast(2), 1.9, False, "at least 2"),
+        (AtMost(0.5), 0.5, True, "at most 0.5"), (AtMost(0.5), 0.6, False, "at most 0.5"),
+        (MoreThan(0), 0, False, "more than 0"), (MoreThan(0), 1e-9, True, "more than 0"),
+    ],
+)  # fmt: skip
+def test_expectations(expected, value, holds, words):
+    assert expected.holds(value) is holds
+    assert str(expected) == words
+
+
+def test_report_fills_what_the_ledger_reads(minilm_folder):
+    measured = report(open_source(minilm_folder))
+    assert json.loads(json.dumps(measured, allow_nan=False)) == measured
+    assert len(measured["claims"]) == len(CLAIMS)
+    assert measured["capture"]["chance"] == pytest.approx(30 / 384)
+    assert len(measured["capture"]["values"]) == 384
+    assert set(measured["overlaps"]) == {
+        "E_P", "P_E", *(f"W_{w}_{t}" for w in ("Q", "K", "V", "O", "in") for t in "PE"),
+    }  # fmt: skip
+    overlap = measured["overlaps"]["P_E"]
+    assert (overlap["rows"], overlap["columns"], overlap["corner"]) == (384, 384, 30)
+    assert overlap["contrast"]["TR"] == measured["overlaps"]["E_P"]["contrast"]["BL"]
+    assert measured["layernorm"]["max_abs_cosine"]["token"] == "[CLS]"
+    assert measured["shape"]["best"] == "none"
+    assert list(measured["similarity"]["by_lag"]) == [
+        "1", "2", "5", "10", "20", "50", "100", "200", "300", "500",
+    ]  # fmt: skip
+    assert len(measured["directions"]["context"][0]) == 512
+    assert len(measured["dimensions"]["after_projection_r2"]) == 384
+
+
+def test_layer_and_gain_reach_the_overlaps(minilm_folder):
+    model = open_source(minilm_folder)
+    plain, folded, deeper = (
+        report(model, **options)["overlaps"]["W_Q_P"]["top3"]
+        for options in ({}, {"fold_ln": True}, {"layer": 3})
+    )
+    assert len({plain, folded, deeper}) == 3
+    with pytest.raises(RangeError, match="layers 0–5"):
+        report(model, layer=6)

@@ -1,0 +1,118 @@
+"""Curves are told apart, and their turns counted, whatever the phase, the pose and the noise."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geometry.pca import fit_pca
+from geometry.shape import fit_shapes
+from geometry.sources import open_source
+
+
+def pose(seed: int) -> np.ndarray:
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))[0]
+
+
+def helix(
+    m: int = 400, turns: float = 3, radius: float = 2, climb: float = 4, drift: float = 0,
+    phase: float = 0, seed: int = 0, noise: float = 0,
+) -> np.ndarray:  # fmt: skip
+    t = np.linspace(-0.5, 0.5, m)
+    angle = 2 * np.pi * turns * t + phase
+    r = radius + drift * t
+    points = np.column_stack([r * np.cos(angle), r * np.sin(angle), climb * t])
+    jitter = noise * np.random.default_rng(seed + 1).standard_normal((m, 3))
+    return points @ pose(seed) + [3, -1, 5] + jitter
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(1, 60), st.floats(0.5, 5), st.floats(0.5, 20), st.floats(0, 6.28),
+    st.integers(0, 10_000), st.floats(0, 0.3),
+)  # fmt: skip
+def test_turns_are_counted(turns, radius, climb, phase, seed, noise):
+    points = helix(1023, turns, radius, climb, 0, phase, seed, noise * radius)
+    fit = fit_shapes(points).fits["helix"]
+    assert fit.turns == pytest.approx(turns, abs=0.03)
+    assert fit.radius == pytest.approx(radius, rel=0.05)
+
+
+def test_a_pure_helix_is_found_to_rounding():
+    shapes = fit_shapes(helix(turns=2.3, radius=1.5, climb=3))
+    fit = shapes.fits["helix"]
+    assert shapes.best == "helix"
+    assert fit.r2 == pytest.approx(1, abs=1e-10)
+    assert (fit.turns, fit.radius) == pytest.approx((2.3, 1.5))
+    assert fit.climb_per_turn == pytest.approx(3 / 2.3)
+    np.testing.assert_allclose(fit.frame @ fit.frame.T, np.eye(3), atol=1e-9)
+
+
+def test_a_radius_that_drifts():
+    shapes = fit_shapes(helix(drift=2.5, noise=0.05))
+    assert shapes.best == "drifting_helix"
+    fit = shapes.fits["drifting_helix"]
+    assert abs(fit.drift) * 399 == pytest.approx(2.5, rel=0.05)
+
+
+def test_line_and_circle():
+    t = np.linspace(0, 1, 200)[:, None]
+    line = fit_shapes(t * [1, 2, -2] + 0.01 * np.random.default_rng(0).standard_normal((200, 3)))
+    assert line.best == "line"
+    assert line.fits["line"].climb * 199 == pytest.approx(3, rel=0.01)
+    circle = fit_shapes(helix(turns=1.7, climb=0, noise=0.05))
+    assert circle.best == "circle"
+    assert circle.fits["circle"].turns == pytest.approx(1.7, abs=0.02)
+
+
+def test_noise_is_no_curve():
+    assert fit_shapes(np.random.default_rng(0).standard_normal((300, 3))).best == "none"
+
+
+def test_half_a_turn_is_no_helix():
+    assert fit_shapes(helix(turns=0.6, climb=1)).best not in ("helix", "drifting_helix")
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.floats(1e-3, 1e3))
+def test_pose_and_size_do_not_matter(seed, size):
+    points = helix(200, 2.4, noise=0.2, seed=3)
+    plain = fit_shapes(points)
+    moved = fit_shapes(size * points @ pose(seed) + size)
+    assert moved.best == plain.best
+    for name, fit in plain.fits.items():
+        assert moved.fits[name].r2 == pytest.approx(fit.r2, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("positions", "r2", "turns"),
+    [
+        ((1, 1022), [0.275, 0.642, 0.896, 0.908], 1.84),
+        ((100, 1022), [0.240, 0.738, 0.969, 0.969], 1.62),
+    ],
+)  # fmt: skip
+def test_gpt2(gpt2_folder, positions, r2, turns):
+    W_pos = open_source(gpt2_folder).W_pos
+    rows = W_pos[positions[0] : positions[1] + 1]
+    shapes = fit_shapes(fit_pca(W_pos, positions, 3).project(rows))
+    assert [round(fit.r2, 3) for fit in shapes.fits.values()] == r2
+    assert round(shapes.fits["helix"].turns, 2) == turns
+    assert shapes.best in ("helix", "drifting_helix")
+
+
+def test_minilm_has_no_helix(minilm_folder):
+    W_pos = open_source(minilm_folder).W_pos
+    shapes = fit_shapes(fit_pca(W_pos, (1, 511), 3).project(W_pos[1:]))
+    assert shapes.best == "none"
+
+
+@pytest.mark.parametrize("bad", [np.zeros((3, 3)), np.zeros((10, 2)), np.zeros(9)])
+def test_too_little_is_refused(bad):
+    with pytest.raises(ValueError, match="at least 4 points"):
+        fit_shapes(bad)
+
+
+def test_points_that_coincide():
+    shapes = fit_shapes(np.ones((20, 3)))
+    assert all(np.isfinite(fit.bic) for fit in shapes.fits.values())
+    assert shapes.best == "none"

@@ -1,0 +1,47 @@
+"""Cosines of positions against closed forms and the real GPT-2."""
+
+import numpy as np
+import pytest
+
+from geometry.errors import RangeError
+from geometry.pca import fit_pca
+from geometry.similarity import similarity
+from geometry.sources import open_source
+
+
+def test_a_circle_has_the_cosine_of_its_angle():
+    angle = 2 * np.pi * np.arange(60) / 24
+    circle = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(60)])
+    found = similarity(circle, (3, 50))
+    np.testing.assert_allclose(found.by_lag, np.cos(2 * np.pi * np.arange(48) / 24), atol=1e-12)
+    np.testing.assert_allclose(found.cosines[5, 17], np.cos(np.pi), atol=1e-12)
+
+
+def test_by_lag_is_the_mean_of_a_diagonal():
+    rows = np.random.default_rng(0).standard_normal((12, 5))
+    found = similarity(rows, (0, 11))
+    for lag in range(12):
+        pairs = [found.cosines[i, i + lag] for i in range(12 - lag)]
+        assert found.by_lag[lag] == pytest.approx(np.mean(pairs))
+
+
+def test_rows_of_zeros_are_like_nothing():
+    found = similarity(np.vstack([np.zeros(4), np.ones(4), np.ones(4)]), (0, 2))
+    np.testing.assert_allclose(found.cosines, [[0, 0, 0], [0, 1, 1], [0, 1, 1]], atol=1e-12)
+
+
+def test_projection_on_all_components_changes_nothing():
+    rows = np.random.default_rng(1).standard_normal((30, 6)) + 2
+    plain = similarity(rows, (4, 25))
+    projected = similarity(rows, (4, 25), fit_pca(rows, (4, 25), 6))
+    np.testing.assert_allclose(projected.cosines, plain.cosines, atol=1e-12)
+
+
+def test_gpt2(gpt2_folder):
+    found = similarity(open_source(gpt2_folder).W_pos, (100, 1022))
+    assert [round(float(found.by_lag[lag]), 3) for lag in (1, 100, 300)] == [0.999, 0.498, -0.602]
+
+
+def test_ranges_off_the_table_are_refused():
+    with pytest.raises(RangeError):
+        similarity(np.ones((4, 2)), (0, 4))

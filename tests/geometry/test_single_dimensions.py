@@ -1,0 +1,82 @@
+"""Sinusoids in single entries: found again, never beaten by a brute search."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geometry.pca import fit_pca
+from geometry.single_dimensions import best_sinusoids, r2_after_projection
+from geometry.sources import open_source
+
+
+def brute_r2(column: np.ndarray, cycles: np.ndarray) -> float:
+    m = len(column)
+    centred = column - column.mean()
+    best = 0.0
+    for c in cycles:
+        angle = 2 * np.pi * c / m * np.arange(m)
+        A = np.column_stack([np.ones(m), np.cos(angle), np.sin(angle)])
+        rest = column - A @ np.linalg.lstsq(A, column, rcond=None)[0]
+        best = max(best, 1 - float(rest @ rest) / float(centred @ centred))
+    return best
+
+
+@given(
+    st.floats(0.5, 30), st.floats(0, 2 * np.pi), st.floats(0.1, 100), st.floats(-50, 50),
+    st.integers(64, 200),
+)  # fmt: skip
+@settings(max_examples=50, deadline=None)
+def test_a_pure_wave_is_found_again(cycles, phase, amplitude, mean, m):
+    i = np.arange(m)
+    wave = mean + amplitude * np.cos(2 * np.pi * cycles / m * i + phase)
+    found = best_sinusoids(wave[:, None], (0, m - 1))
+    assert found.r2[0] > 1 - 1e-6
+    np.testing.assert_allclose(found.values(0), wave, atol=1e-2 * amplitude)
+    if cycles > 1:  # of less than one cycle several waves look alike
+        assert found.cycles[0] == pytest.approx(cycles, abs=1e-3)
+        assert found.amplitude[0] == pytest.approx(amplitude, rel=1e-2)
+
+
+def test_no_worse_than_a_brute_search():
+    rng = np.random.default_rng(2)
+    table = rng.standard_normal((90, 12)).cumsum(axis=0)
+    found = best_sinusoids(table, (5, 84))
+    for column in range(12):
+        brute = brute_r2(table[5:85, column], np.arange(0.5, 40, 0.02))
+        assert found.r2[column] > brute - 1e-4
+
+
+def test_r2_is_that_of_the_fitted_values(gpt2_folder):
+    W_pos = open_source(gpt2_folder).W_pos
+    found = best_sinusoids(W_pos, (1, 1022))
+    for column in (0, 138, 300, 767):
+        values = W_pos[1:1023, column]
+        sse = ((values - found.values(column)) ** 2).sum()
+        expected = 1 - sse / ((values - values.mean()) ** 2).sum()
+        assert found.r2[column] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4])
+def test_few_rows(m):
+    found = best_sinusoids(np.random.default_rng(0).standard_normal((m, 3)), (0, m - 1))
+    assert np.isfinite(found.r2).all()
+    assert ((found.r2 >= 0) & (found.r2 <= 1)).all()
+
+
+def test_a_constant_entry_has_nothing_to_explain():
+    found = best_sinusoids(np.full((40, 2), 3.5), (0, 39))
+    np.testing.assert_array_equal(found.r2, 0)
+    np.testing.assert_allclose(found.values(0), 3.5)
+
+
+def test_projection_explains_what_it_spans():
+    rng = np.random.default_rng(0)
+    table = np.zeros((50, 6))
+    table[:, :3] = rng.standard_normal((50, 3)) * [5, 4, 3]
+    table[:, 3] = 0.01 * rng.standard_normal(50)
+    table[:, 4] = 2.0
+    r2 = r2_after_projection(table, fit_pca(table, (0, 49), 6))
+    np.testing.assert_allclose(r2[:3], 1, atol=1e-4)
+    assert r2[3] < 0.5
+    assert r2[4] == r2[5] == 0
