@@ -324,7 +324,7 @@ def test_a_handshake_can_be_stopped(stage: Stage, monkeypatch: pytest.MonkeyPatc
                 while connection.recv(4096):
                     pass
 
-        taking = threading.Thread(target=take)
+        taking = threading.Thread(target=take, daemon=True)
         taking.start()
         outcome = stage.stopped_while(lambda t: ASKS["open"](stage.hub, t), greeted)
         taking.join(30)
