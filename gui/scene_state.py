@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,13 @@ from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
 from gui.token_text import token_label
 
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+
 MAX_TOKEN_LABELS = 64
 """Tokens beyond this many label no points: they could not be read anyway."""
+SHORT_COMMIT = 7
+"""Digits of a commit in a caption: as many as git shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,7 +77,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
     side = f" · {model.side}" if model.side else ""
     caption = (
-        f"{model.name}{side} · positions {first}–{last} · centred"
+        f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
         " · ".join(f"{n}  {format_percent(s)}" for n, s in zip(names, shares, strict=True))
         + f"  =  {format_percent(sum(shares))}",
@@ -93,6 +99,17 @@ def resolve_scene(session: Session) -> SceneState | None:
         hover=session.hover,
         labels=_labels(session),
     )
+
+
+def titled(model: PositionalModel) -> str:
+    """Name a model so that a reader finds the same one, by its commit: "gpt2 · 607a30d"."""
+    if model.commit is None:
+        return model.name
+    name, _, revision = model.name.rpartition("@")
+    # One that was asked for by its commit has that in its name already.
+    if not name or len(revision) < SHORT_COMMIT or not model.commit.startswith(revision):
+        name = model.name
+    return f"{name} · {model.commit[:SHORT_COMMIT]}"
 
 
 def _labels(session: Session) -> dict[int, str]:

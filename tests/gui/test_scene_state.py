@@ -45,6 +45,28 @@ def test_gpt2s_caption_has_the_articles_numbers(session, controller, gpt2_folder
     )
 
 
+COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
+
+
+@pytest.mark.parametrize(
+    ("name", "commit", "expected"),
+    [
+        ("helix", None, "helix"),
+        ("gpt2", COMMIT, "gpt2 · 607a30d"),
+        ("alias@checkpoint-1000", COMMIT, "alias@checkpoint-1000 · 607a30d"),
+        ("gpt2@refs/pr/3", COMMIT, "gpt2@refs/pr/3 · 607a30d"),
+        # What was asked for by its commit does not say it twice.
+        ("gpt2@607a30d", COMMIT, "gpt2 · 607a30d"),
+        (f"gpt2@{COMMIT}", COMMIT, "gpt2 · 607a30d"),
+        ("gpt2@607", COMMIT, "gpt2@607 · 607a30d"),  # a branch, rather
+        ("607a30d", COMMIT, "607a30d · 607a30d"),  # a model of that name
+    ],
+)
+def test_the_caption_names_the_commit(opened, name, commit, expected):
+    opened.model.name, opened.model.commit = name, commit
+    assert resolve_scene(opened).caption[0] == f"{expected} · positions 1–199 · centred"
+
+
 def test_arrows_are_labelled_in_axis_order(opened):
     opened.components = (3, 1, 2)
     state = resolve_scene(opened)
