@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QProgressBar,
+    QMenu,
     QPushButton,
-    QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from gui.loading import remembered_name
+from geometry.hub.address import parse_address
+from gui.loading import has_versions, remembered_name
 from gui.panels.base import Panel, label
+from gui.panels.model_line import Line, identity
 from gui.panels.model_list import ModelList
-from gui.panels.model_rows import Line, list_groups, not_here, source_title
+from gui.panels.model_rows import list_groups, source_title
+from gui.panels.opening_row import OpeningRow
 from gui.session import Session
 from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
@@ -32,51 +34,61 @@ class ModelPanel(Panel):
 
     Signals
     -------
-    openRequested
-        A source: an id of the catalogue or a path.
-    folderRequested, fileRequested
+    openRequested(str)
+        A source: a model's id on the Hub, perhaps with "@revision", or a path.
+    searchRequested(str)
+        A text to search the Hub for; "" gives up on the search under way.
+    updateRequested()
+        The user wants to know whether the open model has a newer version.
+    folderRequested(), fileRequested()
         The user wants to choose a folder or a file.
-    cancelRequested
+    cancelRequested()
         The user gives up on what is being opened.
     """
 
     openRequested = Signal(str)
+    searchRequested = Signal(str)
+    updateRequested = Signal()
     folderRequested = Signal()
     fileRequested = Signal()
     cancelRequested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
+        self._opened = ""
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search models")
+        self.search.setPlaceholderText("Search models, or enter an id")
         self.search.setClearButtonEnabled(True)
         self.search.setAccessibleName("Search models")
         self.search.setToolTip(
-            wrapped("Search by name, id or group; Enter opens the first that is here")
+            wrapped(
+                "Search by name, id or group; Enter opens the marked line. A model of the Hub"
+                " opens by its id, with @revision for a branch, tag, commit or refs/pr/N of it,"
+                " or by the address of its page."
+            )
         )
         self.search.installEventFilter(self)
         self.list = ModelList(theme)
-        self.message = self._make_note("")
+        self.message = self._make_note("muted")
         self.explanation = self._make_note("small")
         self.folder = QPushButton("Open folder…")
         self.folder.setToolTip("Open a checkpoint: a folder in the Hugging Face layout")
         self.file = QPushButton("Open file…")
         self.file.setToolTip("Open a .safetensors, .bin, .pt, .npy or .npz file")
-        self.opening = label()
-        self.cancel = QPushButton("Cancel")
-        self.cancel.setToolTip("Give up on what is being opened; what is open stays")
+        self.working = OpeningRow(theme)
         # Fewer than four lines of the list are no list.
         self.setMinimumHeight(184)
         self._arrange()
         self._connect()
         self.set_theme(theme)
-        self._on_models_changed()
+        self._on_model_changed()
         self._on_opening_changed()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         super().set_theme(theme)
         self.list.set_theme(theme)
+        self.working.set_theme(theme)
 
     def focus_search(self) -> None:
         """Put the cursor in the search field, ready to replace what is there."""
@@ -97,7 +109,7 @@ class ModelPanel(Panel):
     # -- building ---------------------------------------------------------------------------
 
     def _make_note(self, role: str) -> QLabel:
-        note = label(role=role or "muted")
+        note = label(role=role)
         note.setWordWrap(True)
         note.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         return note
@@ -106,98 +118,128 @@ class ModelPanel(Panel):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.list)
         self._stack.addWidget(self.message)
-        self.opening.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        progress = QProgressBar()
-        progress.setRange(0, 0)
-        progress.setTextVisible(False)
-        progress.setFixedHeight(4)
-        progress.setAccessibleName("Opening")
-        names = QVBoxLayout()
-        names.setSpacing(2)
-        names.addWidget(self.opening)
-        names.addWidget(progress)
-        self._working = QWidget()
-        working = QHBoxLayout(self._working)
-        working.setContentsMargins(0, 0, 0, 0)
-        working.addLayout(names, 1)
-        working.addWidget(self.cancel)
         buttons = QHBoxLayout()
         buttons.setSpacing(GRID)
         buttons.addWidget(self.folder)
         buttons.addWidget(self.file)
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(GRID, GRID // 2, GRID, GRID)
         column.setSpacing(GRID // 2)
         column.addWidget(self.search)
         column.addWidget(self._stack, 1)
         column.addWidget(self.explanation)
-        column.addWidget(self._working)
+        column.addWidget(self.working)
         column.addLayout(buttons)
         self.explanation.hide()
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._on_search_changed)
-        self.search.returnPressed.connect(self.list.choose_first)
+        self.search.returnPressed.connect(self._on_search_entered)
         self.list.chosen.connect(self._on_line_chosen)
+        self.list.menuRequested.connect(self._show_menu)
+        self.list.copyRequested.connect(self._copy)
         self.folder.clicked.connect(self.folderRequested)
         self.file.clicked.connect(self.fileRequested)
-        self.cancel.clicked.connect(self.cancelRequested)
+        self.working.cancel.clicked.connect(self.cancelRequested)
         events = self.session.events
-        self.listen(events.models, self._on_models_changed)
-        self.listen(events.recent, self._on_models_changed)
+        for signal in (
+            events.models,
+            events.recent,
+            events.searching,
+            events.found,
+            events.found_for,
+            events.search_failed,
+        ):
+            self.listen(signal, self._on_list_changed)
+        self.listen(events.offline, self._on_offline_changed)
         self.listen(events.model, self._on_model_changed)
         self.listen(events.opening, self._on_opening_changed)
+        self.listen(events.transfer, self.working.show_transfer)
 
     # -- what the user wants ----------------------------------------------------------------
 
     def _on_line_chosen(self, line: Line) -> None:
-        self._explain("" if line.here else not_here(line))
+        self._explain(line.refusal)
+        if line.kind == "search":
+            self.searchRequested.emit(line.source)
         # The second click of a double-click finds the model open, or being opened, already.
-        if line.here and line.source not in (self.session.opening, self._open_source()):
+        elif not line.refusal and not line.is_open and not self._is_opening(line.source):
             self.openRequested.emit(line.source)
 
-    def _on_search_changed(self, search: str) -> None:
+    def _on_search_entered(self) -> None:
+        if self.search.text().strip():
+            self.list.choose_preferred()
+
+    def _on_search_changed(self) -> None:
         self._explain("")
-        self.list.set_search(search)
-        self._show_list_or_message()
+        if self.session.searching:
+            self.searchRequested.emit("")
+        self._show_lines(searched=True)
+
+    def _show_menu(self, line: Line, at: QPoint) -> None:
+        menu = QMenu(self)
+        act = menu.addAction("Search the Hub" if line.kind == "search" else "Open")
+        act.triggered.connect(lambda: self._on_line_chosen(line))
+        act.setEnabled(not line.is_open and not self._is_opening(line.source))
+        if line.kind == "source":
+            what = "path" if parse_address(line.source) is None else "id"
+            menu.addAction(f"Copy {what}").triggered.connect(lambda: self._copy(line))
+        model = self.session.model
+        if line.is_open and model is not None and has_versions(model):
+            menu.addSeparator()
+            update = menu.addAction("Check for a newer version")
+            update.setEnabled(not self.session.offline)
+            update.triggered.connect(self.updateRequested)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def _copy(self, line: Line) -> None:
+        if line.kind == "source":
+            QGuiApplication.clipboard().setText(line.source)
 
     # -- what the session says --------------------------------------------------------------
 
-    def _open_source(self) -> str:
-        model = self.session.model
-        return remembered_name(model.source) if model is not None else ""
+    def _is_opening(self, source: str) -> bool:
+        return bool(self.session.opening) and identity(source) == identity(self.session.opening)
 
-    def _on_models_changed(self) -> None:
-        self.list.show_groups(list_groups(self.session.models, self.session.recent))
-        self._show_list_or_message()
-        self._on_model_changed()
+    def _on_list_changed(self) -> None:
+        self._show_lines()
 
     def _on_model_changed(self) -> None:
-        source = self._open_source()
-        # "gpt2" opens the catalogue's "openai-community/gpt2".
-        ids = [row.entry.id for row in self.session.models]
-        short = [name for name in ids if name.rsplit("/", 1)[-1].casefold() == source.casefold()]
-        self.list.show_open(short[0] if short and source not in ids else source)
+        model = self.session.model
+        self._opened = remembered_name(model.source) if model is not None else ""
+        self._show_lines()
+
+    def _on_offline_changed(self) -> None:
+        self._explain("")
+        self._show_lines()
 
     def _on_opening_changed(self) -> None:
         source = self.session.opening
-        self._working.setVisible(bool(source))
         if source:
             self._explain("")
-            self.opening.setText(f"Opening {source_title(source, self.session.models)}…")
-            self.opening.setToolTip(wrapped(source))
+            self.working.show_source(source_title(source, self.session.models), source)
+        self._show_or_hide(self.working, bool(source))
 
-    def _show_list_or_message(self) -> None:
-        search = self.search.text().strip()
-        if not self.session.models and not self.session.recent:
-            self.message.setText(_EMPTY)
-        elif not self.list.lines():
-            self.message.setText(f"No model matches “{search}”. Search by name, id or group.")
-        else:
+    def _show_lines(self, *, searched: bool = False) -> None:
+        search = self.search.text()
+        groups = list_groups(self.session, search, self._opened)
+        self.list.show_groups(groups, searched=searched)
+        if groups:
             self._stack.setCurrentWidget(self.list)
             return
+        name = search.strip()
+        self.message.setText(
+            f"No model matches “{name}”. Search by name, id or group." if name else _EMPTY
+        )
         self._stack.setCurrentWidget(self.message)
 
     def _explain(self, text: str) -> None:
         self.explanation.setText(text)
-        self.explanation.setVisible(bool(text))
+        self._show_or_hide(self.explanation, bool(text))
+
+    def _show_or_hide(self, part: QWidget, shown: bool) -> None:
+        """Show a part below the list; the lines stay where they are."""
+        with self.list.held():
+            part.setVisible(shown)
+            self._column.activate()

@@ -8,10 +8,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.catalogue import CatalogueEntry, read_catalogue
-from gui.panels.model_rows import list_groups, matches, source_title
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import DARK, LIGHT, stylesheet
+from gui.tooltips import LINE
 
 
 def row(identity: str, title: str, group: str, state: str) -> ModelRow:
@@ -65,6 +65,15 @@ def click(panel, qtbot, source: str, *, twice: bool = False) -> None:
         qtbot.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=at)
 
 
+def current(panel) -> str | None:
+    """The title of the current line."""
+    return panel.list.currentIndex().data()
+
+
+def model_of(source: str, commit: str | None = None) -> SimpleNamespace:
+    return SimpleNamespace(source=source, commit=commit)
+
+
 def titles(panel) -> list[str]:
     return [line.title for line in panel.list.lines()]
 
@@ -78,14 +87,16 @@ def test_lists_recent_paths_then_the_catalogue_in_its_groups(panel):
         "Alias",
         "all-MiniLM-L6-v2",
     ]
-    groups = [group.title for group in list_groups(ROWS, RECENT)]
-    assert groups == ["Recent", "OpenAI's GPT-2", "Stanford's GPT-2 small", "Encoders"]
+    rows = range(panel.list.model().rowCount())
+    texts = [panel.list.model().index(row, 0).data() for row in rows]
+    headings = [text for text in texts if text not in titles(panel)]
+    assert headings == ["Recent", "OpenAI's GPT-2", "Stanford's GPT-2 small", "Encoders"]
 
 
 def test_each_line_says_where_the_model_is(panel):
     states = {line.title: line.state for line in panel.list.lines()}
     assert states["GPT-2 small"] == "cached"
-    assert states["GPT-2 medium"] == "not here yet"
+    assert states["GPT-2 medium"] == "↓ 3.1\N{NO-BREAK SPACE}MB"
     assert states["all-MiniLM-L6-v2"] == "here"
     assert states["run-7"] == "checkpoints"
 
@@ -96,7 +107,11 @@ def test_the_tooltip_has_the_rest(panel):
     tip = lines["GPT-2 medium"].tip
     assert "A note about GPT-2 medium." in tip
     assert "768 dimensions" in tip
-    assert "not on this machine yet" in tip.casefold()
+    assert "position table alone" in tip
+    index = panel.list.indexAt(panel.list.rect_of("openai-community/gpt2-medium").center())
+    shown = index.data(Qt.ItemDataRole.ToolTipRole)
+    assert shown.split() == tip.split()
+    assert max(map(len, shown.split("\n"))) <= LINE
 
 
 def test_a_click_opens(panel, qtbot):
@@ -113,16 +128,30 @@ def test_a_double_click_opens_once(panel, qtbot):
     assert heard == ["openai-community/gpt2"]
 
 
-def test_clicking_what_is_not_here_explains(panel, qtbot):
+def test_a_click_on_what_is_not_here_opens_it_too(panel, qtbot):
     heard = record(panel)
+    click(panel, qtbot, "openai-community/gpt2-medium")
+    assert heard == ["openai-community/gpt2-medium"]
     assert not panel.explanation.isVisible()
+
+
+def test_offline_a_click_on_what_is_not_here_explains(panel, qtbot):
+    heard = record(panel)
+    panel.session.offline = True
+    lines = {line.title: line.state for line in panel.list.lines()}
+    assert lines["GPT-2 medium"] == "offline"
     click(panel, qtbot, "openai-community/gpt2-medium")
     assert heard == []
     assert panel.explanation.isVisible()
-    assert "GPT-2 medium is not on this machine yet" in panel.explanation.text()
-    assert "open their folder" in panel.explanation.text()
+    assert "GPT-2 medium is not on this machine" in panel.explanation.text()
     click(panel, qtbot, "openai-community/gpt2")
+    assert heard == ["openai-community/gpt2"]
     assert not panel.explanation.isVisible()
+    click(panel, qtbot, "openai-community/gpt2-medium")
+    panel.session.offline = False
+    assert not panel.explanation.isVisible()
+    click(panel, qtbot, "openai-community/gpt2-medium")
+    assert heard[1:] == ["openai-community/gpt2-medium"]
 
 
 def test_a_heading_does_nothing(panel, qtbot):
@@ -145,30 +174,49 @@ def test_search_filters_by_title_id_and_group(panel):
     ):
         panel.search.clear()
         QTest.keyClicks(panel.search, typed)
-        assert titles(panel) == expected
+        assert titles(panel) == [*expected, f"Search the Hub for “{typed}”"]
     panel.search.clear()
     assert len(titles(panel)) == 6
-    assert matches("all-minilm-l6-v2", "mini v2")
 
 
 def test_a_search_without_result_says_so(panel):
-    QTest.keyClicks(panel.search, "qwertz")
+    QTest.keyClicks(panel.search, "/nowhere")
     assert panel.message.isVisible()
-    assert "“qwertz”" in panel.message.text()
+    assert "“/nowhere”" in panel.message.text()
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.search.text() == ""
     assert panel.list.isVisible()
 
 
-def test_enter_in_the_search_opens_the_first_that_is_here(panel):
+def test_enter_in_the_search_opens_the_marked_line(panel):
     heard = record(panel)
     QTest.keyClicks(panel.search, "gpt")
+    assert current(panel) == "GPT-2 small"
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert heard == ["openai-community/gpt2"]
     panel.search.setText("medium")
+    assert current(panel) == "GPT-2 medium"
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    assert len(heard) == 1
-    assert panel.explanation.isVisible()
+    assert heard[1:] == ["openai-community/gpt2-medium"]
+    panel.search.clear()
+    assert current(panel) is None
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert len(heard) == 2
+
+
+def test_enter_prefers_what_is_here_while_offline(panel):
+    heard = record(panel)
+    panel.session.offline = True
+    QTest.keyClicks(panel.search, "stanford")
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert heard == []
+    assert "Alias is not on this machine" in panel.explanation.text()
+    QTest.keyClick(panel.search, Qt.Key.Key_A)  # another search needs no old explanation
+    assert not panel.explanation.isVisible()
+    panel.search.setText("e")
+    assert current(panel) == "run-7"
+    panel.search.setText("gpt")
+    assert current(panel) == "GPT-2 small"
 
 
 def test_the_list_by_keyboard(panel):
@@ -180,11 +228,32 @@ def test_the_list_by_keyboard(panel):
     lines = panel.list.lines()
     assert heard == [lines[1].source]
     QTest.keyClick(panel.list, Qt.Key.Key_End)
+    assert current(panel) == lines[-1].title == "Search the Hub for “a”"
     QTest.keyClick(panel.list, Qt.Key.Key_Up)
-    assert panel.list.currentIndex().data() == lines[-2].title
+    assert current(panel) == lines[-2].title
     QTest.keyClick(panel.list, Qt.Key.Key_Home)
     QTest.keyClick(panel.list, Qt.Key.Key_Return)
     assert heard[1:] == [lines[0].source]
+
+
+def test_the_arrows_step_over_headings(panel):
+    panel.list.enter()
+    seen = []
+    for _ in panel.list.lines():
+        seen.append(current(panel))
+        QTest.keyClick(panel.list, Qt.Key.Key_Down)
+    assert seen == titles(panel)
+    for title in reversed(titles(panel)):
+        assert current(panel) == title
+        QTest.keyClick(panel.list, Qt.Key.Key_Up)
+
+
+def test_the_current_line_stays_while_others_come(panel):
+    panel.list.enter()
+    QTest.keyClick(panel.list, Qt.Key.Key_Down)
+    assert current(panel) == "model.safetensors"
+    panel.session.recent = ("/another/folder", *RECENT)
+    assert current(panel) == "model.safetensors"
 
 
 def test_the_open_model_is_in_sight(panel):
@@ -192,7 +261,7 @@ def test_the_open_model_is_in_sight(panel):
     last = session.models[-1].entry.id
     panel.resize(280, 200)
     assert not panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
-    session.model = SimpleNamespace(source=last)
+    session.model = model_of(last)
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
     session.recent = ("/somewhere/else",)  # the list is made anew
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
@@ -206,14 +275,16 @@ def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     assert panel.search.selectedText() == "gpt"
 
 
-@pytest.mark.parametrize("source", ["openai-community/gpt2", "gpt2", "GPT2"])
-def test_marks_the_open_model(panel, source):
-    panel.session.model = SimpleNamespace(source=source, n_positions=1024, d_model=768)
+def test_marks_the_open_model(panel):
+    assert panel.list.open_lines() == ()
+    panel.session.model = model_of("gpt2")
     assert [line.title for line in panel.list.open_lines()] == ["GPT-2 small"]
+    panel.session.model = model_of("stanford-crfm/alias-gpt2-small-x21")
+    assert [line.title for line in panel.list.open_lines()] == ["Alias"]
 
 
 def test_marks_an_open_folder_and_keeps_the_mark(panel):
-    panel.session.model = SimpleNamespace(source=RECENT[0], n_positions=8, d_model=4)
+    panel.session.model = model_of(RECENT[0])
     panel.session.recent = RECENT[:1]
     panel.session.models = ROWS[:2]
     assert [line.title for line in panel.list.open_lines()] == ["run-7"]
@@ -221,21 +292,9 @@ def test_marks_an_open_folder_and_keeps_the_mark(panel):
 
 def test_the_open_model_is_not_opened_again(panel, qtbot):
     heard = record(panel)
-    panel.session.model = SimpleNamespace(source="openai-community/gpt2")
+    panel.session.model = model_of("openai-community/gpt2")
     click(panel, qtbot, "openai-community/gpt2")
     assert heard == []
-
-
-def test_opening_shows_what_and_can_be_cancelled(panel, qtbot):
-    heard = record(panel)
-    assert not panel.cancel.isVisible()
-    panel.session.opening = "openai-community/gpt2"
-    assert panel.cancel.isVisible()
-    assert panel.opening.text() == "Opening GPT-2 small…"
-    qtbot.mouseClick(panel.cancel, Qt.MouseButton.LeftButton)
-    assert heard == ["cancel"]
-    panel.session.opening = ""
-    assert not panel.cancel.isVisible()
 
 
 def test_the_buttons_ask_for_a_folder_and_a_file(panel, qtbot):
@@ -251,12 +310,6 @@ def test_with_nothing_to_list_it_says_what_to_do(qtbot):
     assert "Open a folder or a file" in panel.message.text()
     panel.session.models = ROWS
     assert panel.list.isVisible()
-
-
-def test_a_snapshot_in_the_hub_cache_is_called_by_its_model():
-    path = "/c/hub/models--someone--my-gpt/snapshots/0123abcd"
-    assert source_title(path, ROWS) == "my-gpt"
-    assert source_title("C:\\", ()) == "C:\\"
 
 
 def test_the_whole_catalogue_is_listed(qtbot):
