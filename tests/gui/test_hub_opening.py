@@ -1,0 +1,432 @@
+"""Opening models from the Hub without a window: the real client against a Hub on this machine."""
+
+import numpy as np
+import pytest
+
+from geometry import catalogue
+from geometry.hub.transfer import Cancelled, TransferProgress
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from gui.notices import ONLINE, UNSET
+from gui.scene_state import resolve_scene
+from tests.loopback_hub import Fault
+from tests.stand_ins import N_POSITIONS, NINE, add_nine, positions_of, write_stand_in
+
+GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
+STANFORD = NINE[-1]
+AT_ONCE = {"Retry-After": "0"}
+WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
+
+
+@pytest.fixture(autouse=True)
+def no_packages(monkeypatch):
+    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+
+
+@pytest.fixture
+def hub(loopback_hub, tmp_path):
+    """The Hub with GPT-2 small and medium."""
+    for name in (GPT2, MEDIUM):
+        loopback_hub.add(name, write_stand_in(tmp_path / "made", name))
+    loopback_hub.rename("gpt2", GPT2)
+    return loopback_hub
+
+
+@pytest.fixture
+def by_hand(session, hand_jobs, hub):
+    made = Controller(session, hand_jobs)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fetched(session, controller, hub):
+    """A session with GPT-2 open, fetched from the Hub; the requests for it are forgotten."""
+    controller.open(GPT2)
+    assert session.notice is None
+    hub.forget_requests()
+    return session
+
+
+def snapshot(session):
+    return {name: getattr(session, name) for name in WANTED}
+
+
+def is_same(session, before):
+    return all(getattr(session, name) is value for name, value in before.items())
+
+
+def fresh_session():
+    """A session as at the next start."""
+    from gui.session import Session
+
+    return Session()
+
+
+def next_start(last, **options):
+    """What a session is like that starts now."""
+    session = fresh_session()
+    controller = Controller(session, InlineJobs())
+    session.offline = options.pop("offline", False)
+    controller.open_first(None, last, **options)
+    controller.close()
+    return session
+
+
+def states(session):
+    return {row.entry.id: row.state for row in session.models}
+
+
+# ---- by id -----------------------------------------------------------------------------
+
+
+def test_opens_a_model_by_its_id(session, controller, hub):
+    controller.open(GPT2)
+    assert session.model.name == "gpt2"
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert session.notice is None
+    assert session.recent == (GPT2,)
+    assert states(session)[GPT2] == "cached"
+    assert states(session)[MEDIUM] == "online"
+
+
+def test_all_nine_open_from_the_catalogue(session, controller, loopback_hub, tmp_path):
+    commits = add_nine(loopback_hub, tmp_path / "made", checkpoints=False)
+    controller.refresh_models()
+    listed = [row.entry.id for row in session.models if row.entry.id in NINE]
+    assert set(listed) == set(NINE)
+    for name in listed:
+        controller.open(name)
+        assert session.notice is None
+        assert session.model.commit == commits[name]
+        np.testing.assert_array_equal(session.model.W_pos, positions_of(name))
+    assert {states(session)[name] for name in NINE} == {"cached"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "remembered"),
+    [
+        ("gpt2", GPT2),
+        (f"hf://{GPT2}", GPT2),
+        (f"https://huggingface.co/{GPT2}", GPT2),
+        (f"https://huggingface.co/{GPT2}/tree/main", GPT2),
+    ],
+)
+def test_a_model_is_remembered_by_its_id(session, controller, hub, typed, remembered):
+    controller.open(typed)
+    assert session.notice is None
+    assert session.recent == (remembered,)
+    assert next_start(session.recent[0], offline=True).model.name == "gpt2"
+
+
+def test_a_revision_is_remembered(session, controller, loopback_hub, tmp_path):
+    source = f"{STANFORD}@checkpoint-0"
+    files = write_stand_in(tmp_path / "made", STANFORD, "checkpoint-0")
+    commit = loopback_hub.add(STANFORD, files, revision="checkpoint-0")
+    controller.open(source)
+    assert session.recent == (source,)
+    assert session.model.commit == commit
+    assert commit[:7] in " ".join(resolve_scene(session).caption)
+    again = next_start(source, offline=True)
+    np.testing.assert_array_equal(again.model.W_pos, positions_of(STANFORD, "checkpoint-0"))
+
+
+def test_what_lies_here_goes_through_no_network(session, controller, write_gpt2, monkeypatch):
+    def never(*_):
+        raise AssertionError("there is no need of one")
+
+    monkeypatch.setattr("gui.fetching.Fetching.network", never)
+    controller.open(str(write_gpt2()))
+    assert session.notice is None
+    assert session.model.name == "tiny-gpt2"
+
+
+# ---- progress --------------------------------------------------------------------------
+
+
+def test_progress_is_shown_once_it_takes_a_moment(session, by_hand, hand_jobs):
+    first = TransferProgress("wpe.weight", 10, 100, None)
+    second = TransferProgress("wpe.weight", 20, 100, 3.0)
+    by_hand.open(GPT2)
+    hand_jobs.tell("open", first)
+    assert (session.opening, session.transfer) == ("", None)
+    hand_jobs.drag_on("open")
+    assert (session.opening, session.transfer) == (GPT2, first)
+    assert session.status == "Opening gpt2…"
+    hand_jobs.tell("open", second)
+    assert session.transfer is second
+    hand_jobs.deliver_all()
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+
+
+def test_progress_is_that_of_the_bytes_that_come(
+    session, by_hand, hand_jobs, hub, write_gpt2, helix, write_safetensors
+):
+    folder = write_gpt2("long", helix(1024, 192))
+    tensors = {"a": np.zeros(50_000), "wpe.weight": helix(1024, 192)}
+    write_safetensors(folder / "model.safetensors", tensors)
+    hub.add("someone/long", {path.name: path for path in folder.iterdir()})
+    told = []
+    session.events.transfer.connect(lambda progress: told.append(progress))
+    by_hand.open("someone/long")
+    hand_jobs.drag_on("open")
+    hand_jobs.compute("open")
+    pieces = {progress.what: progress for progress in told if progress}
+    assert list(pieces) == ["model.safetensors", "config.json", "wpe.weight"]
+    assert all(progress.done == progress.total for progress in pieces.values())
+    assert pieces["wpe.weight"].total == tensors["wpe.weight"].nbytes
+
+
+def test_another_model_has_a_progress_of_its_own(session, by_hand, hand_jobs):
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    by_hand.open(MEDIUM)
+    assert (session.opening, session.transfer) == (MEDIUM, None)
+
+
+# ---- giving up -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["cancelled", "superseded", "closed"])
+def test_what_is_given_up_fetches_nothing_more(session, by_hand, hand_jobs, hub, how, write_table):
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    work = hand_jobs.waiting["open"][0]
+    if how == "cancelled":
+        by_hand.cancel_opening()
+        assert (session.opening, session.transfer) == ("", None)
+        assert session.status == "Opening cancelled"
+    elif how == "superseded":
+        by_hand.open(str(write_table()))
+    else:
+        hand_jobs.cancel("open")
+    with pytest.raises(Cancelled):
+        work()
+    assert hub.requests == []
+    assert session.notice is None
+
+
+def test_cancelling_leaves_what_is_open(fetched, hand_jobs):
+    controller = Controller(fetched, hand_jobs)
+    before = snapshot(fetched)
+    controller.open(MEDIUM)
+    hand_jobs.drag_on("open")
+    assert controller.cancel()
+    assert is_same(fetched, before)
+    assert not controller.cancel()
+    controller.close()
+
+
+# ---- what goes wrong -------------------------------------------------------------------
+
+
+def test_a_failure_is_a_sentence_and_can_be_tried_again(session, controller, hub):
+    hub.fault(Fault.status(503, AT_ONCE), times=4)
+    controller.open(GPT2, positions=(3, 40))
+    assert session.model is None
+    assert "out of order or overloaded" in session.notice.text
+    assert (session.notice.source, session.notice.retry, session.notice.whole) == (GPT2, True, 0)
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    controller.retry()
+    assert session.notice is None
+    assert session.positions == (3, 40)
+
+
+def test_what_cannot_help_is_not_offered(session, controller, hub):
+    controller.open("nobody/nothing")
+    assert "nobody/nothing" in session.notice.text
+    assert not session.notice.retry
+
+
+def test_access_that_was_granted_meanwhile_can_be_tried(session, controller, hub, tmp_path):
+    files = write_stand_in(tmp_path / "gated", MEDIUM)
+    hub.add("meta/closed", files, gated=True)
+    controller.open("meta/closed")
+    assert "gated" in session.notice.text
+    assert session.notice.retry
+    hub.add("meta/closed", files)
+    controller.retry()
+    assert session.notice is None
+    assert session.model.name == "closed"
+
+
+def test_a_whole_download_is_asked_for(session, controller, hub, tmp_path):
+    hub.fault(Fault.ignore_range(), path="*/model.safetensors", times=None)
+    controller.open(GPT2, positions=(2, 50))
+    nbytes = write_stand_in(tmp_path / "again", GPT2)["model.safetensors"].stat().st_size
+    assert session.model is None
+    assert "does not send parts of files" in session.notice.text
+    assert (session.notice.whole, session.notice.retry) == (nbytes, False)
+    controller.retry(whole=True)
+    assert session.notice is None
+    assert session.positions == (2, 50)
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+
+
+def test_a_failure_leaves_what_is_open(fetched, controller, hub):
+    before = snapshot(fetched)
+    hub.fault(Fault.status(500, AT_ONCE), times=None)
+    controller.open(MEDIUM)
+    assert fetched.notice.retry
+    assert is_same(fetched, before)
+    assert fetched.recent == (GPT2,)
+
+
+# ---- offline ---------------------------------------------------------------------------
+
+
+def test_offline_no_request_leaves(session, controller, hub):
+    session.offline = True
+    controller.open(GPT2)
+    assert hub.requests == []
+    assert session.notice.text == f"{GPT2} is not on this machine, and Helixscope is offline."
+    assert session.notice.advice == ONLINE
+    session.offline = False
+    controller.retry()
+    assert session.model.name == "gpt2"
+    session.offline = True
+    hub.forget_requests()
+    controller.open(MEDIUM)
+    assert session.notice.retry
+    assert session.model.name == "gpt2"
+    controller.open(GPT2)
+    assert session.notice is None
+    assert hub.requests == []
+
+
+def test_going_offline_ends_what_is_being_fetched(session, by_hand, hand_jobs, hub):
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    work = hand_jobs.waiting["open"][0]
+    session.offline = True
+    assert (session.opening, session.transfer) == ("", None)
+    session.offline = False
+    with pytest.raises(Cancelled):
+        work()
+    assert hub.requests == []
+
+
+def test_going_offline_does_not_end_what_is_read_here(session, by_hand, hand_jobs, write_table):
+    by_hand.open(str(write_table()))
+    hand_jobs.drag_on("open")
+    session.offline = True
+    hand_jobs.deliver_all()
+    assert session.model.name == "helix"
+
+
+def test_the_environment_keeps_it_offline(session, controller, hub, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    session.offline = True
+    session.offline = False
+    assert session.offline
+    assert "HF_HUB_OFFLINE" in session.notice.text
+    controller.open(GPT2)
+    assert session.notice.advice == UNSET
+    assert not session.notice.retry
+    assert hub.requests == []
+
+
+# ---- newer versions --------------------------------------------------------------------
+
+
+def test_an_open_model_may_be_up_to_date(fetched, controller, hub):
+    before = snapshot(fetched)
+    fetched.positions = (5, 50)
+    curve, model = fetched.curve, fetched.model
+    controller.check_for_update()
+    assert hub.requests
+    assert fetched.model is model
+    assert fetched.curve is curve
+    assert fetched.status == f"gpt2 is up to date: commit {model.commit[:7]}"
+    assert (fetched.opening, fetched.transfer, fetched.notice) == ("", None, None)
+    assert before["model"] is model
+
+
+def test_a_newer_version_is_opened_and_told(fetched, controller, hub, tmp_path, helix):
+    old = fetched.model.commit
+    fetched.positions = (5, 50)
+    files = dict(write_stand_in(tmp_path / "new", GPT2))
+    files["README.md"] = b"Newer.\n"
+    new = hub.add(GPT2, files)
+    assert new != old
+    controller.check_for_update()
+    assert fetched.model.commit == new
+    assert fetched.positions == (5, 50)
+    assert old[:7] in fetched.notice.text
+    assert new[:7] in fetched.notice.text
+    assert next_start(GPT2, offline=True).model.commit == new
+
+
+def test_what_is_no_branch_has_no_newer_version(session, controller, hub, write_gpt2):
+    controller.check_for_update()
+    for source in (str(write_gpt2()), f"{GPT2}@{hub.add(GPT2, {'config.json': b'{}'})}"):
+        controller.open(source)
+        hub.forget_requests()
+        controller.check_for_update()
+        assert hub.requests == []
+
+
+def test_offline_the_hub_is_not_asked_for_a_newer_version(fetched, controller, hub):
+    fetched.offline = True
+    controller.check_for_update()
+    assert hub.requests == []
+    assert fetched.notice.text.startswith("The Hub cannot be asked for a newer version")
+
+
+# ---- starting --------------------------------------------------------------------------
+
+
+def test_the_last_model_is_reopened_without_a_request(fetched, hub):
+    session = next_start(GPT2)
+    assert session.model.name == "gpt2"
+    assert session.notice is None
+    assert hub.requests == []
+
+
+def test_a_last_model_that_is_no_longer_here_is_fetched(session, hub):
+    assert next_start(MEDIUM).model.name == "gpt2-medium"
+
+
+def test_without_the_last_model_the_best_one_here_is_opened_and_that_is_said(fetched, hub):
+    hub.close()
+    session = next_start(MEDIUM, positions=(1, 30))
+    assert session.model.name == "gpt2"
+    assert session.notice.source == MEDIUM
+    assert session.notice.retry
+    assert session.status == "Ready"
+
+
+def test_offline_without_anything_here_that_is_said(hub):
+    session = next_start(MEDIUM, offline=True)
+    assert session.model is None
+    assert session.notice.text == f"{MEDIUM} is not on this machine, and Helixscope is offline."
+    assert hub.requests == []
+
+
+def test_a_folder_that_is_gone_is_no_reason_for_a_request(fetched, hub, tmp_path):
+    session = next_start(str(tmp_path / "gone"))
+    assert session.model.name == "gpt2"
+    assert session.notice is None
+    assert hub.requests == []
+
+
+# ---- what it costs ---------------------------------------------------------------------
+
+
+def test_a_kept_model_opens_without_the_client_and_torch(fetched, run_python, hub):
+    printed = run_python(
+        "import sys\n"
+        "from gui.controller import Controller\n"
+        "from gui.jobs import InlineJobs\n"
+        "from gui.session import Session\n"
+        "session = Session()\n"
+        f"Controller(session, InlineJobs()).open_first(None, {GPT2!r})\n"
+        "print(session.model.name, session.notice, session.model.n_positions)\n"
+        "print({'huggingface_hub', 'httpx2', 'torch', 'transformers'} & set(sys.modules))\n"
+    )
+    assert printed.splitlines() == [f"gpt2 None {N_POSITIONS}", "set()"]
+    assert hub.requests == []

@@ -1,0 +1,114 @@
+"""Searching the Hub without a window: the real client against a Hub on this machine."""
+
+import pytest
+
+from geometry.catalogue import find_entry
+from geometry.hub.transfer import Cancelled
+from gui.controller import Controller
+from gui.hub_search import HUB_GROUP
+from tests.loopback_hub import Fault
+
+FOUND = ("searching", "found", "found_for", "search_failed")
+NOTHING = ("", (), "", "")
+
+
+@pytest.fixture
+def hub(loopback_hub):
+    for name in ("openai-community/gpt2", "someone/gpt2-of-theirs", "someone/else"):
+        loopback_hub.add(name, {"config.json": b"{}"})
+    return loopback_hub
+
+
+@pytest.fixture
+def by_hand(session, hand_jobs, hub):
+    made = Controller(session, hand_jobs)
+    yield made
+    made.close()
+
+
+def said(session):
+    return tuple(getattr(session, name) for name in FOUND)
+
+
+def test_finds_models_by_their_ids(session, controller, hub):
+    controller.search_hub("  gpt2 ")
+    found = {entry.id: entry for entry in session.found}
+    assert set(found) == {"openai-community/gpt2", "someone/gpt2-of-theirs"}
+    known = find_entry("gpt2")
+    assert found[known.id].title == known.title
+    assert found[known.id].n_positions == known.n_positions
+    assert found[known.id].downloads is not None
+    other = found["someone/gpt2-of-theirs"]
+    assert (other.title, other.group, other.n_positions) == ("gpt2-of-theirs", HUB_GROUP, 0)
+    assert other.downloads is not None
+    downloads = [entry.downloads for entry in session.found]
+    assert downloads == sorted(downloads, reverse=True)
+    assert (session.searching, session.found_for, session.search_failed) == ("", "gpt2", "")
+
+
+def test_says_that_it_searches(session, by_hand, hand_jobs):
+    by_hand.search_hub("gpt2")
+    assert said(session) == ("gpt2", (), "", "")
+    hand_jobs.deliver("search")
+    by_hand.search_hub("else")
+    assert session.searching == "else"
+    assert session.found_for == "gpt2"  # what was found stays until there is something else
+    assert len(session.found) == 2
+
+
+def test_the_newest_search_wins_and_the_one_before_is_stopped(session, by_hand, hand_jobs, hub):
+    by_hand.search_hub("gpt2")
+    first = hand_jobs.waiting["search"][0]
+    by_hand.search_hub("else")
+    with pytest.raises(Cancelled):
+        first()
+    assert hub.requests == []
+    hand_jobs.deliver_all()
+    assert [entry.id for entry in session.found] == ["someone/else"]
+    assert session.found_for == "else"
+
+
+def test_the_same_search_is_not_begun_anew(session, by_hand, hand_jobs):
+    by_hand.search_hub("gpt2")
+    by_hand.search_hub("gpt2 ")
+    assert hand_jobs.started == ["search"]
+
+
+def test_searching_can_be_ended(session, by_hand, hand_jobs, hub):
+    by_hand.search_hub("gpt2")
+    work = hand_jobs.waiting["search"][0]
+    by_hand.search_hub("")
+    assert said(session) == NOTHING
+    with pytest.raises(Cancelled):
+        work()
+    by_hand.search_hub("gpt2")
+    hand_jobs.deliver_all()
+    assert session.found
+    by_hand.search_hub(" ")
+    assert said(session) == NOTHING
+
+
+def test_a_search_that_fails_is_a_sentence_in_its_place(session, controller, hub):
+    hub.fault(Fault.status(503, {"Retry-After": "0"}), times=4)
+    controller.search_hub("gpt2")
+    assert (session.searching, session.found, session.found_for) == ("", (), "gpt2")
+    assert "out of order or overloaded" in session.search_failed
+    assert session.notice is None
+    controller.search_hub("gpt2")
+    assert session.search_failed == ""
+    assert len(session.found) == 2
+
+
+def test_offline_nothing_is_asked(session, controller, hub):
+    session.offline = True
+    controller.search_hub("gpt2")
+    assert "offline" in session.search_failed
+    assert "Work offline" in session.search_failed
+    assert hub.requests == []
+
+
+def test_our_own_faults_are_reported_as_such(session, controller, hub, monkeypatch):
+    monkeypatch.setattr("gui.hub_search._entry", lambda found: 1 / 0)
+    controller.search_hub("gpt2")
+    assert session.search_failed == "The search on the Hub failed."
+    assert "ZeroDivisionError" in session.notice.text
