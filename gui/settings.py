@@ -8,10 +8,13 @@ from typing import cast, get_args
 from platformdirs import user_config_path
 from PySide6.QtCore import QByteArray, QSettings
 
+from geometry.hub.tensor_cache import MAX_BYTES
 from gui.session import Outside, Projection, Session
 from gui.theme import COLORMAPS, ThemeChoice
 
 APP = "helixscope"
+LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
+"""Between these, in bytes, the user bounds what is kept of fetched models."""
 LAYOUT_VERSION = 1
 """Raised when the docks change, so that an old layout is not forced on a new window."""
 
@@ -65,6 +68,19 @@ class Settings:
     @offline.setter
     def offline(self, value: bool) -> None:
         self._store.setValue("network/offline", "true" if value else "false")
+
+    @property
+    def cache_limit(self) -> int:
+        """Bound on what is kept of models that were fetched, in bytes."""
+        try:
+            value = int(str(self._store.value("network/cache_limit", MAX_BYTES)))
+        except ValueError:
+            return MAX_BYTES
+        return value if LEAST_CACHE <= value <= MOST_CACHE else MAX_BYTES
+
+    @cache_limit.setter
+    def cache_limit(self, value: int) -> None:
+        self._store.setValue("network/cache_limit", str(value))
 
     def load_session(self, session: Session) -> None:
         """Set the session's remembered fields."""

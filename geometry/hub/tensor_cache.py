@@ -52,6 +52,7 @@ from geometry.hub.entries import (
     touch,
     write_entry,
 )
+from geometry.hub.keeping import wait_until_kept
 
 __all__ = ["MAX_BYTES", "CachedCommit", "TensorCache", "default_cache"]
 
@@ -172,11 +173,13 @@ class TensorCache:
 
     def commits(self) -> tuple[CachedCommit, ...]:
         """List what is kept, the commit used last first."""
+        wait_until_kept(self.root)
         held = sorted(survey(self.root).commits, key=lambda one: one.used, reverse=True)
         return tuple(filter(None, map(self._described, held)))
 
     def usage(self) -> int:
         """Size of all files, in bytes."""
+        wait_until_kept(self.root)
         return survey(self.root).nbytes
 
     def trim(self) -> None:
@@ -185,10 +188,12 @@ class TensorCache:
 
     def remove(self, repo: str, commit: str) -> int:
         """Remove one commit of a model; return the bytes freed."""
+        wait_until_kept(self.root, repo)
         return self._drop(self._folder(repo, commit), commit)
 
     def clear(self, repo: str | None = None) -> int:
         """Remove a model, or all of them; return the bytes freed."""
+        wait_until_kept(self.root, repo)
         if repo is not None:
             return remove_folder(self.root / file_name(repo), self._incoming)
         try:
@@ -285,6 +290,6 @@ def _logged(what: str, path: Path) -> Iterator[None]:
         log.warning("Could not %s %s: %s", what, path, error)
 
 
-def default_cache() -> TensorCache:
+def default_cache(max_bytes: int = MAX_BYTES) -> TensorCache:
     """Return the user's own cache, in the system's place for such things."""
-    return TensorCache(user_cache_path("helixscope", appauthor=False) / "hub")
+    return TensorCache(user_cache_path("helixscope", appauthor=False) / "hub", max_bytes)
