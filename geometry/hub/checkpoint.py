@@ -15,6 +15,7 @@ from geometry.hub.faults import NotOnHub
 from geometry.hub.hub_files import HubFiles, file_key
 from geometry.hub.hub_store import HubStore
 from geometry.hub.hub_tokenizer import tokenizer_folder
+from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.sharded_store import Shards, read_weight_map
@@ -104,6 +105,7 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
 
 def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
     """Find the commit and the weights; both are known of a model that was opened before."""
+    wait_until_kept(network.cache.root, address.repo)
     moves = not _COMMIT.fullmatch(address.revision)
     commit = None if network.fresh and moves else known_commit(network.cache, address)
     if commit is not None:
@@ -141,6 +143,7 @@ def known_commit(cache: TensorCache, address: HubAddress) -> str | None:
 
 def is_kept(cache: TensorCache, address: HubAddress) -> bool:
     """Tell whether a model opens without the network; what is kept may still prove damaged."""
+    wait_until_kept(cache.root, address.repo)
     commit = known_commit(cache, address)
     return commit is not None and cache.has(address.repo, commit, _COMPLETE)
 

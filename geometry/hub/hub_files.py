@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,6 +15,7 @@ from geometry.files import KINDS, kind_of
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub
 from geometry.hub.hub_torch import WithTail
+from geometry.hub.keeping import keep_soon
 from geometry.hub.kept_index import VERSION, dump_index, load_index
 from geometry.hub.network import Network
 from geometry.hub.ranged_file import RangedFile
@@ -47,7 +48,9 @@ class HubFiles:
         self.address = address
         self._network = network
         self._opened = {file.name: file for file in opened}
-        self._pending: dict[str, Bytes] | None = {}
+        # What is not kept yet: because the model has not proved sound, or the disk is slow.
+        self._held: dict[str, Bytes] = {}
+        self._sound = False
         self._turn = threading.Lock()
         self._own = threading.local()
 
@@ -62,7 +65,7 @@ class HubFiles:
         named: Transfer | None = getattr(self._own, "transfer", None)
         if named is not None:
             return named
-        return Transfer() if self._pending is None else self._network.transfer
+        return Transfer() if self._sound else self._network.transfer
 
     @contextmanager
     def through(self, transfer: Transfer) -> Iterator[None]:
@@ -77,26 +80,24 @@ class HubFiles:
     # ---- what is kept ------------------------------------------------------------------
 
     def kept(self, name: str) -> Bytes | None:
-        """Return what is kept under a name, or was fetched under it in this opening."""
-        if self._pending is not None and name in self._pending:
-            return self._pending[name]
+        """Return what is kept under a name, or was fetched under it just now."""
+        held = self._held.get(name)
+        if held is not None:
+            return held
         return self._network.cache.get(self.address.repo, self.address.revision, name)
 
     def has(self, name: str) -> bool:
         """Tell whether something is kept under a name."""
-        if self._pending is not None and name in self._pending:
-            return True
-        return self._network.cache.has(self.address.repo, self.address.revision, name)
+        return name in self._held or self._is_kept(name)
 
     def keep(self, name: str, data: bytes | Bytes) -> None:
-        """Keep bytes: while the model is being opened, not before :meth:`keep_all`."""
-        if self._pending is None:
-            self._put(name, data, core=False)
-        else:
-            self._pending[name] = np.frombuffer(data, np.uint8)
+        """Keep bytes: soon, or while the model is being opened not before :meth:`keep_all`."""
+        self._held[name] = np.frombuffer(data, np.uint8)
+        if self._sound:
+            self._soon(lambda: self._write([name], core=False))
 
     def keep_all(self, revision: str, mark: str | None) -> None:
-        """Keep what the opening fetched, and that the revision is this commit.
+        """Keep, soon, what the opening fetched, and that the revision is this commit.
 
         Called when all of it fits together: what contradicts itself is dropped with this object.
 
@@ -107,17 +108,33 @@ class HubFiles:
         mark
             What to mark the commit with if nothing of this opening is missing; None for nothing.
         """
-        pending, self._pending = self._pending or {}, None
-        for name, data in pending.items():
-            self._put(name, data, core=True)
-        # On a full disk nothing is kept, and nothing said to be.
-        if mark is not None and self.kept(mark) is None and all(map(self.has, pending)):
-            self._put(mark, b"", core=True)
-        # Last: a revision that is known has been opened before.
-        self._network.cache.remember(self.address.repo, revision, self.address.revision)
+        self._sound = True
+        names = list(self._held)
+        repo, commit = self.address.repo, self.address.revision
 
-    def _put(self, name: str, data: bytes | Bytes, *, core: bool) -> None:
-        self._network.cache.put(self.address.repo, self.address.revision, name, data, core=core)
+        def write() -> None:
+            self._write(names, core=True)
+            # On a full disk nothing is kept, and nothing said to be.
+            if mark is not None and self.kept(mark) is None and all(map(self._is_kept, names)):
+                self._network.cache.put(repo, commit, mark, b"", core=True)
+            # Last: a revision that is known has been opened before.
+            self._network.cache.remember(repo, revision, commit)
+
+        self._soon(write)
+
+    def _soon(self, write: Callable[[], None]) -> None:
+        keep_soon(self._network.cache.root, self.address.repo, write)
+
+    def _write(self, names: Iterable[str], *, core: bool) -> None:
+        for name in names:
+            data = self._held[name]
+            self._network.cache.put(self.address.repo, self.address.revision, name, data, core=core)
+            # If two threads fetched the same, the other one's is still to be written.
+            if self._held.get(name) is data:
+                del self._held[name]
+
+    def _is_kept(self, name: str) -> bool:
+        return self._network.cache.has(self.address.repo, self.address.revision, name)
 
     # ---- small files -------------------------------------------------------------------
 

@@ -184,6 +184,7 @@ class TensorCache:
 
     def trim(self) -> None:
         """Bring the cache within its bound, after that was changed."""
+        wait_until_kept(self.root)
         self._make_room(None)
 
     def remove(self, repo: str, commit: str) -> int:

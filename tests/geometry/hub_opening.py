@@ -7,6 +7,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from geometry.hub.client import Hub, Retries
+from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
@@ -52,6 +53,7 @@ def assert_same(model: PositionalModel, local: PositionalModel, *, embeddings: b
 
 def kept(root: Path) -> dict[str, bytes]:
     """All entries of a cache, by the file they are in; the time of use aside."""
+    wait_until_kept(root)
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in sorted(root.rglob("*"))

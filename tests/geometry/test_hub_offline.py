@@ -21,6 +21,7 @@ from geometry.catalogue import (
 from geometry.errors import SourceError
 from geometry.hub.client import Hub
 from geometry.hub.faults import Offline
+from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
@@ -237,6 +238,7 @@ def test_a_cache_that_is_cleared_under_an_open_model(
     files = write_stand_in(tmp_path / "files", GPT2)
     loopback_hub.add(GPT2, files)
     model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert kept(cache)
     shutil.rmtree(cache)
     assert_same(model, open_source(files["config.json"].parent))
     assert model.tokenize("my name").ids[0] == 0
@@ -328,6 +330,7 @@ def test_listing_is_no_use(loopback_hub: LoopbackHub, tmp_path: Path) -> None:
     network = default_network()
     for name in NINE[:4]:
         open_source(name)
+        wait_until_kept(network.cache.root)
     order = [kept.repo for kept in network.cache.commits()]
     assert order == list(NINE[3::-1])
     for entry in reversed(read_catalogue()):

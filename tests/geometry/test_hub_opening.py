@@ -102,7 +102,8 @@ def test_any_revision(
         model = open_source(f"{ALIAS}@{name}", network=network)
         np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
         assert model.commit == commit
-        assert model.name == "alias-gpt2-small-x21" + ("" if name == "main" else f"@{name}")
+        shown = {"main": "", "commit": f"@{commit[:7]}"}.get(revision, f"@{name}")
+        assert model.name == f"alias-gpt2-small-x21{shown}"
         last = len(loopback_hub.requests)
     assert last == len(loopback_hub.requests) > 0
     # The same commit under another name is not fetched twice.
