@@ -1,0 +1,323 @@
+"""The model panel and the Hub, through real events: typed ids, searches, menus."""
+
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+
+from geometry.catalogue import CatalogueEntry, read_catalogue
+from gui.panels.models import ModelPanel
+from gui.session import ModelRow, Session
+from gui.theme import LIGHT
+
+COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
+GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
+ALIAS = "stanford-crfm/alias-gpt2-small-x21@checkpoint-1000"
+LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
+
+
+def found(name, downloads):
+    return CatalogueEntry(name, name, "On the Hub", 0, 0, "", downloads=downloads)
+
+
+DUTCH = (found("GroNLP/gpt2-small-dutch", 3412), found("yhavinga/gpt2-medium-dutch-nedd", 812))
+
+
+@pytest.fixture
+def session():
+    states = {GPT2: "cached"}
+    rows = (ModelRow(entry, states.get(entry.id, "online")) for entry in read_catalogue())
+    return Session(models=tuple(rows), recent=("/home/x/checkpoints/run-7", "someone/theirs@v1"))
+
+
+@pytest.fixture
+def panel(qtbot, session):
+    panel = ModelPanel(session, LIGHT)
+    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
+    panel.resize(264, 420)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+@pytest.fixture
+def heard(panel):
+    """Every intent of the panel."""
+    heard = []
+    panel.openRequested.connect(lambda source: heard.append(("open", source)))
+    panel.searchRequested.connect(lambda text: heard.append(("search", text)))
+    panel.updateRequested.connect(lambda: heard.append("update"))
+    panel.cancelRequested.connect(lambda: heard.append("cancel"))
+    return heard
+
+
+def at(panel, title):
+    """Where a line is, by its title."""
+    view = panel.list
+    for row in range(view.model().rowCount()):
+        index = view.model().index(row, 0)
+        if index.data() == title:
+            return view.visualRect(index).center()
+    raise AssertionError(f"no line {title!r}")
+
+
+def click(panel, title, button=LEFT):
+    QTest.mouseClick(panel.list.viewport(), button, pos=at(panel, title))
+
+
+def titles(panel):
+    return [line.title for line in panel.list.lines()]
+
+
+def current(panel):
+    return panel.list.currentIndex().data()
+
+
+def enter(panel, text):
+    panel.search.clear()
+    QTest.keyClicks(panel.search, text)
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+
+
+# ---- typed ids ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "opened"),
+    [
+        (ALIAS, ALIAS),
+        ("someone/theirs@refs/pr/3", "someone/theirs@refs/pr/3"),
+        (f"{GPT2}@{COMMIT}", f"{GPT2}@{COMMIT}"),
+        (f"https://huggingface.co/{GPT2}/tree/refs%2Fpr%2F3", f"{GPT2}@refs/pr/3"),
+        (GPT2, GPT2),
+        ("gpt2-medium", MEDIUM),
+        ("someone/theirs@v1", "someone/theirs@v1"),
+    ],
+)
+def test_enter_opens_what_was_typed(panel, heard, typed, opened):
+    enter(panel, typed)
+    assert heard == [("open", opened)]
+
+
+def test_the_offer_to_open_is_the_first_line_and_can_be_clicked(panel, heard):
+    QTest.keyClicks(panel.search, ALIAS)
+    assert titles(panel) == [f"Open {ALIAS} from the Hub"]
+    assert current(panel) == titles(panel)[0]
+    click(panel, titles(panel)[0])
+    assert heard == [("open", ALIAS)]
+
+
+def test_a_long_offer_is_whole_in_a_narrow_panel(panel):
+    """It wraps: a revision that is cut off could be any."""
+    QTest.keyClicks(panel.search, ALIAS)
+    height = panel.list.rect_of(ALIAS).height()
+    panel.resize(700, 420)
+    assert panel.list.rect_of(ALIAS).height() < height
+    panel.resize(264, 420)
+    assert panel.list.rect_of(ALIAS).height() == height
+
+
+def test_typing_alone_asks_nobody(panel, heard):
+    for text in ("gpt2 dutch", "bert-base-cased", ALIAS, "a"):
+        panel.search.clear()
+        QTest.keyClicks(panel.search, text)
+    assert heard == []
+
+
+# ---- searching the Hub -------------------------------------------------------------------
+
+
+def test_enter_searches_the_hub_when_the_list_has_nothing(panel, heard):
+    enter(panel, "gpt2 dutch")
+    assert heard == [("search", "gpt2 dutch")]
+
+
+def test_a_click_searches_the_hub_below_the_matches_of_the_list(panel, heard):
+    QTest.keyClicks(panel.search, "medium")
+    assert titles(panel) == ["GPT-2 medium", "Search the Hub for “medium”"]
+    click(panel, "Search the Hub for “medium”")
+    assert heard == [("search", "medium")]
+
+
+def test_a_search_from_asking_to_opening(panel, heard):
+    session = panel.session
+    enter(panel, "gpt2 dutch")
+    session.searching = "gpt2 dutch"
+    assert titles(panel) == ["Searching the Hub for “gpt2 dutch”…"]
+    session.change(found=DUTCH, found_for="gpt2 dutch", searching="", search_failed="")
+    assert titles(panel) == [one.id for one in DUTCH]
+    assert panel.list.lines()[0].state == "3.4\N{NO-BREAK SPACE}k"
+    assert current(panel) == DUTCH[0].id  # what Enter means now
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_Return)
+    assert heard == [("search", "gpt2 dutch"), ("open", DUTCH[1].id)]
+
+
+def test_from_the_list_the_keys_lead_on_to_what_was_found(panel, heard):
+    QTest.keyClicks(panel.search, "gpt2 dutch")
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_Return)
+    panel.session.searching = "gpt2 dutch"
+    assert current(panel) is None
+    panel.session.change(found=DUTCH, found_for="gpt2 dutch", searching="")
+    assert current(panel) == DUTCH[0].id
+    assert panel.focusWidget() is panel.list
+
+
+def test_a_search_that_failed_says_why_and_can_be_done_again(panel, heard):
+    enter(panel, "gpt2 dutch")
+    panel.session.change(found_for="gpt2 dutch", search_failed="The Hub is busy. Try again later.")
+    assert titles(panel) == ["The Hub is busy. Try again later.", "Search the Hub for “gpt2 dutch”"]
+    click(panel, "The Hub is busy. Try again later.")  # a sentence, no button
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert heard == [("search", "gpt2 dutch")] * 2
+
+
+def test_another_text_ends_the_search_under_way(panel, heard):
+    enter(panel, "gpt2 dutch")
+    panel.session.searching = "gpt2 dutch"
+    QTest.keyClick(panel.search, Qt.Key.Key_E)
+    assert heard == [("search", "gpt2 dutch"), ("search", "")]
+
+
+def test_what_was_found_for_another_text_is_not_shown(panel):
+    panel.session.change(found=DUTCH, found_for="gpt2 dutch")
+    QTest.keyClicks(panel.search, "gpt2 dutc")
+    assert titles(panel) == ["Search the Hub for “gpt2 dutc”"]
+    QTest.keyClicks(panel.search, "h")
+    assert titles(panel) == [one.id for one in DUTCH]
+    panel.search.clear()
+    assert DUTCH[0].id not in titles(panel)
+
+
+def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
+    QTest.keyClicks(panel.search, "gpt2")
+    panel.search.setText("stanford")
+    assert current(panel) == "Alias"
+    rows = [ModelRow(row.entry, "cached" if row.entry.title == "Caprica" else row.state)
+            for row in panel.session.models]  # fmt: skip
+    panel.session.models = tuple(rows)
+    assert current(panel) == "Alias"
+    panel.session.offline = True
+    assert current(panel) == "Caprica"
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert heard == [("open", "stanford-crfm/caprica-gpt2-small-x81")]
+
+
+def test_offline_nothing_is_searched(panel, heard):
+    panel.session.offline = True
+    enter(panel, "gpt2 dutch")
+    assert titles(panel) == ["The Hub cannot be searched: Helixscope is offline."]
+    assert heard == []
+    enter(panel, ALIAS)  # it may be in a cache: who opens it knows
+    assert heard == [("open", ALIAS)]
+
+
+# ---- the menu of a line ------------------------------------------------------------------
+
+
+@pytest.fixture
+def menu(panel):
+    """Open the menu of a line by the right button; its actions by name."""
+
+    def ask(title):
+        where = at(panel, title)
+        click(panel, title, RIGHT)
+        view = panel.list.viewport()
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, where, view.mapToGlobal(where))
+        QApplication.sendEvent(view, event)
+        return popup()
+
+    yield ask
+    if (shown := QApplication.activePopupWidget()) is not None:
+        shown.close()
+
+
+def popup():
+    shown = QApplication.activePopupWidget()
+    assert isinstance(shown, QMenu)
+    return {action.text(): action for action in shown.actions() if action.text()}
+
+
+def pick(actions, name):
+    """Choose one of the actions of the menu that is open, by the mouse."""
+    shown = QApplication.activePopupWidget()
+    QTest.mouseClick(shown, LEFT, pos=shown.actionGeometry(actions[name]).center())
+
+
+@pytest.mark.parametrize(
+    ("title", "names", "copied"),
+    [
+        ("GPT-2 medium", ["Open", "Copy id"], MEDIUM),
+        ("theirs@v1", ["Open", "Copy id"], "someone/theirs@v1"),
+        ("run-7", ["Open", "Copy path"], "/home/x/checkpoints/run-7"),
+    ],
+)
+def test_the_menu_copies_and_opens(panel, heard, menu, title, names, copied):
+    QGuiApplication.clipboard().clear()
+    actions = menu(title)
+    assert list(actions) == names
+    pick(actions, names[1])
+    assert QGuiApplication.clipboard().text() == copied
+    assert heard == []
+    pick(menu(title), "Open")
+    assert heard == [("open", copied)]
+
+
+def test_the_menu_of_the_open_model_checks_for_a_newer_version(panel, heard, menu):
+    panel.session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    actions = menu("GPT-2 small")
+    assert list(actions) == ["Open", "Copy id", "Check for a newer version"]
+    assert not actions["Open"].isEnabled()
+    pick(actions, "Check for a newer version")
+    assert heard == ["update"]
+    assert "Check for a newer version" not in menu("GPT-2 medium")
+    QApplication.activePopupWidget().close()
+    panel.session.offline = True
+    assert not menu("GPT-2 small")["Check for a newer version"].isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("source", "commit"),
+    [(GPT2, None), (f"{GPT2}@{COMMIT}", COMMIT)],
+)
+def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, commit):
+    panel.session.recent = (source,)
+    panel.session.model = SimpleNamespace(source=source, commit=commit)
+    (line,) = panel.list.open_lines()
+    assert "Check for a newer version" not in menu(line.title)
+
+
+def test_the_menu_by_the_keyboard(panel, heard):
+    panel.list.enter()
+    QTest.keyClick(panel.list, Qt.Key.Key_Down)
+    rect = panel.list.rect_of("someone/theirs@v1")
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint())
+    QApplication.sendEvent(panel.list.viewport(), event)
+    shown = QApplication.activePopupWidget()
+    assert shown.pos() == panel.list.viewport().mapToGlobal(rect.bottomLeft())
+    pick(popup(), "Open")
+    assert heard == [("open", "someone/theirs@v1")]
+
+
+def test_the_copy_key_copies_the_current_line(panel):
+    QGuiApplication.clipboard().clear()
+    panel.list.enter()
+    QTest.keyClick(panel.list, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "someone/theirs@v1"
+
+
+def test_headings_and_sentences_have_no_menu(panel):
+    panel.session.searching = "gpt2 dutch"
+    QTest.keyClicks(panel.search, "gpt2 dutch")
+    for title in ("On the Hub", "Searching the Hub for “gpt2 dutch”…"):
+        where = at(panel, title)
+        view = panel.list.viewport()
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, where, view.mapToGlobal(where))
+        QApplication.sendEvent(view, event)
+        assert QApplication.activePopupWidget() is None

@@ -1,0 +1,170 @@
+"""What the model panel shows while a model is opened and fetched, through real events."""
+
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.catalogue import read_catalogue
+from geometry.hub.transfer import TransferProgress
+from gui.panels.models import ModelPanel
+from gui.session import ModelRow, Session
+from gui.theme import DARK, LIGHT
+
+MEDIUM = "openai-community/gpt2-medium"
+
+
+@pytest.fixture
+def panel(qtbot):
+    rows = (ModelRow(entry, "online") for entry in read_catalogue())
+    session = Session(models=tuple(rows), recent=("/home/x/run-7", "someone/theirs@v1"))
+    panel = ModelPanel(session, LIGHT)
+    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
+    panel.resize(264, 420)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def progress(done=0, total=0, speed=None, waiting=""):
+    return TransferProgress("wpe.weight", done, total, speed, waiting)
+
+
+WAIT = "The Hub is out of order: it answered 503. Trying again in 4 seconds."
+STAGES = (
+    None,
+    progress(),
+    progress(98_304, 98_304),
+    progress(0, 3_145_728),
+    progress(1_230_000, 3_145_728, 2_300_000.0),
+    progress(1_230_000, 3_145_728, None, WAIT),
+    progress(3_145_728, 3_145_728, 2_300_000.0),
+    None,
+)
+
+
+def test_opening_shows_what_and_can_be_cancelled(panel, qtbot):
+    working = panel.working
+    assert not working.isVisible()
+    panel.session.opening = MEDIUM
+    assert working.isVisible()
+    assert working.name.text() == "Opening GPT-2 medium…"
+    assert working.bar.maximum() == 0  # nobody knows yet how far it is
+    with qtbot.waitSignal(panel.cancelRequested):
+        QTest.mouseClick(working.cancel, Qt.MouseButton.LeftButton)
+    panel.session.opening = ""
+    assert not working.isVisible()
+
+
+def test_a_transfer_tells_how_far_and_how_fast(panel):
+    bar, details = panel.working.bar, panel.working.details
+    panel.session.opening = MEDIUM
+    shown = []
+    for stage in STAGES:
+        panel.session.transfer = stage
+        text = details.text().replace("\N{NO-BREAK SPACE}", " ")
+        shown.append((bar.value() / bar.maximum() if bar.maximum() else None, text))
+    assert shown == [
+        (None, ""),
+        (None, "Asking for wpe.weight…"),
+        (None, "Reading wpe.weight…"),
+        (0.0, "0.0 of 3.1 MB"),
+        (0.391, "1.2 of 3.1 MB · 2.3 MB/s"),
+        (0.391, "The Hub is out of order: it answered 503.\nTrying again in 4 seconds."),
+        (1.0, "3.1 of 3.1 MB"),
+        (None, ""),
+    ]
+    assert details.accessibleName() == details.text() == ""
+
+
+def test_nothing_moves_while_a_model_is_fetched(panel):
+    """Neither the lines under the mouse nor the buttons, whatever is said of the transfer."""
+    session = panel.session
+    session.model = SimpleNamespace(source="sentence-transformers/all-MiniLM-L6-v2", commit=None)
+    bar = panel.list.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 0  # the open model is the last one
+
+    def places():
+        rects = [panel.list.rect_of(line.source) for line in panel.list.lines()]
+        below = [w.geometry() for w in (panel.search, panel.folder, panel.file)]
+        return rects, below, panel.minimumSizeHint().width()
+
+    def row():
+        working = panel.working
+        return [w.geometry() for w in (working, working.name, working.bar, working.cancel)]
+
+    before = places()
+    session.opening = MEDIUM
+    rows = []
+    for stage in STAGES:
+        session.transfer = stage
+        QApplication.processEvents()
+        assert places() == before
+        rows.append(row())
+    assert all(one == rows[0] for one in rows)
+    session.change(opening="", transfer=None)
+    QApplication.processEvents()
+    assert places() == before
+
+
+def test_an_open_line_in_sight_stays_in_sight(panel):
+    panel.session.model = SimpleNamespace(source="distilbert/distilgpt2", commit=None)
+    assert panel.list.viewport().rect().contains(panel.list.rect_of("distilbert/distilgpt2"))
+    panel.list.verticalScrollBar().setValue(0)
+    panel.resize(264, 360)
+    panel.session.recent = tuple(f"/home/x/run-{k}" for k in range(4))
+    assert panel.list.viewport().rect().contains(panel.list.rect_of("distilbert/distilgpt2"))
+
+
+def test_an_open_line_out_of_sight_does_not_pull_the_list(panel):
+    panel.session.model = SimpleNamespace(source="distilbert/distilgpt2", commit=None)
+    panel.resize(264, 240)
+    panel.list.verticalScrollBar().setValue(0)
+    panel.session.recent = panel.session.recent[:1]
+    assert panel.list.verticalScrollBar().value() == 0
+
+
+def test_digits_do_not_move_what_follows_them(panel):
+    """Figures of one width, and spaces as wide where a number is shorter."""
+    panel.session.opening = MEDIUM
+    metrics = panel.working.details.fontMetrics()
+    widths = set()
+    for done in range(0, 19_660_800, 234_567):
+        panel.session.transfer = progress(done, 19_660_800, 2_300_000.0)
+        widths.add(metrics.horizontalAdvance(panel.working.details.text().split("·")[0]))
+    assert len(widths) == 1
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_the_row_is_painted_in_the_themes_colours(panel, theme):
+    panel.set_theme(theme)
+    panel.session.opening = MEDIUM
+    panel.session.transfer = STAGES[4]
+    for part, color in ((panel.working.name, theme.text), (panel.working.details, theme.muted)):
+        image = part.grab().toImage()
+        pixels = {image.pixelColor(x, y).name() for x in range(90) for y in range(image.height())}
+        assert color in pixels
+
+
+def test_both_lines_of_a_wait_are_painted(panel):
+    panel.session.opening = MEDIUM
+    details = panel.working.details
+
+    def lower_half():
+        image = details.grab().toImage()
+        return image.copy(0, image.height() // 2, image.width(), image.height())
+
+    panel.session.transfer = progress(waiting="It is busy.")
+    empty = lower_half()
+    panel.session.transfer = progress(waiting="It is busy. Trying again in 4 seconds.")
+    assert lower_half() != empty
+
+
+def test_a_long_name_and_a_long_wait_do_not_widen_the_panel(panel):
+    width = panel.minimumSizeHint().width()
+    panel.session.opening = f"someone/{'x' * 90}@{'y' * 90}"
+    panel.session.transfer = progress(waiting=f"{'z' * 300}. Trying again in 4 seconds.")
+    QApplication.processEvents()
+    assert panel.minimumSizeHint().width() == width <= 264
