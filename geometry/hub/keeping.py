@@ -35,7 +35,8 @@ def keep_soon(root: Path, repo: str, write: Callable[[], None]) -> None:
             with _lock:
                 _under_way.remove(entry)
 
-    thread = threading.Thread(target=work, name=f"keeping {repo}")
+    # Else it would take after the thread that fetches, which the end of the program may break off.
+    thread = threading.Thread(target=work, name=f"keeping {repo}", daemon=False)
     entry = (root, repo, thread)
     with _lock:
         _under_way.append(entry)
