@@ -51,7 +51,7 @@ class HubFiles:
         # What is not kept yet: because the model has not proved sound, or the disk is slow.
         self._held: dict[str, Bytes] = {}
         self._sound = False
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._own = threading.local()
 
     # ---- what tells of it --------------------------------------------------------------
@@ -127,11 +127,11 @@ class HubFiles:
 
     def _write(self, names: Iterable[str], *, core: bool) -> None:
         for name in names:
-            data = self._held[name]
+            data = self._held.get(name)
+            if data is None:
+                continue
             self._network.cache.put(self.address.repo, self.address.revision, name, data, core=core)
-            # If two threads fetched the same, the other one's is still to be written.
-            if self._held.get(name) is data:
-                del self._held[name]
+            del self._held[name]
 
     def _is_kept(self, name: str) -> bool:
         return self._network.cache.has(self.address.repo, self.address.revision, name)
@@ -178,38 +178,47 @@ class HubFiles:
             data = kept.tobytes()
         return load_index(data, lambda size, etag: _Remote(self, name, size, etag))
 
-    def tensor(self, region: Region) -> tuple[Bytes, bool]:
-        """Return a tensor's bytes, and whether they were fetched just now.
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let one thread after the other fetch; whoever waits for its turn can be stopped."""
+        transfer = self.transfer
+        while not self._turn.acquire(timeout=_TURN_S):
+            transfer.check()
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def kept_tensor(self, region: Region) -> Bytes | None:
+        """Return a tensor's bytes if they are kept."""
+        data = self.kept(tensor_key(region.info.name))
+        return data if data is not None and len(data) == stored_bytes(region) else None
+
+    def fetch_tensor(self, region: Region) -> Bytes:
+        """Fetch a tensor's bytes.
 
         Raises
         ------
         HubError
             They cannot be had, or are not what the file's directory says.
         """
-        nbytes, data = stored_bytes(region), self.kept(tensor_key(region.info.name))
-        if data is not None and len(data) == nbytes:
-            return data, False
+        nbytes = stored_bytes(region)
         record = region.file if isinstance(region.file, Record) else None
         whole = nbytes if record is None else record.extent(region.offset, nbytes)[1]
         self.transfer.begin(region.info.name, whole)
         fetched = region.file.read_at(region.offset, nbytes)
         if record is not None and not record.is_sound(fetched):
             raise BrokenTransfer(f"{region.info.name} did not arrive as it was sent.")
-        return fetched, True
+        return fetched
 
     def read(self, name: str, size: int, etag: str, offset: int, nbytes: int) -> Bytes:
-        """Read a piece of a file: one thread after the other."""
-        transfer = self.transfer
-        while not self._turn.acquire(timeout=_TURN_S):
-            transfer.check()
-        try:
+        """Read a piece of a file."""
+        with self.turn():
             file = self._opened.get(name) or self._open(name, head=1)
             if file.size() != size or (etag and file.etag and file.etag != etag):
                 raise BrokenTransfer(f"{name} of {self.address} is not the file that it was.")
-            file.transfer = transfer
+            file.transfer = self.transfer
             return file.read_at(offset, nbytes)
-        finally:
-            self._turn.release()
 
     def _open(self, name: str, head: int | None = None) -> RangedFile:
         if name not in self._opened:

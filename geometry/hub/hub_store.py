@@ -50,13 +50,23 @@ class HubStore:
             The numbers are not floating-point.
         """
         region = self._regions[name]
-        data, fetched = self._files.tensor(region)
+        data = self._files.kept_tensor(region)
+        values = self._fetch(region) if data is None else numbers(region, data)
         with self._lock:
-            self._bytes_read += len(data)
-        values = numbers(region, data)
-        if fetched and np.isfinite(values).all():
-            self._files.keep(tensor_key(name), data)
+            self._bytes_read += stored_bytes(region)
         return values
+
+    def _fetch(self, region: Region) -> FloatArray:
+        with self._files.turn():
+            # Another thread may have fetched the same meanwhile.
+            data = self._files.kept_tensor(region)
+            if data is not None:
+                return numbers(region, data)
+            data = self._files.fetch_tensor(region)
+            values = numbers(region, data)
+            if np.isfinite(values).all():
+                self._files.keep(tensor_key(region.info.name), data)
+            return values
 
     @property
     def bytes_read(self) -> int:

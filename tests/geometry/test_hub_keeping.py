@@ -1,0 +1,110 @@
+"""Nobody waits for the disk: what was fetched is kept on another thread, and is there meanwhile."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geometry.hub.client import Hub
+from geometry.hub.keeping import keep_soon, wait_until_kept
+from geometry.hub.network import Network
+from geometry.hub.tensor_cache import TensorCache
+from geometry.hub.transfer import Transfer
+from geometry.sources import open_source
+from tests.geometry.hub_opening import kept, network_of
+from tests.loopback_hub import Fault, LoopbackHub
+from tests.stand_ins import OPENAI, positions_of, write_stand_in
+
+GPT2 = OPENAI[0]
+
+
+class SlowCache(TensorCache):
+    """A cache on a disk that writes when it is told to."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.gate = threading.Event()
+
+    def put(self, *arguments: object, **options: object) -> None:
+        assert self.gate.wait(30)
+        super().put(*arguments, **options)
+
+
+@pytest.fixture
+def slow(cache: Path) -> SlowCache:
+    return SlowCache(cache)
+
+
+def test_a_model_is_open_before_it_is_kept(
+    loopback_hub: LoopbackHub, tmp_path: Path, slow: SlowCache
+) -> None:
+    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+    network = Network(Hub(endpoint=loopback_hub.url), slow, Transfer())
+    model = open_source(GPT2, network=network)
+    np.testing.assert_array_equal(model.W_pos, positions_of(GPT2))
+    tokens = model.W_E
+    # Not on the disk, but not to be fetched either.
+    assert not list(slow.root.rglob("*.core"))
+    assert model.bytes_to_fetch("W_E") == 0
+    loopback_hub.forget_requests()
+    np.testing.assert_array_equal(model.store.read("wte.weight"), tokens)
+    np.testing.assert_array_equal(model.store.read("wpe.weight"), positions_of(GPT2))
+    assert loopback_hub.requests == []
+
+    # Whoever opens it again waits until it is kept.
+    opened: list[np.ndarray] = []
+    again = threading.Thread(target=lambda: opened.append(open_source(GPT2, network=network).W_pos))
+    again.start()
+    other = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
+    assert open_source(OPENAI[1], network=network).commit == other
+    assert opened == []
+    loopback_hub.forget_requests()
+    slow.gate.set()
+    again.join(30)
+    np.testing.assert_array_equal(opened[0], positions_of(GPT2))
+    assert loopback_hub.requests == []
+    assert {one.repo for one in slow.commits()} == {GPT2, OPENAI[1]}
+
+
+def test_two_threads_that_want_the_same_matrix_fetch_it_once(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+    open_source(GPT2, network=network_of(loopback_hub, cache))
+    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    loopback_hub.forget_requests()
+    gate = threading.Event()
+    playing = loopback_hub.fault(Fault.slow(1000, gate), after=1)
+    matrices: list[np.ndarray] = []
+    threads = [
+        threading.Thread(target=lambda: matrices.append(model.weight("W_in"))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    assert playing.reached.wait(30)
+    gate.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(matrices) == 4
+    for matrix in matrices:
+        np.testing.assert_array_equal(matrix, matrices[0])
+    assert len(loopback_hub.requests) == 2
+    assert sum(name.endswith(".part") for name in kept(cache)) == 1
+
+
+def test_waiting_is_for_one_model_or_for_all(tmp_path: Path) -> None:
+    gate, done = threading.Event(), []
+
+    def write() -> None:
+        assert gate.wait(30)
+        done.append("a")
+
+    keep_soon(tmp_path, "a", write)
+    wait_until_kept(tmp_path, "b")
+    wait_until_kept(tmp_path / "elsewhere")
+    assert done == []
+    gate.set()
+    wait_until_kept(tmp_path)
+    assert done == ["a"]
+    wait_until_kept(tmp_path, "a")
