@@ -219,7 +219,7 @@ QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
     selection-background-color: {theme.line}; selection-color: {theme.text}; outline: none;
 }}
 QListWidget::item {{ padding: 4px; }}
-QListView:focus, QTreeView:focus {{ border-color: {theme.muted}; }}
+QListView:focus, QTreeView:focus, QTableView:focus {{ border-color: {theme.muted}; }}
 QHeaderView::section {{
     background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
     border: none; border-bottom: 1px solid {theme.line}; padding: 4px;

@@ -1,0 +1,139 @@
+"""A field for an amount of data: "2 GB", typed or stepped."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QValidator
+from PySide6.QtWidgets import QSpinBox, QWidget
+
+_MB = 1_000_000
+_UNITS = {"MB": 1, "GB": 1_000, "TB": 1_000_000}
+_AMOUNT = re.compile(r"\s*(?P<figure>[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)\s*(?P<unit>[A-Za-z]*)\s*")
+_PART = re.compile(r"\s*[0-9]*[.,]?[0-9]*\s*[A-Za-z]{0,2}\s*")
+_LARGEST = 2**31 - 1
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+#: The window loses the focus, and the field with it, but the user has not gone on to another field.
+_AWAY = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+
+
+class AmountBox(QSpinBox):
+    """Whole megabytes, written as MB, GB or TB; a figure without a unit is in the unit shown.
+
+    Nothing is chosen while someone types or steps: that is done by Enter, or by going on to another
+    field. Esc takes back what was not chosen.
+
+    Parameters
+    ----------
+    least, most
+        The bounds, in bytes.
+
+    Signals
+    -------
+    chosen(object)
+        Another amount was chosen, in bytes.
+    edited()
+        What is typed, or stepped to, has changed.
+    """
+
+    chosen = Signal(object)
+    edited = Signal()
+
+    def __init__(self, least: int, most: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._chosen = least
+        self.setRange(least // _MB, most // _MB)
+        self.set_nbytes(least)
+        self.lineEdit().textChanged.connect(lambda _: self.edited.emit())
+
+    def set_nbytes(self, nbytes: int) -> None:
+        """Show an amount, to the megabyte, as the chosen one; what was being typed is dropped."""
+        self._chosen = nbytes
+        self.setValue(min(round(nbytes / _MB), self.maximum()))
+        self.lineEdit().setText(self.textFromValue(self.value()))
+
+    def typed(self) -> int | None:
+        """Return the amount as it is typed so far, in bytes; None if it is none within bounds."""
+        megabytes = self._read(self.text())
+        if megabytes is None or not self.minimum() <= megabytes <= self.maximum():
+            return None
+        return megabytes * _MB
+
+    # ---- text and value ------------------------------------------------------------------
+
+    def textFromValue(self, value: int) -> str:
+        """Write megabytes in the largest unit that fits."""
+        unit = next((u for u in ("TB", "GB") if value >= _UNITS[u]), "MB")
+        return f"{value / _UNITS[unit]:.10g}\N{NO-BREAK SPACE}{unit}"
+
+    def valueFromText(self, text: str) -> int:
+        """Read megabytes; what is no amount leaves the value as it is."""
+        megabytes = self._read(text)
+        return self.value() if megabytes is None else megabytes
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        """Accept amounts within the bounds, and let others be typed on."""
+        state = QValidator.State.Invalid
+        if _PART.fullmatch(text):
+            megabytes = self._read(text)
+            within = megabytes is not None and self.minimum() <= megabytes <= self.maximum()
+            state = QValidator.State.Acceptable if within else QValidator.State.Intermediate
+        return state, text, position
+
+    def fixup(self, text: str) -> str:
+        """Bring an amount within the bounds; what is none becomes the value again."""
+        megabytes = self.valueFromText(text)
+        return self.textFromValue(min(max(megabytes, self.minimum()), self.maximum()))
+
+    def stepBy(self, steps: int) -> None:
+        """Step to the next round amount: 100 MB, from 1 GB on 500 MB, from 10 GB on 5 GB."""
+        self.interpretText()
+        for _ in range(abs(steps)):
+            value = self.value()
+            # Going down from 1 GB, the steps are those below it.
+            here = value - 1 if steps < 0 else value
+            step = 100 if here < 1_000 else 500 if here < 10_000 else 5_000
+            self.setValue((math.ceil(value / step) - 1 if steps < 0 else value // step + 1) * step)
+        self.lineEdit().setText(self.textFromValue(self.value()))
+        self.selectAll()
+
+    def _read(self, text: str) -> int | None:
+        match = _AMOUNT.fullmatch(text)
+        if match is None:
+            return None
+        shown = self.textFromValue(self.value())[-2:]
+        unit = {"": shown, "M": "MB", "G": "GB", "T": "TB"}.get(match["unit"].upper())
+        size = _UNITS.get(unit or match["unit"].upper())
+        if size is None:
+            return None
+        return min(round(float(match["figure"].replace(",", ".")) * size), _LARGEST)
+
+    # ---- choosing ------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Choose with Enter; with Esc take back what was not chosen."""
+        changed = self.typed() != self._chosen
+        if event.key() == Qt.Key.Key_Escape and changed:
+            self.set_nbytes(self._chosen)
+            self.selectAll()
+        elif event.key() in _ENTER:
+            self._choose()
+            self.selectAll()
+        else:
+            super().keyPressEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Choose when the user goes on to something else in the window."""
+        super().focusOutEvent(event)
+        if event.reason() not in _AWAY:
+            self._choose()
+
+    def _choose(self) -> None:
+        self.interpretText()
+        self.lineEdit().setText(self.textFromValue(self.value()))
+        nbytes = self.value() * _MB
+        if nbytes != self._chosen:
+            self._chosen = nbytes
+            self.chosen.emit(nbytes)
