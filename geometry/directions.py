@@ -1,5 +1,6 @@
 """Singular directions of a matrix in the residual stream, strongest first."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +34,12 @@ class Directions:
     vectors: Array
 
 
-def singular_directions(matrix: npt.ArrayLike, side: Side = "input") -> Directions:
+def singular_directions(
+    matrix: npt.ArrayLike,
+    side: Side = "input",
+    *,
+    on_block: Callable[[float], None] | None = None,
+) -> Directions:
     """Singular directions of a matrix as it is: nothing is centred.
 
     Parameters
@@ -45,6 +51,9 @@ def singular_directions(matrix: npt.ArrayLike, side: Side = "input") -> Directio
     side
         "input": what the matrix reads, its right singular vectors, (k, d_in). "output": what it
         writes, its left singular vectors, (k, d_out).
+    on_block
+        Called after each block with the share of the rows that are summed up; what it raises ends
+        the work. Not called for what is decomposed itself.
 
     Raises
     ------
@@ -58,7 +67,7 @@ def singular_directions(matrix: npt.ArrayLike, side: Side = "input") -> Directio
         values = values.T
     n, d = values.shape
     if n >= TALL * d:
-        squares, V = np.linalg.eigh(gram(values))
+        squares, V = np.linalg.eigh(gram(values, on_block))
         singular_values, vectors = np.sqrt(np.maximum(squares[::-1], 0.0)), V.T[::-1]
     else:
         _, singular_values, vectors = np.linalg.svd(
@@ -72,13 +81,18 @@ def singular_directions(matrix: npt.ArrayLike, side: Side = "input") -> Directio
     return Directions(singular_values, vectors)
 
 
-def gram(matrix: npt.NDArray[np.floating]) -> Array:
+def gram(
+    matrix: npt.NDArray[np.floating], on_block: Callable[[float], None] | None = None
+) -> Array:
     """AᵀA of (n, d), as (d, d) float64, from blocks of rows widened one at a time.
 
     In single precision the weakest directions would be lost: their squares are below its rounding.
+    ``on_block`` is as in :func:`singular_directions`.
     """
     total = np.zeros((matrix.shape[1], matrix.shape[1]))
     for start in range(0, len(matrix), BLOCK_ROWS):
         block = matrix[start : start + BLOCK_ROWS].astype(np.float64)
         total += block.T @ block
+        if on_block is not None:
+            on_block(min(1.0, (start + BLOCK_ROWS) / len(matrix)))
     return total

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, Protocol, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +27,9 @@ _READERS: dict[str, Literal["attention", "mlp"]] = {
     "W_Q": "attention", "W_K": "attention", "W_V": "attention", "W_in": "mlp",
 }  # fmt: skip
 _BY_HEAD = ("W_Q", "W_K", "W_V", "W_O")
+
+#: Directions in memory together; the longest unused go first.
+MAX_BYTES = 400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +61,46 @@ class Subject:
     centred: bool = False
 
 
+class KeptDirections(Protocol):
+    """Where directions outlive the program; see :mod:`geometry.kept_directions`."""
+
+    def get(self, subject: Subject, *, mapped: bool) -> Directions | None:
+        """Return what was put, or None."""
+
+    def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
+        """Keep directions; ``mapped`` means through the model's map to the layers' size."""
+
+
 class ResidualStream:
-    """Directions of a model's matrices, kept.
+    """Directions of a model's matrices, kept; threads may share one, and decompose nothing twice.
 
     Parameters
     ----------
     model
         The open model; a tensor is read when it is first needed.
+    kept
+        Where directions are looked for before a matrix is read, and put afterwards.
     """
 
-    def __init__(self, model: PositionalModel) -> None:
+    def __init__(self, model: PositionalModel, kept: KeptDirections | None = None) -> None:
         self._model = model
-        self._kept: dict[tuple[Subject, bool], Directions] = {}
+        self._on_disk = kept
+        self._kept: OrderedDict[tuple[Subject, bool], Directions] = OrderedDict()
+        self._turns: dict[tuple[Subject, bool], threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._tell: Callable[[float, str], None] | None = None
+
+    def told(self, tell: Callable[[float, str], None]) -> ResidualStream:
+        """Return the same stream, which tells how far a decomposition is.
+
+        Parameters
+        ----------
+        tell
+            Called now and then with a share from 0 to 1 and words; what it raises ends the work.
+        """
+        other = copy.copy(self)
+        other._tell = tell
+        return other
 
     def matrix(self, subject: Subject) -> npt.NDArray[np.floating]:
         """Return the matrix, (d_out, d_in) or (n, d_embedding) for P and E.
@@ -130,17 +165,52 @@ class ResidualStream:
 
     def _directions(self, subject: Subject, *, mapped: bool) -> Directions:
         key = (subject, mapped)
-        if key not in self._kept:
-            matrix, side = self.matrix(subject), subject.side
-            if mapped and subject.name in ("P", "E"):
-                what: Literal["positions", "tokens"] = (
-                    "positions" if subject.name == "P" else "tokens"
-                )
-                through = self._model.layers.embedding_map(what)
-                matrix = matrix if through is None else matrix @ through.T
-            default: Side = "output" if subject.name == "W_O" else "input"
-            self._kept[key] = singular_directions(matrix, side or default)
-        return self._kept[key]
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            found = self._look_up(key)
+            if found is None and self._on_disk is not None:
+                found = self._on_disk.get(subject, mapped=mapped)
+                self._keep(key, found)
+            if found is None:
+                found = self._decompose(subject, mapped=mapped)
+                self._keep(key, found)
+                if self._on_disk is not None:
+                    self._on_disk.put(subject, found, mapped=mapped)
+        return found
+
+    def _look_up(self, key: tuple[Subject, bool]) -> Directions | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _keep(self, key: tuple[Subject, bool], found: Directions | None) -> None:
+        if found is None:
+            return
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > 1 and self._bytes() > MAX_BYTES:
+                self._kept.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(found.vectors.nbytes for found in self._kept.values())
+
+    def _decompose(self, subject: Subject, *, mapped: bool) -> Directions:
+        matrix, side = self.matrix(subject), subject.side
+        if mapped and subject.name in ("P", "E"):
+            what: Literal["positions", "tokens"] = "positions" if subject.name == "P" else "tokens"
+            through = self._model.layers.embedding_map(what)
+            matrix = matrix if through is None else matrix @ through.T
+        default: Side = "output" if subject.name == "W_O" else "input"
+        tell = self._tell
+        if tell is None:
+            return singular_directions(matrix, side or default)
+        said = f"Decomposing {subject.name}"
+        tell(0.0, said)
+        return singular_directions(
+            matrix, side or default, on_block=lambda share: tell(share, said)
+        )
 
     def _of_head(self, matrix: Array, subject: Subject) -> Array:
         heads, head = self._model.n_heads, cast(int, subject.head)

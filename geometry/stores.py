@@ -179,6 +179,11 @@ class RegionStore(OnThisMachine):
         return self._tensors
 
     @property
+    def files(self) -> tuple[ByteFile, ...]:
+        """The files that tensors lie in, each once."""
+        return tuple({id(region.file): region.file for region in self._regions.values()}.values())
+
+    @property
     def bytes_read(self) -> int:
         """Bytes of tensor data read so far."""
         return self._bytes_read
