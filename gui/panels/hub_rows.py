@@ -61,7 +61,9 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
     found = _results(session, text, shown)
     lines = found or _search(session, text)
     address = typed_address(text)
-    if address is not None and lacking and not found and not is_explicit(text):
+    # Not while a search is under way: a second Enter would open what the first one searched for.
+    is_id = not (is_explicit(text) or found or _same(session.searching, text))
+    if address is not None and lacking and is_id:
         lines = (*lines, address_line(address, offline=session.offline))
     return Group(TITLE, lines, UNIT if found else "")
 

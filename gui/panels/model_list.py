@@ -63,8 +63,9 @@ class ModelList(QListView):
         groups
             What to show.
         searched
-            Whether they are the answer to another search: then they are shown from the top, and
-            the line that Enter means becomes the current one.
+            Whether they are the answer to another search: then they are shown from the top, with
+            the line that Enter means as the current one; without a search, with the open one in
+            sight.
         """
         groups, before = tuple(groups), self._groups
         if groups == before and not searched:
@@ -78,6 +79,8 @@ class ModelList(QListView):
         if searched:
             self.scrollToTop()
             self._go_to(preferred)
+            if not preferred:
+                self._scroll_to_open()
             return
         self.verticalScrollBar().setValue(top)
         same = [line for line in self.lines() if current is not None and line.key == current.key]
@@ -135,6 +138,7 @@ class ModelList(QListView):
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
         line = index.data(ROLE)
         if isinstance(line, Line) and line.kind != "note":
+            self.scrollTo(index)
             at = event.pos() if by_mouse else self.visualRect(index).bottomLeft()
             self.menuRequested.emit(line, self.viewport().mapToGlobal(at))
 

@@ -289,6 +289,9 @@ def test_a_single_word_is_searched_for_before_it_is_taken_for_an_id():
     ]
     assert lines[0].preferred
     assert not any(line.title.startswith("Open ") for line in lines_of(session(), "medium"))
+    # A second Enter does not open what the first one searched for.
+    (line,) = lines_of(session(searching="bert-base-cased"), "bert-base-cased")
+    assert line.kind == "note"
     answered = session(found=DUTCH, found_for="bert-base-cased")
     assert [line.source for line in lines_of(answered, "bert-base-cased")] == [d.id for d in DUTCH]
 

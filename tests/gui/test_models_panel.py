@@ -267,6 +267,15 @@ def test_the_open_model_is_in_sight(panel):
     assert panel.list.viewport().rect().contains(panel.list.rect_of(last).center())
 
 
+def test_the_open_model_is_in_sight_when_a_search_ends(panel):
+    last = panel.session.models[-1].entry.id
+    panel.resize(280, 200)
+    QTest.keyClicks(panel.search, "gpt")
+    panel.session.model = model_of(last)
+    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
+    assert panel.list.viewport().rect().contains(panel.list.rect_of(last))
+
+
 def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     panel.search.setText("gpt")
     panel.activateWindow()

@@ -295,10 +295,12 @@ def test_what_can_have_no_newer_version_is_not_checked(panel, menu, source, comm
 def test_the_menu_by_the_keyboard(panel, heard):
     panel.list.enter()
     QTest.keyClick(panel.list, Qt.Key.Key_Down)
-    rect = panel.list.rect_of("someone/theirs@v1")
+    panel.list.verticalScrollBar().setValue(panel.list.verticalScrollBar().maximum())
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), QPoint())
     QApplication.sendEvent(panel.list.viewport(), event)
     shown = QApplication.activePopupWidget()
+    rect = panel.list.rect_of("someone/theirs@v1")
+    assert panel.list.viewport().rect().contains(rect)
     assert shown.pos() == panel.list.viewport().mapToGlobal(rect.bottomLeft())
     pick(popup(), "Open")
     assert heard == [("open", "someone/theirs@v1")]
