@@ -24,6 +24,7 @@ from gui.notices import is_offline_by_environment
 from gui.qt_jobs import QtJobs
 from gui.session import Notice, Session
 from gui.settings import Settings, settings_path
+from gui.settings_page import SettingsPage
 from gui.terminal import joined
 from gui.theme import THEMES, Theme, ThemeChoice, stylesheet
 
@@ -64,7 +65,7 @@ class Application(QObject):
         settings.load_session(self.session)
         self.session.offline |= offline or is_offline_by_environment()
         self.jobs = QtJobs(self.session, self)
-        self.controller = Controller(self.session, self.jobs)
+        self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # Reading the model goes on while the window is being built.
         self.controller.open_first(source, settings.last_source, positions)
         self.theme = self._resolve(settings.theme)
@@ -72,6 +73,7 @@ class Application(QObject):
         self.window = MainWindow(
             self.session, self.controller, settings, self.theme, self.choose_theme
         )
+        self._page = SettingsPage(self.window, self.jobs)
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # The first frame has the curve if the model is there by now, as it nearly always is.
@@ -92,6 +94,7 @@ class Application(QObject):
             return
         self._closed = True
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
+        self._page.release()
         self.window.close()
         self.jobs.shut_down()
         self.controller.close()

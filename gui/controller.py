@@ -26,6 +26,7 @@ from gui.prompting import Prompting
 from gui.session import ColorBy, Notice, Session
 
 if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
     from geometry.model import PositionalModel
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class Controller:
         What runs slow work.
     opener
         Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+    cache_limit
+        Bytes that may be kept of what is fetched; the cache's default if None.
     """
 
     def __init__(
@@ -51,10 +54,12 @@ class Controller:
         session: Session,
         jobs: Jobs,
         opener: Callable[..., PositionalModel] | None = None,
+        *,
+        cache_limit: int | None = None,
     ) -> None:
         self.session = session
         self._jobs = jobs
-        self._fetching = Fetching(session)
+        self._fetching = Fetching(session, cache_limit)
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
         self._prompting = Prompting(session, jobs, self._fail)
@@ -75,6 +80,11 @@ class Controller:
         self._listening.stop()
         self._fitter.close()
         self._fetching.close()
+
+    @property
+    def cache(self) -> TensorCache:
+        """What is kept of the models that were fetched."""
+        return self._fetching.cache
 
     # ---- opening -----------------------------------------------------------------------
 

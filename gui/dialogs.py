@@ -67,8 +67,9 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     dialog.setWindowTitle("Keys and gestures")
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
-            ("Range slider", SLIDER), ("Panels", panels), ("Help", _keys_of("Help")))  # fmt: skip
-    right = tuple((menu, _keys_of(menu)) for menu in ("File", "Positions", "View"))
+            ("Range slider", SLIDER), ("Positions", _keys_of("Positions")))  # fmt: skip
+    right = tuple((menu, _keys_of(menu)) for menu in ("File", "View"))
+    right += (("Panels", panels), ("Help", _keys_of("Help")))
     columns = QHBoxLayout()
     columns.setSpacing(5 * GRID)
     for groups in (left, right):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from geometry.hub.transfer import TransferProgress
+from gui.fetch_status import FetchBar, transfer_text
 from gui.panels.base import Panel, label
 from gui.session import Session
 from gui.theme import GRID, Theme
@@ -16,8 +18,8 @@ EXPLANATION = (
     "in GPT-2, a helix."
 )
 HOW = (
-    "Choose a model from the list on the left, open a Hugging Face model folder or a single "
-    "tensor file, or drop one onto this window."
+    "Choose a model from the list on the left, enter the id of any other on the Hugging Face Hub, "
+    "or open a model folder or a single tensor file; both can be dropped onto this window."
 )
 WIDTH = 480
 """Of the text, in pixels: lines that are easy to read."""
@@ -28,12 +30,16 @@ class EmptyState(Panel):
 
     Signals
     -------
-    folderRequested(), fileRequested()
-        The user wants to open a folder, a file.
+    hubRequested(), folderRequested(), fileRequested()
+        The user wants to open a model of the Hub, a folder, a file.
+    cancelRequested()
+        The user gives up on what is being opened.
     """
 
+    hubRequested = Signal()
     folderRequested = Signal()
     fileRequested = Signal()
+    cancelRequested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -41,35 +47,45 @@ class EmptyState(Panel):
         self.title = label(WELCOME, "title")
         texts = [label(text, "muted") for text in (EXPLANATION, HOW)]
         self._how = texts[1]
+        self.details = label(role="small")
+        texts.append(self.details)
         for text in texts:
             text.setWordWrap(True)
             text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             text.setFixedWidth(WIDTH)
-        folder, file = QPushButton("Open folder…"), QPushButton("Open file…")
-        folder.clicked.connect(self.folderRequested)
-        file.clicked.connect(self.fileRequested)
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setToolTip("Give up on what is being opened (Esc)")
+        buttons = (
+            (QPushButton("Open from the Hub…"), self.hubRequested),
+            (QPushButton("Open folder…"), self.folderRequested),
+            (QPushButton("Open file…"), self.fileRequested),
+        )
         self._buttons = QWidget()
         row = QHBoxLayout(self._buttons)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID)
-        row.addWidget(folder)
-        row.addWidget(file)
-        self._progress = QProgressBar()
-        self._progress.setRange(0, 0)
-        self._progress.setTextVisible(False)
-        self._progress.setFixedSize(240, 4)
-        self._progress.setAccessibleName("Opening")
+        for button, signal in buttons:
+            button.clicked.connect(lambda _=False, signal=signal: signal.emit())
+            row.addWidget(button)
+        self.cancel.clicked.connect(lambda: self.cancelRequested.emit())
+        self.bar = FetchBar()
+        self.bar.setFixedWidth(240)
         # A column of its own: in a layout that aligns it, a label that wraps gets too few lines.
         self._words = QWidget()
         column = QVBoxLayout(self._words)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2 * GRID)
-        for text in texts:
+        for text in texts[:2]:
             column.addWidget(text)
+        # Room for a wait's sentences, so that nothing moves when one begins.
+        self.details.setFixedHeight(2 * self.details.fontMetrics().lineSpacing())
+        self.details.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setSpacing(2 * GRID)
         layout.addStretch(1)
-        for widget in (self.title, self._words, self._buttons, self._progress):
+        for widget in (
+            self.title, self._words, self._buttons, self.bar, self.details, self.cancel,
+        ):  # fmt: skip
             row = QHBoxLayout()
             row.addStretch(1)
             row.addWidget(widget)
@@ -78,6 +94,8 @@ class EmptyState(Panel):
         layout.addStretch(1)
         self.listen(session.events.model, self._on_state_changed)
         self.listen(session.events.opening, self._on_state_changed)
+        self.listen(session.events.status, self._on_state_changed)
+        self.listen(session.events.transfer, self._on_transfer_changed)
         self._on_state_changed()
         self.set_theme(theme)
 
@@ -90,6 +108,11 @@ class EmptyState(Panel):
         opening = bool(self.session.opening)
         self.setVisible(self.session.model is None)
         self.title.setText(self.session.status if opening else WELCOME)
-        self._progress.setVisible(opening)
+        for widget in (self.bar, self.details, self.cancel):
+            widget.setVisible(opening)
         self._buttons.setVisible(not opening)
         self._how.setVisible(not opening)
+
+    def _on_transfer_changed(self, progress: TransferProgress | None) -> None:
+        self.bar.show_transfer(progress)
+        self.details.setText(transfer_text(progress))

@@ -14,6 +14,7 @@ from gui.session import Session
 if TYPE_CHECKING:
     from geometry.hub.client import Hub
     from geometry.hub.network import Network
+    from geometry.hub.tensor_cache import TensorCache
 
 
 class Fetch:
@@ -45,17 +46,20 @@ class Fetch:
 
 
 class Fetching:
-    """The Hub of this window, made when something from there is first wanted.
+    """The Hub and the cache of this window, made when something from there is first wanted.
 
     Parameters
     ----------
     session
         Says whether the network may be used.
+    cache_limit
+        Bytes that the cache may hold; its own default if None.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, cache_limit: int | None = None) -> None:
+        self._session, self._cache_limit = session, cache_limit
         self._hub: Hub | None = None
+        self._cache: TensorCache | None = None
         self._making = threading.Lock()
         self._listening = Listening()
         self._listening.to(session.events.offline, self._on_offline_changed)
@@ -77,12 +81,23 @@ class Fetching:
                 self._hub = Hub(offline=self._session.offline)
             return self._hub
 
+    @property
+    def cache(self) -> TensorCache:
+        """What is kept of what was fetched; may be asked for from any thread."""
+        from geometry.hub.tensor_cache import default_cache
+
+        with self._making:
+            if self._cache is None:
+                self._cache = default_cache()
+                if self._cache_limit is not None:
+                    self._cache.max_bytes = self._cache_limit
+            return self._cache
+
     def network(self, transfer: Transfer, wanted: Wanted) -> Network:
         """Return what an opening goes through; may be asked for from any thread."""
         from geometry.hub.network import Network
-        from geometry.hub.tensor_cache import default_cache
 
-        return Network(self.hub, default_cache(), transfer, wanted.whole, wanted.fresh)
+        return Network(self.hub, self.cache, transfer, wanted.whole, wanted.fresh)
 
     def _on_offline_changed(self, offline: bool) -> None:
         with self._making:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -27,13 +27,14 @@ from gui.controller import Controller
 from gui.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.empty_state import EmptyState
 from gui.listening import Listening
+from gui.loading import has_versions
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
-from gui.qt_jobs import SLOW_MS
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
 from gui.stage import Stage
+from gui.status_bar import StatusBar
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.viewport import Viewport
 
@@ -55,7 +56,14 @@ class MainWindow(QMainWindow):
         Colours to start with.
     choose_theme
         Called with the user's choice of theme; the application answers with :meth:`set_theme`.
+
+    Signals
+    -------
+    settingsRequested()
+        The user wants to see the settings.
     """
+
+    settingsRequested = Signal()
 
     def __init__(
         self,
@@ -135,12 +143,8 @@ class MainWindow(QMainWindow):
         menu.insertSeparator(first)
 
     def _build_status(self) -> None:
-        self._status, self._jobs = label("Ready"), label()
-        self._jobs_due = QTimer(self, interval=SLOW_MS, singleShot=True)
-        self._jobs_due.timeout.connect(self._show_jobs)
-        self._status.setContentsMargins(GRID // 2, 0, GRID, 0)
-        self.statusBar().addWidget(self._status, 1)
-        self.statusBar().addPermanentWidget(self._jobs)
+        self.status_bar = StatusBar(self.session, self._theme)
+        self.setStatusBar(self.status_bar)
         self._summary = label(role="muted")
         self._summary.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
         self._summary.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -151,10 +155,14 @@ class MainWindow(QMainWindow):
         return {
             "open_folder": self.open_folder,
             "open_file": self.open_file,
+            "open_hub": lambda: self._focus("models", "focus_search"),
             "find_model": lambda: self._focus("models", "focus_search"),
+            "check_update": controller.check_for_update,
+            "work_offline": self.work_offline,
             "switch_side": controller.switch_side,
             "save_picture": self.pictures.ask,
             "copy_picture": self.pictures.copy,
+            "settings": self.settingsRequested.emit,
             "quit": self.close,
             "go_to": lambda: self._focus("inspector", "focus_go_to"),
             "next": lambda: controller.walk(1),
@@ -188,6 +196,9 @@ class MainWindow(QMainWindow):
         controller, viewport = self.controller, self.viewport
         self.empty_state.folderRequested.connect(self.open_folder)
         self.empty_state.fileRequested.connect(self.open_file)
+        self.empty_state.hubRequested.connect(lambda: self._focus("models", "focus_search"))
+        self.empty_state.cancelRequested.connect(controller.cancel)
+        self.status_bar.cancelRequested.connect(controller.cancel)
         viewport.hoverRequested.connect(lambda position: self._set("hover", position))
         viewport.selectionRequested.connect(controller.select)
         viewport.menuRequested.connect(self._show_menu)
@@ -196,12 +207,16 @@ class MainWindow(QMainWindow):
         self.notice_bar.tableRequested.connect(
             lambda source, table: controller.open(source, table=table)
         )
+        self.notice_bar.retryRequested.connect(controller.retry)
+        self.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
 
     def _connect_panels(self) -> None:
         controller, panels = self.controller, self._panels
         panels["models"].folderRequested.connect(self.open_folder)
         panels["models"].fileRequested.connect(self.open_file)
         panels["models"].openRequested.connect(controller.open)
+        panels["models"].searchRequested.connect(controller.search_hub)
+        panels["models"].updateRequested.connect(controller.check_for_update)
         panels["models"].cancelRequested.connect(controller.cancel_opening)
         panels["positions"].rangeRequested.connect(controller.request_positions)
         panels["positions"].dragStarted.connect(lambda: self._set("dragging", True))
@@ -224,8 +239,7 @@ class MainWindow(QMainWindow):
             (events.model, self._on_model_changed),
             (events.curve, self._on_curve_changed),
             (events.dragging, self._calm.on_dragging_changed),
-            (events.status, self._on_status_changed),
-            (events.jobs, self._on_jobs_changed),
+            (events.offline, self._on_switches_changed),
             (events.projection, self._on_switches_changed),
             (events.outside, self._on_switches_changed),
         ):
@@ -265,10 +279,13 @@ class MainWindow(QMainWindow):
         """Take new colours and tick the menu's choice."""
         self._theme = theme
         self.viewport.set_theme(theme)
-        for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
+        for panel in self._themed():
             panel.set_theme(theme)
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
+
+    def _themed(self) -> tuple[Any, ...]:
+        return (*self._panels.values(), self.empty_state, self.notice_bar, self.status_bar)
 
     # ---- intents -----------------------------------------------------------------------
 
@@ -284,6 +301,10 @@ class MainWindow(QMainWindow):
         if file:
             self.controller.open(file)
 
+    def work_offline(self, on: bool) -> None:
+        """Use no network from now on, or use it again; remembered."""
+        self.settings.offline = self.session.offline = on
+
     def _set(self, field: str, value: object) -> None:
         setattr(self.session, field, value)
 
@@ -297,9 +318,11 @@ class MainWindow(QMainWindow):
             self.viewport.focus_on(self.session.current)
 
     def _cancel(self) -> None:
-        """Stop what moves; else close the notice; else clear the selection."""
+        """Stop what is fetched or what moves; else close the notice; else clear the selection."""
         spin = self.commands.by_name["spin"]
-        if spin.isChecked():
+        if self.controller.cancel():
+            pass
+        elif spin.isChecked():
             spin.setChecked(False)
             self.viewport.set_spinning(False)
         elif self.session.notice is not None:
@@ -325,7 +348,9 @@ class MainWindow(QMainWindow):
     def _on_model_changed(self) -> None:
         model = self.session.model
         self.commands.set_model_open(model is not None)
-        self.commands.by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
+        by_name = self.commands.by_name
+        by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
+        by_name["check_update"].setEnabled(model is not None and has_versions(model))
         self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
         self._on_summary_changed()
 
@@ -344,21 +369,11 @@ class MainWindow(QMainWindow):
         if self._summary.sizeHint().width() > self._summary.width():
             self.menuBar().setCornerWidget(self._summary)
 
-    def _on_status_changed(self) -> None:
-        self._status.setText(self.session.status)
-
-    def _on_jobs_changed(self) -> None:
-        if not self._jobs_due.isActive():
-            self._jobs_due.start()
-
-    def _show_jobs(self) -> None:
-        jobs = self.session.jobs
-        self._jobs.setText(f"{jobs} job{'' if jobs == 1 else 's'}")
-
     def _on_switches_changed(self) -> None:
         by_name = self.commands.by_name
         by_name["parallel"].setChecked(self.session.projection == "parallel")
         by_name["faint"].setChecked(self.session.outside == "faint")
+        by_name["work_offline"].setChecked(self.session.offline)
 
     def _on_first_frame(self) -> None:
         if self.isVisible():  # and not closed meanwhile
@@ -370,7 +385,7 @@ class MainWindow(QMainWindow):
         """Run the commands of plain keys that the focused widget did not want."""
         number = event.key() - Qt.Key.Key_1
         if is_typing(self.focusWidget()):  # a field leaves over Esc and some arrow keys
-            if event.key() == Qt.Key.Key_Escape:
+            if event.key() == Qt.Key.Key_Escape and not self.controller.cancel():
                 self.viewport.interactor.setFocus()
         elif 0 <= number < len(DOCKS) and not event.modifiers():
             self._focus(DOCKS[number].name)
@@ -399,9 +414,8 @@ class MainWindow(QMainWindow):
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()
-        self._jobs_due.stop()
         self._calm.stop()
-        for panel in (*self._panels.values(), self.empty_state, self.notice_bar):
+        for panel in self._themed():
             panel.release()
         self.viewport.close()
         super().closeEvent(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
+from geometry.hub.faults import size_text
 from gui.dialogs import choose, show_text
 from gui.panels.base import Panel, label
 from gui.session import Notice, Session
@@ -20,10 +21,16 @@ class NoticeBar(Panel):
         The user closed the notice.
     tableRequested(str, str)
         For a source of unknown architecture: the source, and the tensor to take as positions.
+    retryRequested()
+        The user wants to try again what failed.
+    wholeRequested()
+        The user agrees to the download of a whole file.
     """
 
     dismissed = Signal()
     tableRequested = Signal(str, str)
+    retryRequested = Signal()
+    wholeRequested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -33,6 +40,11 @@ class NoticeBar(Panel):
         self._text.setWordWrap(True)
         self._advice = label(role="muted", selectable=True)
         self._advice.setWordWrap(True)
+        self.whole_button = QPushButton()
+        self.whole_button.setToolTip("Download the whole file; only the position table is kept")
+        self.whole_button.clicked.connect(lambda: self.wholeRequested.emit())
+        self.retry_button = QPushButton("Try again")
+        self.retry_button.clicked.connect(lambda: self.retryRequested.emit())
         self.tables_button = QPushButton("Choose the table…")
         self.tables_button.clicked.connect(self._choose_table)
         self.details_button = QPushButton("Details…")
@@ -49,7 +61,13 @@ class NoticeBar(Panel):
         row = QHBoxLayout(self)
         row.setContentsMargins(2 * GRID, GRID, GRID, GRID)
         row.addLayout(words, 1)
-        for button in (self.tables_button, self.details_button, self.close_button):
+        for button in (
+            self.whole_button,
+            self.retry_button,
+            self.tables_button,
+            self.details_button,
+            self.close_button,
+        ):
             row.addWidget(button)
         self.listen(session.events.notice, self._on_notice_changed)
         self._on_notice_changed(session.notice)
@@ -66,6 +84,10 @@ class NoticeBar(Panel):
         self._text.setText(notice.text)
         self._advice.setText(notice.advice)
         self._advice.setVisible(bool(notice.advice))
+        size = f" {size_text(notice.whole)}" if notice.whole > 0 else ""
+        self.whole_button.setText(f"Download{size}")
+        self.whole_button.setVisible(notice.whole != 0)
+        self.retry_button.setVisible(notice.retry)
         self.tables_button.setVisible(bool(notice.candidates))
         self.details_button.setVisible(bool(notice.details))
 
