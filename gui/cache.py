@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -36,6 +36,11 @@ class ResultCache:
         self._results.move_to_end(key)
         return self._results[key]
 
+    def clear(self) -> None:
+        """Forget all results."""
+        self._results.clear()
+        self.n_bytes = 0
+
     def put(self, key: Hashable, result: T) -> T:
         """Keep a result and return it."""
         self._forget(key)
@@ -54,9 +59,13 @@ class ResultCache:
 
 
 def array_bytes(result: Any) -> int:
-    """Count the bytes of the arrays in a result dataclass (nested ones included)."""
+    """Count the bytes of the arrays in a result: a dataclass, a sequence, a mapping, nested too."""
     if isinstance(result, np.ndarray):
         return result.nbytes
     if is_dataclass(result):
         return sum(array_bytes(getattr(result, f.name)) for f in fields(result))
+    if isinstance(result, Mapping):
+        return sum(map(array_bytes, result.values()))
+    if isinstance(result, tuple | list):
+        return sum(map(array_bytes, result))
     return 0

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geometry.neighbours import position_details
 from geometry.norms import norm_profile
+from gui.answers import Answers
 from gui.fetching import Fetching
 from gui.fitting import Fitter
 from gui.hub_search import HubSearch
@@ -63,6 +64,7 @@ class Controller:
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
         self._prompting = Prompting(session, jobs, self._fail)
+        self.answers = Answers(session, jobs)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         events = session.events
         self._listening = Listening()
@@ -78,6 +80,7 @@ class Controller:
     def close(self) -> None:
         """Stop answering."""
         self._listening.stop()
+        self.answers.close()
         self._fitter.close()
         self._fetching.close()
 
@@ -272,6 +275,22 @@ class Controller:
             self.session.norms = norm_profile(
                 self.session.model.W_pos, centred=self.session.norms_centred
             )
+
+    def in_background(
+        self, slot: str, function: Callable[[], Any], on_result: Callable[[Any], None], what: str
+    ) -> None:
+        """Run something of a panel's on a thread, such as writing a figure.
+
+        Parameters
+        ----------
+        slot
+            What it is for; the newest wins.
+        function, on_result
+            The work, and what is called with its result.
+        what
+            What has failed if it raises, in words.
+        """
+        self._jobs.start(slot, function, on_result, lambda error: self._fail(error, what))
 
     # ---- errors ------------------------------------------------------------------------
 

@@ -9,12 +9,15 @@ tested without a window.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from psygnal import SignalGroupDescriptor
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from geometry.catalogue import CatalogueEntry
     from geometry.curve import Curve
     from geometry.hub.transfer import TransferProgress
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from geometry.neighbours import PositionDetails
     from geometry.norms import NormProfile
     from geometry.pca import PositionPCA
+    from gui.answers import Answer
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
@@ -124,6 +128,9 @@ class Session:
         What the inspector tells about the current position.
     tokens, tokens_missing
         The tokenised prompt; or the sentence that says why there is none.
+    answers
+        What came of the questions that panels ask, by the slots they ask under; replaced as a
+        whole with each change.
     models, recent
         The model list, and recently opened sources, newest first.
     searching
@@ -166,6 +173,7 @@ class Session:
     details: PositionDetails | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
+    answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     searching: str = ""

@@ -1,0 +1,288 @@
+"""Answers to what panels ask about the open model: each worked out once, off the GUI thread.
+
+A panel asks under its own name, its slot, and reads ``session.answers[slot]``. The newest question
+of a slot wins; one that no slot waits for any more is given up.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
+from gui.cache import ResultCache
+from gui.jobs import Jobs
+from gui.listening import Listening
+from gui.session import Session
+from gui.theme import format_part
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import TransferProgress
+    from geometry.model import PositionalModel
+    from geometry.residual_stream import ResidualStream
+    from gui.questions import Progress
+
+log = logging.getLogger(__name__)
+
+MAX_BYTES = 256_000_000
+"""Bound on the results kept in memory."""
+FAULT = "This is a fault of Helixscope; its log has the details."
+
+State = Literal["working", "ready", "impossible", "cancelled", "to fetch"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Answer:
+    """What came of a question so far.
+
+    Attributes
+    ----------
+    question
+        What was asked.
+    state
+        "ready": there is a result. "working": it has taken long enough for the user to wonder.
+        "impossible": there is none, and ``why``. "cancelled": the user gave it up. "to fetch":
+        so much would have to be downloaded that the user is asked first.
+    result
+        What the question gives; None unless ready.
+    why, advice
+        Why there is no result, as a sentence, and what to do.
+    retry
+        Whether asking again may help.
+    fraction, message
+        How far the work is, 0 to 1 or None, and what is being done.
+    bytes_to_fetch
+        How much would have to be downloaded.
+    """
+
+    question: Any
+    state: State
+    result: Any = None
+    why: str = ""
+    advice: str = ""
+    retry: bool = False
+    fraction: float | None = None
+    message: str = ""
+    bytes_to_fetch: int = 0
+
+
+class _FetchFirst(Exception):
+    """So many bytes would have to be fetched, and the user has not agreed to it."""
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__(nbytes)
+        self.nbytes = nbytes
+
+
+@dataclass(eq=False, slots=True)
+class _Run:
+    """A question that is being worked on."""
+
+    job: str
+    announced: bool = False
+    fraction: float | None = None
+    message: str = ""
+
+
+class Answers:
+    """Keeps ``session.answers`` true to what was asked.
+
+    Parameters
+    ----------
+    session, jobs
+        What it reads and writes, what runs the work.
+    max_bytes
+        Bound on the results that are kept for when they are asked for again.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
+        self._session, self._jobs = session, jobs
+        self._cache = ResultCache(max_bytes)
+        self._model: PositionalModel | None = None
+        self._stream: ResidualStream | None = None
+        self._wanted: dict[str, Any] = {}
+        self._running: dict[Any, _Run] = {}
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._follow_model)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._listening.stop()
+        self._give_up_all()
+
+    def ask(self, slot: str, question: Any, *, fetch: bool = False) -> None:
+        """Answer a question, in place of what this slot asked before.
+
+        What is known is told at once; until then the slot's answer stays what it was, or becomes
+        "working" if that takes a moment.
+
+        Parameters
+        ----------
+        slot
+            Who asks.
+        question
+            A :class:`gui.questions.Question`.
+        fetch
+            The user agrees to a large download.
+        """
+        self._follow_model()
+        if self._model is None:
+            return
+        before = self._wanted.get(slot)
+        self._wanted[slot] = question
+        if before != question:
+            self._give_up(before)
+        result = self._cache.get(question)
+        run = self._running.get(question)
+        if result is not None:
+            self._tell(slot, Answer(question, "ready", result))
+        elif run is None:
+            self._start(question, fetch)
+        elif run.announced:
+            self._tell(slot, self._working(question, run))
+
+    def cancel(self, slot: str) -> None:
+        """Give up what a slot waits for; others that wait for the same get it all the same."""
+        question = self._wanted.pop(slot, None)
+        if question is not None and question in self._running:
+            self._give_up(question)
+            self._tell(slot, Answer(question, "cancelled"))
+
+    def forget(self, slot: str) -> None:
+        """Give up what a slot waits for, silently: nobody looks at it any more."""
+        question = self._wanted.pop(slot, None)
+        if question is not None:
+            self._give_up(question)
+
+    # ---- work ----------------------------------------------------------------------------
+
+    def _start(self, question: Any, fetch: bool) -> None:
+        from geometry.hub.network import LARGE
+        from geometry.hub.transfer import Transfer
+        from gui.questions import Progress, Subjects, resolve
+
+        assert self._model is not None
+        model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
+        self._running[question] = run
+
+        def on_transfer(progress: TransferProgress) -> None:
+            say(_fetching(progress, Progress))
+
+        transfer = Transfer(on_transfer)
+        say: Any = None
+
+        def work(tell: Any) -> Any:
+            nonlocal say
+            say = tell
+            with model.through(transfer):
+                if not fetch and (nbytes := _to_fetch(model, question)) > LARGE:
+                    raise _FetchFirst(nbytes)
+                return resolve(question, Subjects(model, stream, tell, transfer.check))
+
+        self._jobs.start(
+            run.job,
+            work,
+            lambda result: self._on_result(question, result),
+            lambda error: self._on_error(question, error),
+            lambda: self._on_slow(question),
+            on_progress=lambda progress: self._on_progress(question, progress),
+            stop=transfer.cancel,
+        )
+
+    def _stream_of(self, model: PositionalModel) -> ResidualStream:
+        from geometry.kept_directions import DirectionsOnDisk
+        from geometry.residual_stream import ResidualStream
+
+        if self._stream is None:
+            self._stream = ResidualStream(model, DirectionsOnDisk(model))
+        return self._stream
+
+    def _free_job(self) -> str:
+        taken = {run.job for run in self._running.values()}
+        names = (f"answer {number}" for number in range(len(taken) + 1))
+        return next(name for name in names if name not in taken)
+
+    def _give_up(self, question: Any) -> None:
+        """Stop working on a question, unless somebody waits for it."""
+        if question in self._running and question not in self._wanted.values():
+            self._jobs.cancel(self._running.pop(question).job)
+
+    def _give_up_all(self) -> None:
+        self._wanted.clear()
+        for question in list(self._running):
+            self._give_up(question)
+
+    def _follow_model(self) -> None:
+        """Begin anew when another model is open."""
+        if self._session.model is self._model:
+            return
+        self._give_up_all()
+        self._cache.clear()
+        self._model, self._stream = self._session.model, None
+        self._session.answers = MappingProxyType({})
+
+    # ---- what comes of it ------------------------------------------------------------------
+
+    def _on_slow(self, question: Any) -> None:
+        run = self._running[question]
+        run.announced = True
+        self._tell_all(question, self._working(question, run))
+
+    def _on_progress(self, question: Any, progress: Progress) -> None:
+        run = self._running[question]
+        run.fraction, run.message = progress.fraction, progress.message or run.message
+        if run.announced:
+            self._tell_all(question, self._working(question, run))
+
+    def _on_result(self, question: Any, result: Any) -> None:
+        del self._running[question]
+        self._cache.put(question, result)
+        self._tell_all(question, Answer(question, "ready", result))
+
+    def _on_error(self, question: Any, error: Exception) -> None:
+        del self._running[question]
+        if isinstance(error, _FetchFirst):
+            answer = Answer(question, "to fetch", bytes_to_fetch=error.nbytes)
+        elif isinstance(error, HelixscopeError):
+            final = isinstance(error, TensorUnavailable | RangeError)
+            why, advice = str(error), error.advice
+            answer = Answer(question, "impossible", why=why, advice=advice, retry=not final)
+        else:
+            log.error("%r could not be answered", question, exc_info=error)
+            why = f"This could not be computed: {type(error).__name__}: {error}"
+            answer = Answer(question, "impossible", why=why, advice=FAULT, retry=True)
+        self._tell_all(question, answer)
+
+    def _working(self, question: Any, run: _Run) -> Answer:
+        return Answer(question, "working", fraction=run.fraction, message=run.message)
+
+    def _tell_all(self, question: Any, answer: Answer) -> None:
+        slots = [slot for slot, wanted in self._wanted.items() if wanted == question]
+        self._set(dict.fromkeys(slots, answer))
+
+    def _tell(self, slot: str, answer: Answer) -> None:
+        self._set({slot: answer})
+
+    def _set(self, answers: Mapping[str, Answer]) -> None:
+        self._session.answers = MappingProxyType({**self._session.answers, **answers})
+
+
+def _to_fetch(model: PositionalModel, question: Any) -> int:
+    """Return how many bytes of the question's tensors are on the Hub and not here."""
+    total = 0
+    for name, layer in question.tensors() if hasattr(question, "tensors") else ():
+        try:
+            total += model.bytes_to_fetch(name, layer)
+        except TensorUnavailable:  # the question itself says so, and how it is concerned
+            return 0
+    return total
+
+
+def _fetching(progress: TransferProgress, made: type[Progress]) -> Progress:
+    """Say how far a download is."""
+    share = progress.done / progress.total if progress.total else None
+    said = progress.waiting or f"{progress.what}: {format_part(progress.done, progress.total)}"
+    return made(share, said if progress.waiting else f"Fetching {said}")

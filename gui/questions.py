@@ -1,0 +1,125 @@
+"""What a panel can ask about the open model, and the questions that several panels share.
+
+A question is a small frozen dataclass with all that decides its result in its fields, so that
+equal questions have equal results. It is answered on a worker thread and knows no toolkit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from geometry.matrices import WeightName
+from geometry.model import PositionalModel
+from geometry.residual_stream import ResidualStream, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an answer is.
+
+    Attributes
+    ----------
+    fraction
+        0 to 1, or None where nobody knows.
+    message
+        What is being done, without a full stop.
+    """
+
+    fraction: float | None
+    message: str = ""
+
+
+class Subjects:
+    """What a question is about, as its thread sees it.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    stream
+        Its directions, shared by all questions about it; a new one if None.
+    tell
+        Called with a :class:`Progress`, on this thread; None if nobody listens.
+    check
+        Raises when the answer is given up; None if nobody can.
+    """
+
+    def __init__(
+        self,
+        model: PositionalModel,
+        stream: ResidualStream | None = None,
+        tell: Callable[[Progress], None] | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> None:
+        self.model = model
+        self._tell, self._check = tell, check
+        self.stream = (stream or ResidualStream(model)).told(self.tell)
+
+    def tell(self, fraction: float | None, message: str = "") -> None:
+        """Tell how far the answer is; raises when it is given up, so that the work ends."""
+        self.check()
+        if self._tell is not None:
+            self._tell(Progress(fraction, message))
+
+    def check(self) -> None:
+        """Raise when the answer is given up, so that the work ends."""
+        if self._check is not None:
+            self._check()
+
+
+class Question(Hashable, Protocol):
+    """What every question has.
+
+    A long one has, in place of :meth:`answer`, ``steps(about)``: a generator that yields a
+    :class:`Progress` now and then and the result last; each yield is a point to give up at.
+
+    One that reads large tensors may say which, as ``tensors()``: pairs of a name ("W_E", "W_Q", …)
+    and a layer. What of them has to be fetched from the Hub is asked about before.
+    """
+
+    def answer(self, about: Subjects) -> Any:
+        """Compute the result, which is not None.
+
+        Raises
+        ------
+        HelixscopeError
+            It is not possible for this model; the message says why.
+        """
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """A question with an answer that takes steps."""
+
+    def steps(self, about: Subjects) -> Iterator[Any]:
+        """Yield Progress, and the result last."""
+
+
+Tensor = tuple[WeightName | str, int]
+
+
+def tensors_of(*subjects: Subject) -> tuple[Tensor, ...]:
+    """Return what of a checkpoint subjects take, for :meth:`Question.tensors`."""
+    wanted = [("W_E" if s.name == "E" else s.name, s.layer) for s in subjects if s.name != "P"]
+    return tuple(dict.fromkeys(wanted))
+
+
+def resolve(question: Any, about: Subjects) -> Any:
+    """Answer a question on this thread, whichever kind it is.
+
+    Raises
+    ------
+    HelixscopeError
+        As :meth:`Question.answer`.
+    """
+    if not isinstance(question, Stepwise):
+        return question.answer(about)
+    result = None
+    for step in question.steps(about):
+        if isinstance(step, Progress):
+            about.tell(step.fraction, step.message)
+        else:
+            result = step
+    return result
