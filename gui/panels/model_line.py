@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from geometry.catalogue import canonical
@@ -71,6 +72,7 @@ def matches(haystack: str, search: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)  # asked for each line with each letter of a search
 def identity(source: str) -> str:
     """Return what is the same for all names of a source: "gpt2" is "openai-community/gpt2"."""
     address = parse_address(source)
