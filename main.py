@@ -215,13 +215,16 @@ def report(
 
     Figures: helix.png (the 3D view); norms.png, norms.svg; spectrum.png, spectrum.svg.
     """
+    from gui.headless import announce_fetch, reading
     from gui.report_files import ReportRequest, report_steps
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
     with _plain_errors(), progress_bar(request.n_steps + 1) as step:
         model = _open(step, source, table, offline, whole)
-        for message, work in report_steps(model, request):
-            step(message, work)
+        with reading(model, offline=offline, on_progress=step.tell):
+            announce_fetch(model, layer)
+            for message, work in report_steps(model, request):
+                step(message, work)
     _say_written(f"report.json{' and the figures' if figures else ''} to {out}", model)
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
+from geometry.errors import TensorUnavailable
+from geometry.matrices import WEIGHTS
 from geometry.sources import is_on_hub, open_source
+from gui.terminal import say
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import Transfer, TransferProgress
@@ -52,14 +55,54 @@ def open_for_command(
     if not is_on_hub(source):
         return open_source(source, table=table)
     from geometry.hub.client import Hub
+    from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
     from geometry.hub.tensor_cache import default_cache
     from geometry.hub.transfer import Transfer
 
-    transfer = Transfer(on_progress)
-    network = Network(Hub(offline=offline), default_cache(), transfer, whole=whole)
+    transfer, cache = Transfer(on_progress), default_cache()
+    network = Network(Hub(offline=offline), cache, transfer, whole=whole)
+
+    def work() -> PositionalModel:
+        model = open_source(source, table=table, network=network)
+        wait_until_kept(cache.root)  # as long as there is a log for what goes wrong with that
+        return model
+
     with for_command_line(offline=offline):
-        return interruptible(transfer, lambda: open_source(source, table=table, network=network))
+        return interruptible(transfer, work)
+
+
+@contextmanager
+def reading(
+    model: PositionalModel, *, offline: bool, on_progress: Callable[[TransferProgress], None] | None
+) -> Iterator[None]:
+    """Let what this thread reads of a model within be told of, and refused, as its opening was."""
+    from geometry.hub.keeping import wait_until_kept
+    from geometry.hub.transfer import Transfer
+
+    with for_command_line(offline=offline), model.through(Transfer(on_progress)):
+        yield
+    if is_on_hub(model.source):
+        from geometry.hub.tensor_cache import default_cache
+
+        wait_until_kept(default_cache().root)
+
+
+def announce_fetch(model: PositionalModel, layer: int) -> None:
+    """Say what a report of a layer has to fetch before it does, if that is much."""
+    tensors, nbytes = set(), 0
+    with suppress(TensorUnavailable):
+        nbytes = model.bytes_to_fetch("W_E")
+    for name in WEIGHTS:
+        with suppress(TensorUnavailable):
+            tensors.add(model.layers.tensor(name, layer))  # three of them are often one
+    nbytes += sum(map(model.store.bytes_to_fetch, tensors))
+    if nbytes:
+        from geometry.hub.faults import size_text
+        from geometry.hub.network import LARGE
+
+        if nbytes > LARGE:
+            say(f"The report reads {size_text(nbytes)} more of {model.name}.")
 
 
 @contextmanager
