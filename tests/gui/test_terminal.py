@@ -1,11 +1,15 @@
-"""Progress on a terminal, and silence everywhere else."""
+"""Progress on a terminal, and silence everywhere else; errors as sentences."""
 
 import io
 import sys
+from types import SimpleNamespace
 
 import pytest
 
-from gui.terminal import print_table, progress_bar
+from geometry.errors import HelixscopeError
+from geometry.hub.transfer import TransferProgress
+from gui.progress import amount_text
+from gui.terminal import print_table, progress_bar, say, sentence
 
 
 class Terminal(io.StringIO):
@@ -19,7 +23,62 @@ def test_a_bar_on_a_terminal_only(monkeypatch, stream, speaks):
     with progress_bar(2) as step:
         assert step("Opening", lambda: 7) == 7
         step("Drawing", lambda: None)
-    assert ("Drawing" in sys.stderr.getvalue()) == speaks
+        assert (step.tell is not None) == speaks
+    say("Wrote it.")
+    for words in ("Drawing", "Wrote it."):
+        assert (words in sys.stderr.getvalue()) == speaks
+
+
+def test_a_transfer_on_a_terminal(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setenv("COLUMNS", "150")
+
+    def work(step):
+        step.tell(TransferProgress("wpe.weight", 0, 3_145_728, None, "Trying again in 1 second."))
+        bars.refresh()
+        step.tell(TransferProgress("wpe.weight", 1_200_000, 3_145_728, 820_000))
+        bars.refresh()
+
+    with progress_bar(1) as step:
+        bars = step.tell.__self__
+        step("Opening", lambda: work(step))
+    first, second = sys.stderr.getvalue().split("Fetching wpe.weight")[1:3]
+    assert "0 bytes of 3.15 MB" in first
+    assert "Trying again in 1 second." in first
+    assert "1.2 MB of 3.15 MB, 820 kB/s" in second
+    assert "Trying again" not in second
+
+
+@pytest.mark.parametrize(
+    ("progress", "text"),
+    [
+        (TransferProgress("x", 0, 0, None), "0 bytes"),
+        (TransferProgress("x", 0, 0, 1500.4), "0 bytes, 2 kB/s"),
+        (TransferProgress("x", 14_000, 548_105_171, None), "14 kB of 548 MB"),
+    ],
+)
+def test_amounts(progress, text):
+    assert amount_text(progress) == text
+
+
+@pytest.mark.parametrize(
+    ("message", "advice", "expected"),
+    [
+        ("Nothing there", "", "Nothing there."),
+        ("Nothing there.", "Check the path.", "Nothing there; check the path."),
+        ("It is\ngated.", "--whole allows it.", "It is gated; --whole allows it."),
+        ("No.", "HF_TOKEN is wrong.", "No; HF_TOKEN is wrong."),
+        ("No.", "W_Q is absent.", "No; W_Q is absent."),
+    ],
+)
+def test_errors_are_one_sentence(message, advice, expected):
+    assert sentence(HelixscopeError(message, advice)) == expected
+
+
+def test_candidates_are_named_in_place_of_advice():
+    error = HelixscopeError("Which one", "Choose.")
+    error.candidates = (SimpleNamespace(name="a"), SimpleNamespace(name="b"))
+    assert sentence(error) == "Which one; --table takes one of a, b."
 
 
 def test_a_table_in_a_pipe_is_not_cut(capsys):
