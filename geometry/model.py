@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.architecture import Architecture
-from geometry.errors import TensorUnavailable
+from geometry.errors import SourceError, TensorUnavailable
 from geometry.families import TIED
 from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, read_positions
@@ -126,11 +126,13 @@ class PositionalModel:
 
     @property
     def d_vocab(self) -> int | None:
-        """Tokens in the vocabulary, or None where nothing tells."""
+        """Tokens in the vocabulary, or None where nothing tells.
+
+        Of a model whose files on the Hub are several, asking may make a small request.
+        """
         name = self._tokens_name()
-        if name is not None:
-            return self._store.tensors[name].shape[0]
-        return self._architecture.setting("vocab_size")
+        shape = () if name is None else self._store.tensors[name].shape
+        return shape[0] if shape else self._architecture.setting("vocab_size")
 
     @property
     def n_layers(self) -> int | None:
@@ -165,11 +167,15 @@ class PositionalModel:
         ------
         TensorUnavailable
             The checkpoint has none.
+        SourceError
+            It is no matrix, or cannot be fetched.
         """
         name = self._tokens_name()
         if name is None:
             raise TensorUnavailable(self.missing["W_E"], FULL)
         embeddings = self._store.read(name).astype(np.float32, copy=False)
+        if embeddings.ndim != 2:
+            raise SourceError(f"{name} should be a matrix, got shape {embeddings.shape}.")
         embeddings.setflags(write=False)
         return embeddings
 
@@ -226,7 +232,7 @@ class PositionalModel:
         names = [place.root + suffix for suffix in place.stack.tokens]
         if place.config.get("tie_word_embeddings") is not False:
             names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
-        return next((n for n in names if n in index and len(index[n].shape) == 2), None)
+        return next((name for name in names if name in index), None)
 
     # -- network -----------------------------------------------------------------------------
 
