@@ -93,10 +93,8 @@ class Connections:
                     yield response
                 finally:
                     response.close()
-        except BaseException:
-            line.close()
-            raise
-        self._give_back(line)
+        finally:
+            self._give_back(line)
 
     def _take(self) -> _Line:
         with self._lock:
@@ -126,7 +124,7 @@ class _Line:
         import httpx2
 
         self.stopped = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._handshake: socket.socket | None = None
         self._client = httpx2.Client(

@@ -150,13 +150,12 @@ class RangedFile:
         import httpx2
 
         patience = Patience(self._connections.retries, self.transfer)
-        returned = False
         while piece.missing:
             try:
                 self._receive(piece, longest)
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-                if not returned and self._has_expired(error):
-                    self._url, returned = self._hub_url, True
+                if self._has_expired(error):
+                    self._url = self._hub_url
                     continue
                 fault = explained(error, self.address, self.name, self._endpoint)
                 patience.bear(fault, piece.done)

@@ -77,7 +77,8 @@ class Transfer:
         self.bytes_received = 0
         self._on_progress = on_progress
         self._interval_s = interval_s
-        self._lock = threading.Lock()
+        # Re-entrant, as the other one that stopping takes: a signal's handler may cancel.
+        self._lock = threading.RLock()
         self._cancelled = threading.Event()
         self._stops: list[Callable[[], None]] = []
         self._what, self._done, self._total = "", 0, 0
@@ -90,9 +91,9 @@ class Transfer:
         """Stop, from any thread: returns at once, ends waits and shuts the socket under way."""
         with self._lock:
             self._cancelled.set()
-            stops = list(self._stops)
-        for stop in stops:
-            stop()
+            # Not after the lock: what is stopped must not have ended and been lent to another.
+            for stop in self._stops:
+                stop()
 
     @property
     def cancelled(self) -> bool:
@@ -108,8 +109,8 @@ class Transfer:
     def interruptible(self, stop: Callable[[], None]) -> Iterator[None]:
         """Let :meth:`cancel` call ``stop`` for as long as the block runs.
 
-        ``stop`` is called on the thread that cancels, so it returns at once and raises nothing. It
-        ends what the block waits for; what fails in the block for that reason is told as Cancelled.
+        ``stop`` is called on the thread that cancels: it returns at once and raises nothing. It ends
+        what the block waits for; what fails in the block for that reason is told as Cancelled.
         """
         with self._lock:
             self.check()

@@ -310,6 +310,21 @@ def test_the_first_request_goes_on_too(served: LoopbackHub, hub: Hub, cuts: list
     served.clear_faults()
 
 
+def test_one_broken_connection_is_not_waited_for(served: LoopbackHub, hub: Hub):
+    waits: list[float] = []
+    transfer = Transfer()
+    transfer.wait = lambda seconds, why: waits.append(seconds)
+    served.fault(Fault.refuse())
+    file = hub.open_file(ADDRESS, WEIGHTS, transfer)
+    for after in (5, 10, 15):
+        served.fault(Fault.cut(after))
+    assert file.read_at(200_000, 1000).tobytes() == DATA[200_000:201_000]
+    assert not waits
+    served.fault(Fault.cut(0), times=3)
+    file.read_at(200_000, 1000)
+    assert waits == [0.002, 0.002]
+
+
 def test_resets_and_closed_doors_are_borne(served: LoopbackHub, hub: Hub):
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     served.fault(Fault.refuse())

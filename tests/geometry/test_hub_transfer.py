@@ -332,6 +332,28 @@ def test_a_handshake_can_be_stopped(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert isinstance(outcome, Cancelled)
 
 
+def test_a_connection_that_comes_about_too_late_is_not_used(
+    served: LoopbackHub, stage: Stage, monkeypatch: pytest.MonkeyPatch
+):
+    """Connecting itself cannot be stopped; here it is just over when someone cancels."""
+    served.fault(Fault.stall())
+    connecting, cancelled = threading.Event(), threading.Event()
+    connect = socket.create_connection
+
+    def slowly(*args: object, **kwargs: object) -> socket.socket:
+        connecting.set()
+        assert cancelled.wait(30)
+        return connect(*args, **kwargs)
+
+    monkeypatch.setattr(socket, "create_connection", slowly)
+    cancel = stage.transfer.cancel
+    stage.transfer.cancel = lambda: (cancel(), cancelled.set())
+    assert isinstance(
+        stage.stopped_while(lambda t: ASKS["open"](stage.hub, t), connecting), Cancelled
+    )
+    assert not client_sockets(served)
+
+
 def opening(hub: Hub, transfer: Transfer) -> bytes:
     """Everything that fetching a tensor asks for."""
     file = hub.open_file(ADDRESS, WEIGHTS, transfer)
