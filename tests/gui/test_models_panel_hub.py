@@ -1,5 +1,6 @@
 """The model panel and the Hub, through real events: typed ids, searches, menus."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ from geometry.catalogue import CatalogueEntry, read_catalogue
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import LIGHT
+from tests.stand_ins import write_stand_in
 
 COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
 GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
@@ -221,10 +223,10 @@ def test_offline_nothing_is_searched(panel, heard):
 
 
 @pytest.fixture
-def menu(panel):
-    """Open the menu of a line by the right button; its actions by name."""
+def menu_of():
+    """Open the menu of a panel's line by the right button; its actions by name."""
 
-    def ask(title):
+    def ask(panel, title):
         where = at(panel, title)
         click(panel, title, RIGHT)
         view = panel.list.viewport()
@@ -235,6 +237,11 @@ def menu(panel):
     yield ask
     if (shown := QApplication.activePopupWidget()) is not None:
         shown.close()
+
+
+@pytest.fixture
+def menu(panel, menu_of):
+    return partial(menu_of, panel)
 
 
 def popup():
@@ -323,3 +330,28 @@ def test_headings_and_sentences_have_no_menu(panel):
         event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, where, view.mapToGlobal(where))
         QApplication.sendEvent(view, event)
         assert QApplication.activePopupWidget() is None
+
+
+# ---- in the window -----------------------------------------------------------------------
+
+
+def test_the_window_searches_opens_and_asks_for_a_newer_version(
+    application, loopback_hub, tmp_path, qtbot, wait_until_idle, menu_of
+):
+    dutch = "someone/gpt2-small-dutch"
+    loopback_hub.add(dutch, write_stand_in(tmp_path, GPT2))
+    panel, session = application.window.panels["models"], application.session
+    QTest.keyClicks(panel.search, "dutch")
+    wait_until_idle(application)
+    assert loopback_hub.requests == []
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: titles(panel) == [dutch])
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session.recent[0] == dutch)
+    wait_until_idle(application)
+    (line,) = panel.list.open_lines()
+    assert session.model.commit in line.tip
+    commit = loopback_hub.add(dutch, write_stand_in(tmp_path, MEDIUM))
+    pick(menu_of(panel, line.title), "Check for a newer version")
+    qtbot.waitUntil(lambda: session.model.commit == commit)
+    wait_until_idle(application)
