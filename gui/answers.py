@@ -154,8 +154,13 @@ class Answers:
     def forget(self, slot: str) -> None:
         """Give up what a slot waits for, silently: nobody looks at it any more."""
         question = self._wanted.pop(slot, None)
-        if question is not None:
-            self._give_up(question)
+        if question is None or question not in self._running:
+            return
+        self._give_up(question)
+        answers = dict(self._session.answers)
+        if slot in answers and answers[slot].state == "working":
+            del answers[slot]
+            self._session.answers = MappingProxyType(answers)
 
     # ---- work ----------------------------------------------------------------------------
 

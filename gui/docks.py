@@ -66,12 +66,15 @@ class Dock:
         Where it is docked at first.
     make
         Builds the panel; imports happen here, not at start-up.
+    lazy
+        Whether the panel is built when it is first seen; the others are after the first frame.
     """
 
     name: str
     title: str
     area: Qt.DockWidgetArea
     make: Callable[[Session, Theme], Panel]
+    lazy: bool = False
 
 
 def _models(session: Session, theme: Theme) -> Panel:
@@ -110,6 +113,12 @@ def _norms(session: Session, theme: Theme) -> Panel:
     return NormsPanel(session, theme)
 
 
+def _spectra(session: Session, theme: Theme) -> Panel:
+    from gui.panels.spectra import SpectraPanel
+
+    return SpectraPanel(session, theme)
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _models),
     Dock("positions", "Positions", LEFT, _positions),
@@ -117,5 +126,6 @@ DOCKS = (
     Dock("inspector", "Inspector", RIGHT, _inspector),
     Dock("prompt", "Prompt", RIGHT, _prompt),
     Dock("norms", "Norms", BOTTOM, _norms),
+    Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""

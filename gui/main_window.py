@@ -30,6 +30,7 @@ from gui.listening import Listening
 from gui.loading import has_versions
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
+from gui.result_docks import ResultDocks
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
@@ -40,7 +41,9 @@ from gui.viewport import Viewport
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 DEFAULT_SIZE = (1440, 900)
-COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 232
+COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 256
+KEYS = 9
+"""Panels that a number key opens."""
 MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
 """What the columns need for nothing to be cut off, in logical pixels."""
 
@@ -89,6 +92,7 @@ class MainWindow(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         for dock in DOCKS:
             self._build_dock(dock)
+        self._results = ResultDocks(self, self.docks, self._panels, session, controller)
         self.commands = Actions(self, self._handlers())
         self._build_panel_menu()
         self._build_status()
@@ -127,18 +131,19 @@ class MainWindow(QMainWindow):
     def _build_panels(self) -> None:
         if self._panels:
             return
-        for dock in DOCKS:
+        for dock in (dock for dock in DOCKS if not dock.lazy):
             self._panels[dock.name] = dock.make(self.session, self._theme)
             self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             self.docks[dock.name].setWidget(self._panels[dock.name])
         self._connect_panels()
+        self._results.begin(self._theme)
 
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]
         first = menu.actions()[0]
         for number, dock in enumerate(DOCKS, start=1):
             action = self.docks[dock.name].toggleViewAction()
-            action.setText(f"{dock.title}\t{number}")
+            action.setText(f"{dock.title}\t{number}" if number <= KEYS else dock.title)
             menu.insertAction(first, action)
         menu.insertSeparator(first)
 
@@ -265,6 +270,7 @@ class MainWindow(QMainWindow):
             widget.setFloating(False)
             self.addDockWidget(dock.area, widget)
             widget.show()
+        self._results.arrange()
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
@@ -278,6 +284,7 @@ class MainWindow(QMainWindow):
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Take new colours and tick the menu's choice."""
         self._theme = theme
+        self._results.set_theme(theme)
         self.viewport.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
@@ -311,6 +318,7 @@ class MainWindow(QMainWindow):
     def _focus(self, dock: str, method: str = "setFocus") -> None:
         self.docks[dock].show()
         self.docks[dock].raise_()
+        self._results.need(dock)
         getattr(self.panels[dock], method)()
 
     def _focus_on_selection(self) -> None:
@@ -387,7 +395,7 @@ class MainWindow(QMainWindow):
         if is_typing(self.focusWidget()):  # a field leaves over Esc and some arrow keys
             if event.key() == Qt.Key.Key_Escape and not self.controller.cancel():
                 self.viewport.interactor.setFocus()
-        elif 0 <= number < len(DOCKS) and not event.modifiers():
+        elif 0 <= number < min(len(DOCKS), KEYS) and not event.modifiers():
             self._focus(DOCKS[number].name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)

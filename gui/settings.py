@@ -15,7 +15,7 @@ from gui.theme import COLORMAPS, ThemeChoice
 APP = "helixscope"
 LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
 """Between these, in bytes, the user bounds what is kept of fetched models."""
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Raised when the docks change, so that an old layout is not forced on a new window."""
 
 

@@ -1,0 +1,127 @@
+"""The lines above a result: formula, explanation, the few controls, the menu, and the caption."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolTip, QWidget
+
+from gui.panels.base import label
+from gui.panels.opening_row import FixedText
+from gui.theme import GRID, SMALL, Theme
+from gui.tooltips import wrapped
+
+MENU_TIP = "Save the figure or its numbers, or copy them (right-click does the same)"
+
+
+class ResultHeader(QWidget):
+    """What is shown and how, on one row where there is room for it, and else on two.
+
+    Parameters
+    ----------
+    formula, meaning
+        The quantity as a formula and in words; the words give way first.
+    explanation
+        What the "?" says: two sentences.
+    theme
+        Colours.
+    """
+
+    menuRequested = Signal(QPoint)
+    """The "⋯" button was pressed; where the menu goes, on the screen."""
+
+    def __init__(self, formula: str, meaning: str, explanation: str, theme: Theme) -> None:
+        super().__init__()
+        self.formula, self.meaning = label(formula), label(meaning, "muted")
+        self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
+        self.help = _button("?", explanation, "What this shows")
+        self.more = _button("⋯", MENU_TIP, "Save or copy")
+        self.caption = FixedText(1, SMALL)
+        self._heading, self._controls = QWidget(self), QWidget(self)
+        self._row = QHBoxLayout(self._controls)
+        heading = QHBoxLayout(self._heading)
+        for row in (heading, self._row):
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(GRID)
+        for widget in (self.formula, self.meaning, self.help):
+            heading.addWidget(widget)
+        heading.addStretch(1)
+        self._row.addStretch(1)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(2 * GRID)
+        self._grid.setVerticalSpacing(GRID // 2)
+        self._grid.setColumnStretch(1, 1)
+        self._grid.addWidget(self._heading, 0, 0)
+        self._grid.addWidget(self.more, 0, 2)
+        self._grid.addWidget(self.caption, 2, 0, 1, 3)
+        self._arrangement: tuple[bool, bool] | None = None
+        self.help.clicked.connect(self._explain)
+        self.more.clicked.connect(self._ask_for_menu)
+        self.set_theme(theme)
+        self._arrange()
+
+    def add(self, control: QWidget) -> None:
+        """Put a control at the end of the row of controls."""
+        self._row.insertWidget(self._row.count() - 1, control)
+        self._arrange()
+
+    def set_formula(self, formula: str, meaning: str) -> None:
+        """Show another quantity."""
+        self.formula.setText(formula)
+        self.meaning.setText(meaning)
+        self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
+        self._arrange()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.caption.set_color(theme.muted)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Arrange the parts for the new width."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the width of the controls alone: the heading may stand above them."""
+        width = max(self._controls.minimumSizeHint().width(), self._heading_width(False))
+        return QSize(min(width, 30 * GRID), super().minimumSizeHint().height())
+
+    def _arrange(self) -> None:
+        arrangements = ((True, True), (True, False), (False, True), (False, False))
+        fitting = (a for a in arrangements if self._needed(*a) <= self.width())
+        arrangement = next(fitting, (False, False))
+        if arrangement == self._arrangement:
+            return
+        self._arrangement = arrangement
+        beside, meaning = arrangement
+        self.meaning.setVisible(meaning)
+        if beside:
+            self._grid.addWidget(self._controls, 0, 1)
+        else:
+            self._grid.addWidget(self._controls, 1, 0, 1, 3)
+
+    def _needed(self, beside: bool, meaning: bool) -> int:
+        """Return the width that an arrangement takes."""
+        heading = self._heading_width(meaning) + 2 * GRID + self.more.sizeHint().width()
+        controls = self._controls.sizeHint().width()
+        return heading + 2 * GRID + controls if beside else max(heading, controls)
+
+    def _heading_width(self, meaning: bool) -> int:
+        shown = (self.formula, self.meaning, self.help) if meaning else (self.formula, self.help)
+        return sum(widget.sizeHint().width() + GRID for widget in shown) - GRID
+
+    def _explain(self) -> None:
+        corner = self.help.mapToGlobal(QPoint(0, self.help.height()))
+        QToolTip.showText(corner, self.help.toolTip(), self.help)
+
+    def _ask_for_menu(self) -> None:
+        self.menuRequested.emit(self.more.mapToGlobal(QPoint(0, self.more.height())))
+
+
+def _button(text: str, tooltip: str, name: str) -> QPushButton:
+    made = QPushButton(text)
+    made.setToolTip(wrapped(tooltip))
+    made.setAccessibleName(name)
+    made.setCursor(Qt.CursorShape.ArrowCursor)
+    return made

@@ -1,0 +1,347 @@
+"""The base of all panels that show an answer: four states, a header, and a menu to take it away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.answers import Answer
+from gui.loading import short_name
+from gui.panels.base import Panel, label
+from gui.panels.result_header import ResultHeader
+from gui.panels.working_strip import WorkingStrip
+from gui.session import Session
+from gui.theme import GRID, Theme, format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CANCELLED = "This was cancelled before it was done."
+
+
+class ResultPanel(Panel):
+    """A panel that asks a question about the open model and shows what comes of it.
+
+    It asks only while it can be seen, and anew when its question becomes another one. While an
+    answer is on its way the one before stays, if it is about the same model.
+
+    Subclasses say what they are in the class attributes, add their controls to :attr:`header`, put
+    what they show into the widget that :meth:`build` makes, and call :meth:`ask` whenever something
+    that :meth:`question` depends on has changed.
+    """
+
+    slot: ClassVar[str]
+    """The name it asks under, which is that of its dock."""
+    formula: ClassVar[str]
+    meaning: ClassVar[str]
+    explanation: ClassVar[str]
+    """What is shown, as a formula; in words; in two sentences."""
+    empty: ClassVar[str]
+    """What it will show, in one sentence that begins "Open a model to see"."""
+    instead: ClassVar[str] = ""
+    """What still works where this does not, as a sentence."""
+
+    asked = Signal(object, bool)
+    """A question; whether the user agrees to a large download."""
+    unwatched = Signal()
+    """Nobody looks at the panel any more: what it waits for may be given up."""
+    cancelRequested = Signal()
+    selectionRequested = Signal(tuple)
+    """Positions, the last one becomes the current one."""
+    hoverRequested = Signal(object)
+    """The position under the mouse, or None."""
+    showRequested = Signal(str, object)
+    """Another panel is to be shown, by its dock's name; options for its :meth:`configure`."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.content: QWidget | None = None
+        self.saver: Any = None
+        self._answer: Answer | None = None
+        self._ready: Answer | None = None
+        self._in_front = True
+        self.header = ResultHeader(self.formula, self.meaning, self.explanation, theme)
+        self.header.menuRequested.connect(self._show_menu)
+        self.strip = WorkingStrip(theme)
+        self.strip.cancelRequested.connect(self.cancelRequested)
+        self.message, self.advice = _line(""), _line("muted")
+        self.button = QPushButton()
+        self.button.clicked.connect(self._on_button)
+        self._build_layout()
+        events = session.events
+        for signal, slot in (
+            (events.model, self._on_model_changed),
+            (events.opening, self._show_answer),
+            (events.answers, self._on_answers_changed),
+        ):
+            self.listen(signal, slot)
+        self._show_answer()
+
+    # What subclasses say. None of it is asked for while no model is open.
+
+    def question(self) -> Any | None:
+        """Return what to ask now, a :class:`gui.questions.Question`; None if there is nothing."""
+        raise NotImplementedError
+
+    def build(self) -> QWidget:
+        """Make what a result is shown in; called once, before the first one."""
+        raise NotImplementedError
+
+    def show_result(self, result: Any) -> None:
+        """Show a result in what :meth:`build` made."""
+        raise NotImplementedError
+
+    def caption(self, result: Any) -> str:
+        """Return one line: the model, the scope, and what sums the result up."""
+        raise NotImplementedError
+
+    def figure(self, result: Any) -> Callable[[], Figure]:
+        """Return what draws the result for print; it is called on a thread, without the panel."""
+        raise NotImplementedError
+
+    def numbers(self, result: Any) -> Mapping[str, np.ndarray]:
+        """Return the numbers behind what is shown, by names for columns."""
+        raise NotImplementedError
+
+    def python(self) -> str:
+        """Return a script that computes what is shown with ``geometry``, and prints it."""
+        raise NotImplementedError
+
+    def configure(self, **options: Any) -> None:
+        """Show what another panel refers to; unknown options are an error."""
+        if options:
+            raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
+
+    # What subclasses call.
+
+    def ask(self) -> None:
+        """Ask, if the panel can be seen and its question is another one than before."""
+        if self.session.model is None or not self._in_front or not self.isVisible():
+            return
+        question = self.question()
+        if question is None:
+            return
+        answer = self._answer
+        if answer is None or answer.question != question or answer is not self._current():
+            self.asked.emit(question, False)
+
+    @property
+    def result(self) -> Any | None:
+        """The result that is shown; None if none is."""
+        return None if self._ready is None else self._ready.result
+
+    def show_caption(self) -> None:
+        """Write the caption anew, after a control that is no part of the question has changed."""
+        if self._ready is not None:
+            self.header.caption.set_text(self.caption(self._ready.result))
+
+    # Being seen.
+
+    def set_in_front(self, in_front: bool) -> None:
+        """Take notice of whether the panel is the one of its tabs that can be seen."""
+        self._in_front = in_front
+        if in_front:
+            self.ask()
+        else:
+            self.unwatched.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask what was not asked while nobody could see it."""
+        super().showEvent(event)
+        self.ask()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the progress in its place."""
+        super().resizeEvent(event)
+        self._place_strip()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.header.set_theme(theme)
+        self.strip.set_theme(theme)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size in which a plot can be read."""
+        return QSize(240, 176)
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a dock under the viewport."""
+        return QSize(960, 208)
+
+    # What the session says.
+
+    def _on_model_changed(self) -> None:
+        self._answer = self._ready = None
+        self._show_answer()
+        self.ask()
+
+    def _current(self) -> Answer | None:
+        return self.session.answers.get(self.slot)
+
+    def _on_answers_changed(self) -> None:
+        answer = self._current()
+        if answer is not self._answer:
+            self._answer = answer
+            self._show_answer()
+
+    def _show_answer(self) -> None:
+        """Show the state of things: the four that there are, and what to do about it."""
+        answer = self._answer
+        state = None if answer is None or self.session.model is None else answer.state
+        self.strip.setVisible(state == "working")
+        if answer is not None and state == "ready":
+            self._show_ready(answer)
+        elif answer is not None and state == "working":
+            self.strip.show_progress(answer.fraction, answer.message)
+            if self._ready is None:
+                self._say("")
+            self._place_strip()
+        elif answer is not None and state == "impossible":
+            self._say(answer.why, f"{answer.advice} {self.instead}", "Try again" * answer.retry)
+        elif answer is not None and state == "cancelled":
+            self._say(CANCELLED, button="Compute")
+        elif answer is not None and state == "to fetch":
+            size = format_bytes(answer.bytes_to_fetch)
+            self._say(f"This takes {size} from the Hub.", self.instead, f"Fetch {size}")
+        elif self._ready is None:
+            self._say(self._waiting_for())
+
+    def _waiting_for(self) -> str:
+        if self.session.opening:
+            return f"Opening {short_name(self.session.opening)}…"
+        return self.empty if self.session.model is None else ""
+
+    def _show_ready(self, answer: Answer) -> None:
+        self._ready = answer
+        if self.content is None:
+            self.content = self.build()
+            self._page.addWidget(self.content, 1)
+        self.show_result(answer.result)
+        self.show_caption()
+        self.header.more.setEnabled(True)
+        self._stack.setCurrentWidget(self._content_page)
+
+    def _say(self, text: str, advice: str = "", button: str = "") -> None:
+        """Show words in place of a result."""
+        self._ready = None
+        self.header.caption.set_text("")
+        self.header.more.setEnabled(False)
+        self.message.setText(text)
+        self.advice.setText(advice.strip())
+        self.advice.setVisible(bool(advice.strip()))
+        self.button.setText(button)
+        self.button.setVisible(bool(button))
+        self._stack.setCurrentWidget(self._words_page)
+
+    # What the user wants.
+
+    def _on_button(self) -> None:
+        if self.session.model is not None and (question := self.question()) is not None:
+            self.asked.emit(question, self._answer is not None and self._answer.state == "to fetch")
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer to save and copy."""
+        if self._ready is not None:
+            self._show_menu(event.globalPos())
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = self.menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def menu(self) -> QMenu:
+        """Return the menu of what can be done with the result; the caller shows it."""
+        menu = QMenu(self)
+        for text, slot in (
+            ("Save figure…", self._save_figure),
+            ("Save numbers…", self._save_numbers),
+            ("Copy figure", self._copy_figure),
+            ("Copy as Python", self._copy_python),
+        ):
+            menu.addAction(text, slot).setEnabled(self._ready is not None)
+        return menu
+
+    def _save_figure(self) -> None:
+        if self._ready is not None:
+            self.saver.save_figure(self, self._file_name(), self.figure(self._ready.result))
+
+    def _save_numbers(self) -> None:
+        if self._ready is not None:
+            numbers = self.numbers(self._ready.result)
+            self.saver.save_numbers(self, self._file_name(), lambda: numbers)
+
+    def _copy_figure(self) -> None:
+        if self._ready is not None:
+            self.saver.copy_figure(self.figure(self._ready.result))
+
+    def _copy_python(self) -> None:
+        if self._ready is not None:
+            self.saver.copy_text(self.python())
+
+    def _file_name(self) -> str:
+        assert self.session.model is not None
+        # A revision such as gpt2@refs/pr/1 is no folder.
+        return f"{self.session.model.name.replace('/', '-')} {self.slot}"
+
+    # The parts.
+
+    def _build_layout(self) -> None:
+        page = QVBoxLayout(self)
+        page.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
+        page.setSpacing(GRID // 2)
+        # As a window of its own the panel would keep the least width of the widest arrangement.
+        page.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
+        page.addWidget(self.header)
+        self._holder = QWidget()
+        self._stack = QStackedLayout(self._holder)
+        page.addWidget(self._holder, 1)
+        self._content_page = QWidget()
+        self._page = QVBoxLayout(self._content_page)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._words_page = QWidget()
+        words = QVBoxLayout(self._words_page)
+        words.setSpacing(GRID)
+        words.addStretch(1)
+        words.addWidget(self.message)
+        words.addWidget(self.advice)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.button)
+        row.addStretch(1)
+        words.addLayout(row)
+        words.addStretch(1)
+        self._stack.addWidget(self._words_page)
+        self._stack.addWidget(self._content_page)
+        self.strip.setParent(self)
+        self.strip.hide()
+
+    def _place_strip(self) -> None:
+        """Put the progress in the middle, or into a corner where a result stays in sight."""
+        if self.strip.isHidden():
+            return
+        self.strip.adjustSize()
+        area = self._holder.geometry()
+        corner = area.topRight() - QPoint(self.strip.width() + GRID, -GRID)
+        middle = area.center() - self.strip.rect().center()
+        self.strip.move(middle if self._ready is None else corner)
+        self.strip.raise_()
+
+
+def _line(role: str) -> Any:
+    made = label("", role)
+    made.setWordWrap(True)
+    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    return made

@@ -1,0 +1,110 @@
+"""The docks of results: each panel is built when it is first seen, and then answered."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
+
+from gui.controller import Controller
+from gui.docks import BOTTOM, DOCKS, Dock
+from gui.panels.base import Panel
+from gui.save_result import ResultSaver
+from gui.session import Session
+from gui.theme import Theme
+
+
+class ResultDocks:
+    """Builds the panels of the docks that are tabs under the viewport, and connects them.
+
+    Parameters
+    ----------
+    window, docks
+        The window and all its docks, by name.
+    panels
+        The window's panels, by the same names; those made here are put there.
+    session, controller
+        What the panels show, and what answers them.
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        docks: dict[str, QDockWidget],
+        panels: dict[str, Any],
+        session: Session,
+        controller: Controller,
+    ) -> None:
+        self._window, self._docks, self._panels = window, docks, panels
+        self._session, self._controller = session, controller
+        self._theme: Theme | None = None
+        self._saver = ResultSaver(session, controller.in_background)
+        self._table = {dock.name: dock for dock in DOCKS if dock.lazy}
+        self._in_front = dict.fromkeys(self._table, False)
+        for dock in self._table.values():
+            self._watch(dock)
+
+    def begin(self, theme: Theme) -> None:
+        """Build what can be seen now, and from now on what comes to be seen."""
+        self._theme = theme
+        for name, seen in self._in_front.items():
+            if seen:
+                self.need(name)
+
+    def need(self, name: str) -> None:
+        """Build a panel, if it is one of these and not there yet."""
+        if name not in self._table or name in self._panels or self._theme is None:
+            return
+        panel = self._table[name].make(self._session, self._theme)
+        self._panels[name] = panel
+        self._connect(name, panel)
+        self._docks[name].setWidget(panel)
+        panel.set_in_front(self._in_front[name])
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours for what is built later."""
+        if self._theme is not None:
+            self._theme = theme
+
+    def arrange(self) -> None:
+        """Make all docks at the bottom tabs of one place, the first one in front."""
+        bottom = [self._docks[dock.name] for dock in DOCKS if dock.area == BOTTOM]
+        self._window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
+        for before, dock in itertools.pairwise(bottom):
+            self._window.tabifyDockWidget(before, dock)
+        bottom[0].raise_()
+
+    def _watch(self, dock: Dock) -> None:
+        name = dock.name
+
+        def on_seen(seen: bool) -> None:
+            self._in_front[name] = seen
+            if name in self._panels:
+                self._panels[name].set_in_front(seen)
+            elif seen:
+                self.need(name)
+
+        self._docks[name].visibilityChanged.connect(on_seen)
+
+    def _connect(self, name: str, panel: Panel) -> None:
+        made: Any = panel
+        answers, controller = self._controller.answers, self._controller
+        made.saver = self._saver
+        made.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
+        made.unwatched.connect(lambda: answers.forget(name))
+        made.cancelRequested.connect(lambda: answers.cancel(name))
+        made.selectionRequested.connect(controller.select)
+        made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))
+        made.showRequested.connect(self._show)
+
+    def _show(self, name: str, options: dict[str, Any]) -> None:
+        """Bring a panel to the front, showing what another one refers to."""
+        dock = self._docks[name]
+        dock.setVisible(True)
+        dock.raise_()
+        self.need(name)
+        if options:
+            self._panels[name].configure(**options)
+        self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)

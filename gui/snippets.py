@@ -1,0 +1,35 @@
+"""Python that does again what the window did, for "Copy as Python"."""
+
+from __future__ import annotations
+
+from geometry.model import PositionalModel
+from geometry.residual_stream import Subject
+
+
+def opening(model: PositionalModel) -> str:
+    """Return the lines that open a model as it is open here; they end in a line break.
+
+    It is ``model`` from then on.
+    """
+    from geometry.sources import is_on_hub
+
+    source, table = model.source, ""
+    if is_on_hub(source) and model.commit is not None:
+        source = f"{source.partition('@')[0]}@{model.commit}"
+    if model.side is not None:
+        table = f", table={model.side!r}"
+    elif model.family is None and len(model.store.tensors) > 1:
+        table = f", table={model.table!r}"
+    return (
+        "from geometry.sources import open_source\n\n"
+        f"model = open_source({source!r}{table})  # {model.name}\n"
+    )
+
+
+def written(subject: Subject) -> str:
+    """Return the Python that makes a subject, its defaults left out."""
+    default = Subject(subject.name)
+    named = ("layer", "head", "side", "fold_ln", "centred")
+    differing = [name for name in named if getattr(subject, name) != getattr(default, name)]
+    parts = [repr(subject.name), *(f"{name}={getattr(subject, name)!r}" for name in differing)]
+    return f"Subject({', '.join(parts)})"
