@@ -4,7 +4,6 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -12,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from geometry.errors import HelixscopeError, RangeError
-from gui.arguments import check_ending, parse_components, parse_positions, parse_size
+from gui.arguments import (
+    Fresh,
+    Offline,
+    Positions,
+    Source,
+    Table,
+    ThemeName,
+    View,
+    Whole,
+    check_ending,
+    parse_components,
+    parse_positions,
+    parse_size,
+)
 from gui.terminal import Steps, print_table, progress_bar, say, sentence
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
@@ -30,43 +42,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-class View(StrEnum):
-    """Named camera positions; the article's is elevation 20°, azimuth 45°."""
-
-    article = "article"
-    isometric = "isometric"
-    xy = "xy"
-    xz = "xz"
-    yz = "yz"
-
-
-class ThemeName(StrEnum):
-    """Colours of texts and background."""
-
-    light = "light"
-    dark = "dark"
-
-
-Source = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder | file")
-]
-Positions = Annotated[
-    str | None,
-    typer.Option(metavar="A-B", help="Inclusive range of positions; default: 1 to the last."),
-]
-Offline = Annotated[
-    bool, typer.Option("--offline", help="Send no request: open what is on this machine.")
-]
-Whole = Annotated[
-    bool,
-    typer.Option("--whole", help="Download whole files from a server that sends no parts of them."),
-]
-Table = Annotated[
-    str | None,
-    typer.Option(metavar="TENSOR", help="Tensor that holds the positions (unknown models)."),
-]
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -165,12 +140,13 @@ def render(
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
+    fresh: Fresh = False,
 ) -> None:
     """Write the 3D view as a picture, off-screen."""
     shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
     check_ending(out, (".png",), "--out")
     with _plain_errors(), progress_bar(2) as step:
-        model = _open(step, source, table, offline, whole)
+        model = _open(step, source, table, offline, whole, fresh)
         from gui.export import render_picture
 
         step(
@@ -210,6 +186,7 @@ def report(
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
+    fresh: Fresh = False,
 ) -> None:
     """Write report.json and the figures.
 
@@ -220,7 +197,7 @@ def report(
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
     with _plain_errors(), progress_bar(request.n_steps + 1) as step:
-        model = _open(step, source, table, offline, whole)
+        model = _open(step, source, table, offline, whole, fresh)
         with reading(model, offline=offline, on_progress=step.tell):
             announce_fetch(model, layer)
             for message, work in report_steps(model, request):
@@ -237,6 +214,7 @@ def export(
     table: Table = None,
     offline: Offline = False,
     whole: Whole = False,
+    fresh: Fresh = False,
 ) -> None:
     """Write coordinates, positions and norms as a table.
 
@@ -251,7 +229,7 @@ def export(
     shown = parse_positions(positions)
     check_ending(out, FORMATS, "--out")
     with _plain_errors(), progress_bar(2) as step:
-        model = _open(step, source, table, offline, whole)
+        model = _open(step, source, table, offline, whole, fresh)
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
         step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))
@@ -286,13 +264,16 @@ def models(
 
 
 def _open(
-    step: Steps, source: str, table: str | None, offline: bool, whole: bool
+    step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
 ) -> "PositionalModel":
     from gui.headless import open_for_command
 
+    if offline and fresh:
+        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
     work = partial(
-        open_for_command, source, table, offline=offline, whole=whole, on_progress=step.tell
-    )
+        open_for_command, source, table,
+        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
+    )  # fmt: skip
     return step("Opening", work)
 
 

@@ -1,8 +1,54 @@
-"""What is typed on the command line, read; what is wrong is refused as wrong usage (status 2)."""
+"""What is typed on the command line: the options of several commands, and how they are read.
 
+What is wrong is refused as wrong usage, status 2.
+"""
+
+from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 import typer
+
+
+class View(StrEnum):
+    """Named camera positions; the article's is elevation 20°, azimuth 45°."""
+
+    article = "article"
+    isometric = "isometric"
+    xy = "xy"
+    xz = "xz"
+    yz = "yz"
+
+
+class ThemeName(StrEnum):
+    """Colours of texts and background."""
+
+    light = "light"
+    dark = "dark"
+
+
+Source = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder | file")
+]
+Positions = Annotated[
+    str | None,
+    typer.Option(metavar="A-B", help="Inclusive range of positions; default: 1 to the last."),
+]
+Offline = Annotated[
+    bool, typer.Option("--offline", help="Send no request: open what is on this machine.")
+]
+Whole = Annotated[
+    bool,
+    typer.Option("--whole", help="Download whole files from a server that sends no parts of them."),
+]
+Fresh = Annotated[
+    bool,
+    typer.Option("--fresh", help="Ask the Hub which commit a branch or tag is now."),
+]
+Table = Annotated[
+    str | None,
+    typer.Option(metavar="TENSOR", help="Tensor that holds the positions (unknown models)."),
+]
 
 
 def parse_positions(text: str | None) -> tuple[int, int] | None:

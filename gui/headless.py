@@ -30,6 +30,7 @@ def open_for_command(
     *,
     offline: bool,
     whole: bool,
+    fresh: bool,
     on_progress: Callable[[TransferProgress], None] | None,
 ) -> PositionalModel:
     """Open a source.
@@ -42,6 +43,8 @@ def open_for_command(
         No request leaves.
     whole
         A whole file may be downloaded, where the server sends no parts of files.
+    fresh
+        Which commit a branch or tag is now is asked, though one is kept.
     on_progress
         What is told of a transfer, on another thread.
 
@@ -61,7 +64,7 @@ def open_for_command(
     from geometry.hub.transfer import Transfer
 
     transfer, cache = Transfer(on_progress), default_cache()
-    network = Network(Hub(offline=offline), cache, transfer, whole=whole)
+    network = Network(Hub(offline=offline), cache, transfer, whole, fresh)
 
     def work() -> PositionalModel:
         model = open_source(source, table=table, network=network)

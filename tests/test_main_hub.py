@@ -151,6 +151,19 @@ def test_a_revision_of_a_torch_checkpoint(command, loopback_hub, tmp_path):
     assert_refused(command("export", ALIAS, "--out", out), f"{ALIAS} has no revision 'main'")
 
 
+def test_a_branch_that_moves_on(command, loopback_hub, tmp_path):
+    loopback_hub.add(ALIAS, write_stand_in(tmp_path / "served", GPT2))
+    out = tmp_path / "out.csv"
+    assert_silent(command("export", ALIAS, "--out", out))
+    moved = write_stand_in(tmp_path / "served", GPT2, "checkpoint-0")
+    loopback_hub.add(ALIAS, moved)
+    assert_silent(command("export", ALIAS, "--out", out))
+    assert norms_in(out) == pytest.approx(norms_of(GPT2))
+    assert_silent(command("export", ALIAS, "--out", out, "--fresh"))
+    assert norms_in(out) == pytest.approx(norms_of(GPT2, "checkpoint-0"))
+    assert command("export", ALIAS, "--out", out, "--fresh", "--offline").returncode == 2
+
+
 def test_a_gated_model_and_a_token(command, loopback_hub, tmp_path):
     loopback_hub.add(GPT2, write_stand_in(tmp_path / "served", GPT2), gated=True)
     out = tmp_path / "out.csv"
@@ -455,6 +468,19 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
             command_line.main(words)
         assert stop.value.code == 0
     assert calls == [(GPT2, None, None, False, 0), (f"{GPT2}@v1", (5, 5000), None, True, 0)]
+
+
+def test_a_window_with_a_model_of_the_hub(command, loopback_hub, gpt2_commit, tmp_path):
+    place = {"XDG_CONFIG_HOME": str(tmp_path / "settings")}
+    out, again = tmp_path / "window.png", tmp_path / "again.png"
+    assert_silent(command("open", GPT2, "--picture", out, **place))
+    assert out.read_bytes().startswith(b"\x89PNG")
+    loopback_hub.forget_requests()
+    assert_silent(command("open", GPT2, "--offline", "--picture", again, **place))
+    assert loopback_hub.requests == []
+    missing = command("open", "nobody/nothing", "--picture", tmp_path / "nothing.png", **place)
+    assert_refused(missing, "no model nobody/nothing")
+    assert not (tmp_path / "nothing.png").exists()
 
 
 # ---- what is loaded ------------------------------------------------------------------------
