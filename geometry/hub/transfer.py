@@ -109,8 +109,8 @@ class Transfer:
     def interruptible(self, stop: Callable[[], None]) -> Iterator[None]:
         """Let :meth:`cancel` call ``stop`` for as long as the block runs.
 
-        ``stop`` is called on the thread that cancels: it returns at once and raises nothing. It ends
-        what the block waits for; what fails in the block for that reason is told as Cancelled.
+        ``stop`` is called on the thread that cancels: it returns at once and raises nothing. What
+        fails in the block for that reason is told as Cancelled.
         """
         with self._lock:
             self.check()
