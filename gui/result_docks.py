@@ -57,7 +57,7 @@ class ResultDocks:
         """Build a panel, if it is one of these and not there yet."""
         if name not in self._table or name in self._panels or self._theme is None:
             return
-        panel = self._table[name].make(self._session, self._theme)
+        panel: Any = self._table[name].make(self._session, self._theme)
         self._panels[name] = panel
         self._connect(name, panel)
         self._docks[name].setWidget(panel)

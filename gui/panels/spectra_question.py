@@ -1,5 +1,4 @@
-"""What the spectra panel asks: singular values of some matrices, and what they would be by chance."""
-
+"""What the spectra panel asks: singular values of matrices, and what they would be by chance."""
 from __future__ import annotations
 
 from collections.abc import Iterator
