@@ -125,17 +125,16 @@ def _asked_for(
     for tower in found:
         if table == tower.table or (tower.stack is not None and table == tower.stack.side):
             return tower
-    options = candidates(index)
-    if table in {option.name for option in options}:
-        return Architecture(None, None, "", table, config)
-    if table in index:
-        info = index[table]
+    if table not in index:
+        raise SourceError(f"The checkpoint has no tensor {table!r}.", _offer(candidates(index)))
+    info = index[table]
+    if not _can_be_positions(info):
         raise SourceError(
             f"{table} cannot be a table of positions: expected a floating-point tensor of shape "
             f"(n_positions, d_model), got {info.dtype} {info.shape}.",
-            _offer(options),
+            _offer(candidates(index)),
         )
-    raise SourceError(f"The checkpoint has no tensor {table!r}.", _offer(options))
+    return Architecture(None, None, "", table, config)
 
 
 def _offer(options: tuple[TensorInfo, ...]) -> str:
@@ -187,11 +186,12 @@ def candidates(index: Index) -> tuple[TensorInfo, ...]:
         name = info.name.lower()
         return 0 if "pos" in name or "wpe" in name else 1 if "embed" in name else 2
 
-    def fits(info: TensorInfo) -> bool:
-        shape = table_shape(info)
-        return info.dtype in FLOATS and len(shape) == 2 and shape[0] > 0 and shape[1] > 0
+    return tuple(sorted(filter(_can_be_positions, index.values()), key=rank))
 
-    return tuple(sorted(filter(fits, index.values()), key=rank))
+
+def _can_be_positions(info: TensorInfo) -> bool:
+    shape = table_shape(info)
+    return info.dtype in FLOATS and len(shape) == 2 and shape[0] > 0 and shape[1] > 0
 
 
 def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:

@@ -46,6 +46,8 @@ class HubFiles:
 
     def __init__(self, address: HubAddress, network: Network, *opened: RangedFile) -> None:
         self.address = address
+        # A model that has got a new name is asked for under that one, and kept under this.
+        self._asked = opened[0].address if opened else address
         self._network = network
         self._opened = {file.name: file for file in opened}
         # What is not kept yet: because the model has not proved sound, or the disk is slow.
@@ -146,12 +148,12 @@ class HubFiles:
         if self.has(f"absent/{name}"):
             return None
         try:
-            fetched = self._network.hub.fetch(self.address, name, self.transfer)
+            fetched = self._network.hub.fetch(self._asked, name, self.transfer)
         except NotOnHub as error:
             if error.missing != "file":
                 raise
             # Few models lack it, and it is kept for ever that this one does: so that is made sure.
-            if name in self._network.hub.list_files(self.address, self.transfer).files:
+            if name in self._network.hub.list_files(self._asked, self.transfer).files:
                 raise BrokenTransfer(f"The Hub lists {name} and does not send it.") from error
             self.keep(f"absent/{name}", b"")
             return None
@@ -224,7 +226,7 @@ class HubFiles:
         if name not in self._opened:
             more = {} if head is None else {"head": head}
             self._opened[name] = self._network.hub.open_file(
-                self.address, name, self.transfer, whole=self._network.whole, **more
+                self._asked, name, self.transfer, whole=self._network.whole, **more
             )
         return self._opened[name]
 

@@ -9,12 +9,14 @@ import torch
 import transformers
 
 from geometry.errors import SourceError
+from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
 from geometry.hub.transfer import Transfer, TransferProgress
 from geometry.sources import open_source
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.hub_opening import (
     ALLOWANCE,
+    add_files,
     asked,
     assert_same,
     kept,
@@ -22,7 +24,7 @@ from tests.geometry.hub_opening import (
     serve,
 )
 from tests.geometry.test_families import module  # noqa: F401, a fixture
-from tests.loopback_hub import LoopbackHub
+from tests.loopback_hub import RIGHT_TOKEN, LoopbackHub
 from tests.stand_ins import NINE, OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, true_positions, write_true_size
 
@@ -80,6 +82,62 @@ def test_three_megabytes_of_a_torch_file(
     ]  # fmt: skip
     assert loopback_hub.bytes_sent <= table.nbytes + ALLOWANCE + TAIL_BYTES
     assert_same(model, open_source(files["config.json"].parent), embeddings=False)
+
+
+def test_a_header_that_is_longer_than_the_first_request(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    table = np.arange(8 * 1000, dtype=np.float32).reshape(8, 1000)
+    tensors = {f"layers.{i}.some.rather.long.name.weight": np.ones(1, "f4") for i in range(3000)}
+    files = {"model.safetensors": {**tensors, "wpe.weight": table},
+             "config.json": {"model_type": "gpt2"}}  # fmt: skip
+    add_files(loopback_hub, tmp_path / "files", files)
+    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert len(model.store.tensors) == 3001
+    assert len(loopback_hub.requests) == 4
+    header = (tmp_path / "files" / "model.safetensors").stat().st_size - 4 * 3000 - table.nbytes
+    assert header > 2 * 98_304
+    assert loopback_hub.bytes_sent <= header + table.nbytes + 1000
+
+
+def test_a_model_that_has_got_a_new_name(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    commit = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
+    loopback_hub.rename("someone/gpt2", OPENAI[1])
+    for left in (4, 0):
+        loopback_hub.forget_requests()
+        model = open_source("someone/gpt2", network=network_of(loopback_hub, cache))
+        assert (model.commit, model.name) == (commit, "gpt2")
+        assert len(loopback_hub.requests) == left
+
+
+@pytest.mark.parametrize("access", ["gated", "private"])
+def test_a_model_for_those_with_a_token(
+    access: str,
+    loopback_hub: LoopbackHub,
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = write_stand_in(tmp_path / "files", GPT2)
+    loopback_hub.add(GPT2, files, **{access: True})
+    loopback_hub.redirect = True
+    with pytest.raises(HubError) as error:
+        open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert isinstance(error.value, AccessDenied if access == "gated" else NotOnHub)
+    assert "HF_TOKEN" in error.value.advice
+    assert not kept(cache)
+    monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
+    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert_same(model, open_source(files["config.json"].parent))
+    # Once it is here, it opens without.
+    monkeypatch.delenv("HF_TOKEN")
+    loopback_hub.forget_requests()
+    open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert loopback_hub.requests == []
+    assert RIGHT_TOKEN.encode() not in b"".join(kept(cache).values())
 
 
 # ---- revisions -------------------------------------------------------------------------------

@@ -69,6 +69,25 @@ def test_an_unknown_model_offers_tables_and_fetches_the_chosen_one(
     assert loopback_hub.requests == []
 
 
+def test_an_unknown_model_in_shards_offers_the_tables_of_all(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    table = np.eye(8, 4, dtype="f4")
+    shards = {f"model-{i}-of-3.safetensors": {f"where.{i}": (i + 1) * table} for i in range(3)}
+    places = {f"where.{i}": f"model-{i}-of-3.safetensors" for i in range(3)}
+    files = {**shards, "config.json": {"model_type": "brandnew"},
+             "model.safetensors.index.json": {"weight_map": places}}  # fmt: skip
+    add_files(loopback_hub, tmp_path / "files", files)
+    network = network_of(loopback_hub, cache)
+    with pytest.raises(UnknownArchitecture) as error:
+        open_source("someone/model", network=network)
+    assert [info.name for info in error.value.candidates] == ["where.0", "where.1", "where.2"]
+    loopback_hub.forget_requests()
+    model = open_source("someone/model", table="where.2", network=network)
+    np.testing.assert_array_equal(model.W_pos, 3 * table)
+    assert [name for name in asked(loopback_hub) if "-of-3" in name] == ["model-2-of-3.safetensors"]
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_positions_that_are_not_finite_are_not_kept(
     value: float, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
