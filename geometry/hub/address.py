@@ -63,6 +63,16 @@ def endpoint() -> str:
     return os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
 
 
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Return what makes two addresses those of one server: scheme, host and port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
+    except ValueError:
+        return url, None, None
+    return parts.scheme, parts.hostname, port
+
+
 def parse_address(text: str) -> HubAddress | None:
     """Read a model's address on the Hub.
 

@@ -18,8 +18,8 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from geometry.hub.address import HubAddress
-from geometry.hub.explanations import offline, origin
+from geometry.hub.address import HubAddress, origin
+from geometry.hub.explanations import offline
 from geometry.hub.faults import AccessDenied
 from geometry.hub.patience import Retries
 from geometry.hub.transfer import Transfer

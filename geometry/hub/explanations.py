@@ -10,9 +10,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from geometry.hub.address import HubAddress, endpoint
+from geometry.hub.address import HubAddress, endpoint, origin
 from geometry.hub.faults import (
     AccessDenied,
     BrokenTransfer,
@@ -118,16 +117,6 @@ def host_of(error: Exception | httpx2.Response) -> str:
     except (AttributeError, RuntimeError):
         return "The Hub"
     return request.url.netloc.decode("ascii", "replace") or "The Hub"
-
-
-def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return what makes two addresses those of one server: scheme, host and port."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
-    except ValueError:
-        return url, None, None
-    return parts.scheme, parts.hostname, port
 
 
 # ---- answers that say no -------------------------------------------------------------------

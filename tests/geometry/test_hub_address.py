@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.hub.address import HubAddress, endpoint, parse_address
+from geometry.hub.address import HubAddress, endpoint, origin, parse_address
 
 COMMIT = "11c5a3d5811f50298f278a704980280950aedb10"
 
@@ -113,3 +113,20 @@ def test_no_text_breaks_it(text: str):
     address = parse_address(text)
     assert address is None or parse_address(str(address)) == address
     parse_address(f"https://huggingface.co/{text}")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://huggingface.co", "https://huggingface.co:443/a?b#c", True),
+        ("http://127.0.0.1:80/x", "http://127.0.0.1", True),
+        ("https://HuggingFace.co/x", "https://huggingface.co", True),
+        ("https://huggingface.co", "http://huggingface.co", False),
+        ("https://huggingface.co", "https://cdn.huggingface.co", False),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8001", False),
+        ("https://huggingface.co", "https://huggingface.co.example.com", False),
+        ("http://a:b", "http://a:c", False),
+    ],
+)
+def test_which_addresses_are_of_one_server(one: str, other: str, same: bool):
+    assert (origin(one) == origin(other)) == same

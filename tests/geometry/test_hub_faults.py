@@ -566,6 +566,11 @@ def test_a_part_that_ends_too_early_goes_on(hub: Hub, answered_by: Callable[...,
     ]  # fmt: skip
 
 
+def test_parts_that_never_begin_are_given_up(hub: Hub, answered_by: Callable[..., list[str]]):
+    answered_by(*[an_answer(b"", "Content-Range: bytes 0-9/10")] * QUICK.attempts)
+    assert "too early" in str(fails("fetch", hub, BrokenTransfer))
+
+
 def test_a_part_that_does_not_end_in_time(hub: Hub, answered_by: Callable[..., list[str]]):
     answered_by(an_answer(b"0123456789more", "Content-Range: bytes 0-9/10"))
     assert "sent more of" in str(fails("fetch", hub, BrokenTransfer))
