@@ -45,6 +45,8 @@ class AmountBox(QSpinBox):
         super().__init__(parent)
         self._chosen = least
         self.setRange(least // _MB, most // _MB)
+        # Otherwise the value follows what is typed, and with it the unit of a mere figure.
+        self.setKeyboardTracking(False)
         self.set_nbytes(least)
         self.lineEdit().textChanged.connect(lambda _: self.edited.emit())
 
@@ -52,7 +54,7 @@ class AmountBox(QSpinBox):
         """Show an amount, to the megabyte, as the chosen one; what was being typed is dropped."""
         self._chosen = nbytes
         self.setValue(min(round(nbytes / _MB), self.maximum()))
-        self.lineEdit().setText(self.textFromValue(self.value()))
+        self._show_value()
 
     def typed(self) -> int | None:
         """Return the amount as it is typed so far, in bytes; None if it is none within bounds."""
@@ -96,8 +98,13 @@ class AmountBox(QSpinBox):
             here = value - 1 if steps < 0 else value
             step = 100 if here < 1_000 else 500 if here < 10_000 else 5_000
             self.setValue((math.ceil(value / step) - 1 if steps < 0 else value // step + 1) * step)
-        self.lineEdit().setText(self.textFromValue(self.value()))
+        self._show_value()
         self.selectAll()
+
+    def _show_value(self) -> None:
+        """Replace what was typed; Qt's own change of the text would not be told of."""
+        self.lineEdit().setText(self.textFromValue(self.value()))
+        self.edited.emit()
 
     def _read(self, text: str) -> int | None:
         match = _AMOUNT.fullmatch(text)
@@ -132,7 +139,7 @@ class AmountBox(QSpinBox):
 
     def _choose(self) -> None:
         self.interpretText()
-        self.lineEdit().setText(self.textFromValue(self.value()))
+        self._show_value()
         nbytes = self.value() * _MB
         if nbytes != self._chosen:
             self._chosen = nbytes

@@ -66,9 +66,20 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What is kept after something was to be removed, and how that went, in one sentence."""
+    """What is kept after something was to be removed, and how that went.
+
+    Attributes
+    ----------
+    kept
+        What is there now.
+    freed
+        Bytes that were removed.
+    said
+        One sentence; "" where nothing was to be removed.
+    """
 
     kept: Kept
+    freed: int
     said: str
 
 
@@ -113,16 +124,17 @@ def change_limit(cache: Cache, max_bytes: int) -> Removed:
     cache.max_bytes = max_bytes
     cache.trim()
     kept = list_kept(cache)
-    return Removed(kept, _freed(before - kept.usage) if kept.usage < before else "")
+    freed = max(before - kept.usage, 0)
+    return Removed(kept, freed, _freed(freed) if freed else "")
 
 
 def _removed(kept: Kept, freed: int, wanted: Sequence[CachedCommit]) -> Removed:
     here = {(one.repo, one.commit) for one in kept.commits}
     still = [one for one in wanted if (one.repo, one.commit) in here]
     if not still:
-        return Removed(kept, _freed(freed))
+        return Removed(kept, freed, _freed(freed))
     what = short_name(still[0]) if len(still) == 1 else f"{len(still)} models"
-    return Removed(kept, f"{what} could not be removed: the log says why.")
+    return Removed(kept, freed, f"{what} could not be removed: the log says why.")
 
 
 def _freed(nbytes: int) -> str:

@@ -260,7 +260,8 @@ class KeptPage(QWidget):
         self._changing = False
         self.said.setText(removed.said)
         self._show(removed.kept)
-        self.removed.emit()
+        if removed.freed:
+            self.removed.emit()
 
     def _on_change_failed(self, error: Exception) -> None:
         log.error("What is kept could not be changed", exc_info=error)

@@ -6,8 +6,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QByteArray
 
+from geometry.hub.tensor_cache import MAX_BYTES
 from gui.session import Session
-from gui.settings import Settings
+from gui.settings import LEAST_CACHE, MOST_CACHE, Settings
 from gui.theme import COLORMAPS
 
 REMEMBERED = ("colormap", "outside", "projection", "keep_turned", "recent", "prompt")
@@ -38,6 +39,7 @@ def test_the_first_start_has_the_defaults(path):
     assert remembered(loaded(path)) == remembered(Session())
     settings = Settings(path)
     assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
+    assert (settings.offline, settings.cache_limit) == (False, MAX_BYTES)
 
 
 def test_everything_comes_back(path):
@@ -85,6 +87,26 @@ def test_the_theme_is_remembered(path):
         assert Settings(path).theme == theme
 
 
+@pytest.mark.parametrize("limit", [LEAST_CACHE, 1_234_000_000, MOST_CACHE])
+def test_what_is_said_about_the_network_is_remembered(path, limit):
+    for offline in (True, False):
+        settings = Settings(path)
+        settings.offline, settings.cache_limit = offline, limit
+        settings.sync()
+        again, session = Settings(path), Session()
+        again.load_session(session)
+        assert (again.offline, session.offline, again.cache_limit) == (offline, offline, limit)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["much", "", "-1", "0", str(LEAST_CACHE - 1), str(MOST_CACHE + 1), "1e9", "nan", "9" * 99],
+)
+def test_a_limit_that_is_none_falls_back(path, text):
+    path.write_text(f"[network]\noffline=perhaps\ncache_limit={text}\n", "utf-8")
+    assert (Settings(path).offline, Settings(path).cache_limit) == (False, MAX_BYTES)
+
+
 def test_the_layout_is_remembered(path):
     layout = QByteArray(b"\x00\x01geometry\xff"), QByteArray(b"state;=,\n")
     settings = Settings(path)
@@ -111,6 +133,7 @@ GARBAGE = (
     "[General]\nprompt=@Invalid()\n[model]\nrecent=@Invalid()\n",
     "[window]\nversion=1\ngeometry=nonsense\nstate=@Size(3 4)\n",
     "[window]\nversion=1, 2\n",
+    "[network]\noffline=@Rect(1 2 3 4)\ncache_limit=1, 2\n",
     "\x00\x01\x02\xff",
 )
 
@@ -121,6 +144,7 @@ def test_garbage_falls_back_to_the_defaults(path, text):
     session, settings = loaded(path), Settings(path)
     assert remembered(session) == remembered(Session())
     assert (settings.theme, settings.last_source, settings.layout) == ("system", "", None)
+    assert (settings.offline, settings.cache_limit) == (False, MAX_BYTES)
     saved(path, session)
     assert remembered(loaded(path)) == remembered(Session())
 
@@ -134,6 +158,7 @@ def test_no_file_stops_the_start(path, data):
     assert isinstance(session.prompt, str)
     assert all(isinstance(r, str) for r in session.recent)
     assert isinstance(Settings(path).last_source, str)
+    assert LEAST_CACHE <= Settings(path).cache_limit <= MOST_CACHE
 
 
 def test_a_place_that_cannot_be_written_stops_nothing(tmp_path):

@@ -1,0 +1,194 @@
+"""An amount of data is typed or stepped, and chosen when the user is done with it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QValidator
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from gui.amount_box import AmountBox
+
+MB, GB = 10**6, 10**9
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+@pytest.fixture
+def box(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    made, other = AmountBox(100 * MB, 1000 * GB), QPushButton("Other")
+    layout = QVBoxLayout(window)
+    layout.addWidget(made)
+    layout.addWidget(other)
+    made.set_nbytes(2 * GB)
+    made.kept_alive, made.other, made.said = window, other, []
+    made.chosen.connect(made.said.append)
+    window.show()
+    qtbot.waitUntil(window.isVisible)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    made.setFocus()
+    return made
+
+
+def type_in(box, text):
+    box.selectAll()
+    QTest.keyClicks(box, text)
+
+
+def shown(box):
+    return box.text().replace(NO_BREAK, " ")
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "text"),
+    [(100 * MB, "100 MB"), (999 * MB, "999 MB"), (GB, "1 GB"), (1500 * MB, "1.5 GB"),
+     (1234 * MB, "1.234 GB"), (20 * GB, "20 GB"), (1000 * GB, "1 TB")],
+)  # fmt: skip
+def test_amounts_are_written_in_the_unit_that_fits(box, nbytes, text):
+    box.set_nbytes(nbytes)
+    assert shown(box) == text
+    assert box.typed() == nbytes
+    assert box.said == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "nbytes"),
+    [("500 MB", 500 * MB), ("500mb", 500 * MB), ("500M", 500 * MB), ("3", 3 * GB), ("3 GB", 3 * GB),
+     (" 1,5 gb ", 1500 * MB), (".5 TB", 500 * GB), ("1.", GB), ("0.9999 TB", 999_900 * MB)],
+)  # fmt: skip
+def test_enter_chooses_what_is_typed(box, typed, nbytes):
+    type_in(box, typed)
+    assert box.said == []
+    assert box.typed() == nbytes
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.said == [nbytes]
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.said == [nbytes]
+
+
+def test_a_figure_is_in_the_unit_shown(box):
+    box.set_nbytes(500 * MB)
+    type_in(box, "700")
+    QTest.keyClick(box, Qt.Key.Key_Enter)
+    assert box.said == [700 * MB]
+
+
+@pytest.mark.parametrize(
+    ("typed", "nbytes"),
+    [("5 MB", 100 * MB), ("0", 100 * MB), ("9 TB", 1000 * GB), ("99999999999999 TB", 1000 * GB)],
+)
+def test_what_is_out_of_bounds_is_brought_within(box, typed, nbytes):
+    type_in(box, typed)
+    assert box.typed() is None
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.said == [nbytes]
+    assert box.typed() == nbytes
+
+
+@pytest.mark.parametrize("typed", ["", "GB", ".", "3 KB", "3 XY"])
+def test_what_is_no_amount_is_taken_back(box, typed):
+    type_in(box, typed)
+    if not typed:
+        QTest.keyClick(box, Qt.Key.Key_Delete)
+    assert box.typed() is None
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.said == []
+    assert shown(box) == "2 GB"
+
+
+@given(st.text(st.characters(categories=("L", "N", "P", "Z", "S")), max_size=12))
+def test_any_text_is_judged_without_a_fault(box_alone, text):
+    state, same, _ = box_alone.validate(text, 0)
+    assert same == text
+    acceptable = state == QValidator.State.Acceptable
+    if acceptable:
+        assert 100 <= box_alone.valueFromText(text) <= 10**6
+    assert box_alone.validate(box_alone.fixup(text), 0)[0] == QValidator.State.Acceptable
+
+
+@pytest.fixture(scope="module")
+def box_alone(qapp):
+    made = AmountBox(100 * MB, 1000 * GB)
+    made.set_nbytes(2 * GB)
+    yield made
+    made.deleteLater()
+
+
+def test_letters_that_are_no_unit_are_not_typed(box):
+    type_in(box, "3 GBytes!")
+    assert shown(box) == "3 GB"
+
+
+def test_the_arrows_step_through_round_amounts_and_enter_chooses(box):
+    seen = []
+    for _ in range(14):
+        QTest.keyClick(box, Qt.Key.Key_Down)
+        seen.append(shown(box))
+    assert seen == ["1.5 GB", "1 GB", "900 MB", "800 MB", "700 MB", "600 MB", "500 MB", "400 MB",
+                    "300 MB", "200 MB", "100 MB", "100 MB", "100 MB", "100 MB"]  # fmt: skip
+    assert box.said == []
+    QTest.keyClick(box, Qt.Key.Key_Up)
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.said == [200 * MB]
+    box.set_nbytes(9800 * MB)
+    seen = []
+    for _ in range(3):
+        QTest.keyClick(box, Qt.Key.Key_Up)
+        seen.append(shown(box))
+    assert seen == ["10 GB", "15 GB", "20 GB"]
+
+
+def test_a_step_starts_from_what_is_typed(box):
+    type_in(box, "730 MB")
+    QTest.keyClick(box, Qt.Key.Key_Up)
+    assert shown(box) == "800 MB"
+
+
+def test_going_on_to_another_field_chooses(box):
+    type_in(box, "4 GB")
+    QTest.mouseClick(box.other, Qt.MouseButton.LeftButton)
+    box.other.setFocus(Qt.FocusReason.TabFocusReason)
+    assert box.said == [4 * GB]
+
+
+def test_looking_at_another_window_does_not_choose(box, qtbot):
+    type_in(box, "4 GB")
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(other.isActiveWindow)
+    assert box.said == []
+    box.window().activateWindow()
+    qtbot.waitUntil(box.window().isActiveWindow)
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert box.said == [4 * GB]
+
+
+def test_esc_takes_back_what_was_not_chosen(box):
+    type_in(box, "4")
+    QTest.keyClick(box, Qt.Key.Key_Escape)
+    assert shown(box) == "2 GB"
+    QTest.keyClick(box, Qt.Key.Key_Down)
+    QTest.keyClick(box, Qt.Key.Key_Escape)
+    assert shown(box) == "2 GB"
+    box.other.setFocus(Qt.FocusReason.TabFocusReason)
+    assert box.said == []
+
+
+def test_what_is_typed_is_told_of(box):
+    told = []
+    box.edited.connect(lambda: told.append(box.typed()))
+    for key in (Qt.Key.Key_5, Qt.Key.Key_Down, Qt.Key.Key_Escape):
+        box.selectAll()
+        QTest.keyClick(box, key)
+    assert told[0] == 5 * GB
+    assert 4500 * MB in told
+    assert told[-1] == 2 * GB
+    type_in(box, "1 MB")
+    assert told[-1] is None
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert told[-1] == 100 * MB
