@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from configparser import ConfigParser
+from configparser import Error as ConfigError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +16,7 @@ from geometry.sources import is_on_hub, open_source
 from gui.terminal import say
 
 if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
     from geometry.hub.transfer import Transfer, TransferProgress
     from geometry.model import PositionalModel
 
@@ -60,10 +63,9 @@ def open_for_command(
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
-    from geometry.hub.tensor_cache import default_cache
     from geometry.hub.transfer import Transfer
 
-    transfer, cache = Transfer(on_progress), default_cache()
+    transfer, cache = Transfer(on_progress), user_cache()
     network = Network(Hub(offline=offline), cache, transfer, whole, fresh)
 
     def work() -> PositionalModel:
@@ -73,6 +75,21 @@ def open_for_command(
 
     with for_command_line(offline=offline):
         return interruptible(transfer, work)
+
+
+def user_cache() -> TensorCache:
+    """Return what was fetched before, within the bound that was set in the window."""
+    from platformdirs import user_config_path
+
+    from geometry.hub.tensor_cache import default_cache
+
+    cache = default_cache()
+    settings = ConfigParser(interpolation=None, strict=False)
+    # Written by Qt, which is not loaded for this; see gui.settings.
+    with suppress(ConfigError, OSError, ValueError):
+        settings.read(user_config_path("helixscope", appauthor=False) / "settings.ini", "utf-8")
+        cache.max_bytes = settings.getint("network", "cache_limit", fallback=cache.max_bytes)
+    return cache
 
 
 @contextmanager
@@ -86,9 +103,7 @@ def reading(
     with for_command_line(offline=offline), model.through(Transfer(on_progress)):
         yield
     if is_on_hub(model.source):
-        from geometry.hub.tensor_cache import default_cache
-
-        wait_until_kept(default_cache().root)
+        wait_until_kept(user_cache().root)
 
 
 def announce_fetch(model: PositionalModel, layer: int) -> None:

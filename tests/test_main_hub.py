@@ -45,8 +45,9 @@ def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
 
 @pytest.fixture
 def environment(hub_home: Path, tmp_path: Path) -> dict[str, str]:
-    """What a command sees besides what all tests see: a log of its own, and little patience."""
-    return {"XDG_STATE_HOME": str(tmp_path / "state"), "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+    """What a command sees besides what all tests see: a home of its own, and little patience."""
+    places = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG")}
+    return {**places, "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
 
 
 @pytest.fixture
@@ -471,14 +472,13 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
 
 
 def test_a_window_with_a_model_of_the_hub(command, loopback_hub, gpt2_commit, tmp_path):
-    place = {"XDG_CONFIG_HOME": str(tmp_path / "settings")}
     out, again = tmp_path / "window.png", tmp_path / "again.png"
-    assert_silent(command("open", GPT2, "--picture", out, **place))
+    assert_silent(command("open", GPT2, "--picture", out))
     assert out.read_bytes().startswith(b"\x89PNG")
     loopback_hub.forget_requests()
-    assert_silent(command("open", GPT2, "--offline", "--picture", again, **place))
+    assert_silent(command("open", GPT2, "--offline", "--picture", again))
     assert loopback_hub.requests == []
-    missing = command("open", "nobody/nothing", "--picture", tmp_path / "nothing.png", **place)
+    missing = command("open", "nobody/nothing", "--picture", tmp_path / "nothing.png")
     assert_refused(missing, "no model nobody/nothing")
     assert not (tmp_path / "nothing.png").exists()
 
