@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 LISTING, CHANGING = "kept models", "change of kept models"
 EMPTY = "Nothing is kept yet: what you open from the Hub stays here for the next time."
-WHEN_FULL = "When this is full, what was not used for longest is removed."
+WHEN_FULL = "When this is full, the longest unused goes: single tensors first, then whole models."
 BOUNDS = "From 100 MB to 1 TB may be kept."
 READ_ONLY = "This folder may not be written to: nothing more is kept."
 
@@ -186,16 +186,23 @@ class KeptPage(QWidget):
 
     def _show_note(self) -> None:
         """Say what the limit that is typed so far would mean."""
-        typed, usage = self.limit.typed(), self._kept.usage
+        typed, usage, role = self.limit.typed(), self._kept.usage, "small"
         if not self._kept.writable:
-            self.note.setText(READ_ONLY)
+            text, role = READ_ONLY, "badge"
         elif typed is None:
-            self.note.setText(BOUNDS)
+            text = BOUNDS
         elif typed < usage:
             gone = format_bytes(usage - typed)
-            self.note.setText(f"At least {gone} that were not used for longest will be removed.")
+            text, role = (
+                f"This removes at least {gone}: single tensors first, then models.",
+                "badge",
+            )
         else:
-            self.note.setText(WHEN_FULL)
+            text = WHEN_FULL
+        self.note.setText(text)
+        if self.note.property("role") != role:
+            self.note.setProperty("role", role)
+            self.note.style().polish(self.note)
 
     def _enable(self) -> None:
         idle = not self._changing

@@ -97,6 +97,10 @@ def text(label):
     return label.text().replace("\N{NO-BREAK SPACE}", " ")
 
 
+def colour(label):
+    return label.palette().color(label.foregroundRole()).name()
+
+
 def question(dialog):
     (box,) = dialog.findChildren(QMessageBox)
     return box
@@ -402,12 +406,14 @@ def test_a_lower_limit_says_what_it_would_remove_before_it_does(make, cache):
         keep(cache, repo, 60 * MB)
     dialog = make(cache)
     type_limit(dialog, "130 MB")
-    assert text(dialog.kept.note).startswith("At least 50.0 MB that were not used for longest")
+    assert text(dialog.kept.note).startswith("This removes at least 50.0 MB: ")
+    assert colour(dialog.kept.note) == LIGHT.warning
     assert len(rows(dialog)) == 3
     QTest.keyClick(dialog.kept.limit, Qt.Key.Key_Return)
     assert models(dialog) == ["c", "b"]
     assert text(dialog.kept.said) == "Removed 60.0 MB."
     assert dialog.kept.note.text() == WHEN_FULL
+    assert colour(dialog.kept.note) == LIGHT.muted
     assert sorted(dialog.heard) == [("limit", 130 * MB), ("removed",)]
 
 
