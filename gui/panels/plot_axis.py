@@ -34,7 +34,7 @@ class PlotAxis(pg.AxisItem):
     def __init__(self, side: Literal["bottom", "left"], title: str, *, whole: bool = False) -> None:
         super().__init__(side)
         self.title = title
-        self._whole = whole
+        self.whole = whole
         if side == "bottom":
             self.setHeight(TICK_LENGTH + 2 * LINE)
         self.enableAutoSIPrefix(False)
@@ -72,12 +72,12 @@ class PlotAxis(pg.AxisItem):
             return []
         power = 10.0 ** math.floor(math.log10(least))
         step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * (1 - 1e-9))
-        return [(max(step, 1.0) if self._whole else step, 0)]
+        return [(max(step, 1.0) if self.whole else step, 0)]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         """Return the numbers at the ticks, with as many decimals as their distance asks for."""
         digits = max(0, -math.floor(math.log10(spacing * scale) + 1e-9))
-        if self._whole:
+        if self.whole:
             return [format_position(value * scale) for value in values]
         return [format_number(value * scale, digits) for value in values]
 

@@ -1,4 +1,5 @@
 """What the spectra panel asks: singular values of matrices, and what they would be by chance."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
