@@ -75,6 +75,11 @@ DARK = Theme(
     warning="#f0b429",
 )
 THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
+SERIES: dict[ThemeName, tuple[str, ...]] = {
+    "light": ("#1d2129", "#1f6fb4", "#c05600", "#2a7f2f", "#7b4bb3", "#00808a", "#8a5a2b"),
+    "dark": ("#e6e8eb", "#6cb2f2", "#ff9f4a", "#74c476", "#b79cf0", "#4dd0e1", "#d0a878"),
+}
+"""Colours of several curves in one plot; each has a contrast of 4.5:1 to the plot's background."""
 
 
 def format_number(value: float, digits: int = 3) -> str:

@@ -28,6 +28,11 @@ class PlotView(pg.ViewBox):
         self._home: tuple[Span, Span] = ((0.0, 1.0), (0.0, 1.0))
         self.sigRangeChanged.connect(self._on_range_changed)
 
+    @property
+    def home(self) -> tuple[Span, Span]:
+        """What "everything" is, along x and along y."""
+        return self._home
+
     def set_bounds(self, x: Span, y: Span, *, smallest_x: float) -> None:
         """Set how far the view reaches, and show all of it.
 
