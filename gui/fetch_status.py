@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QWidget
 
 from geometry.hub.transfer import TransferProgress
@@ -12,6 +12,7 @@ from gui.theme import GRID, SMALL, Theme
 
 _STEPS = 1000
 _BAR_WIDTH = 120
+_BUTTON = QSize(7 * GRID, 20)
 
 
 def transfer_text(progress: TransferProgress | None) -> str:
@@ -61,7 +62,8 @@ class FetchStatus(QWidget):
         self.bar.setFixedWidth(_BAR_WIDTH)
         self.cancel = QToolButton()
         self.cancel.setText("Cancel")
-        self.cancel.setProperty("role", "title button")
+        self.cancel.setProperty("class", "chip")
+        self.cancel.setFixedSize(_BUTTON)
         self.cancel.setToolTip("Give up on what is being fetched (Esc)")
         self.cancel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.cancel.clicked.connect(self.cancelRequested)

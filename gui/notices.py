@@ -7,10 +7,12 @@ import traceback
 
 from geometry.errors import HelixscopeError
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
+from gui.loading import short_name
 from gui.session import Notice
 
 ONLINE = "Switch off “Work offline” in the File menu, then try again."
 """What to do about the switch, in the words of the menu."""
+_ARTICLES = frozenset({"A", "No", "The", "There", "This"})
 UNSET = "Unset HF_HUB_OFFLINE and start Helixscope again."
 
 
@@ -31,7 +33,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     error
         What was raised.
     what
-        What could not be done, in words: for errors that are faults of ours.
+        What could not be done, in words: for errors that do not say so themselves.
     source
         What could not be opened, if that is what failed.
     """
@@ -43,13 +45,22 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
             details,
         )
     candidates = tuple(info.name for info in getattr(error, "candidates", ()))
-    advice, retry, whole = error.advice, False, 0
+    text, advice, retry, whole = str(error), error.advice, False, 0
     if isinstance(error, HubError):
         # What has to be put right elsewhere first can be tried again as well.
         retry = error.retryable or isinstance(error, AccessDenied)
+        if not source or short_name(source) not in text:
+            text = f"{what}: {_inside(text)}"
     if isinstance(error, WholeDownload):
+        text = str(error)
         whole = -1 if error.nbytes is None else error.nbytes
     if isinstance(error, Offline):
         retry = not is_offline_by_environment()
         advice = ONLINE if retry else UNSET
-    return Notice(str(error), advice, details, candidates, source, retry, whole)
+    return Notice(text, advice, details, candidates, source, retry, whole)
+
+
+def _inside(sentence: str) -> str:
+    """Let a sentence go on after a colon; names of hosts stay as they are."""
+    word = sentence.partition(" ")[0]
+    return sentence[0].lower() + sentence[1:] if word in _ARTICLES else sentence

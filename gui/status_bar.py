@@ -39,9 +39,10 @@ class StatusBar(QStatusBar):
         self._jobs_due = QTimer(self, interval=SLOW_MS, singleShot=True)
         self._jobs_due.timeout.connect(self._show_jobs)
         self.status.setContentsMargins(GRID // 2, 0, GRID, 0)
+        self.offline.setContentsMargins(GRID, 0, GRID, 0)
         self.setFixedHeight(HEIGHT)
-        self.addWidget(self.status, 2)
-        self.addPermanentWidget(self.fetch, 3)
+        self.addWidget(self.status)
+        self.addPermanentWidget(self.fetch, 1)
         self.addPermanentWidget(self.offline)
         self.addPermanentWidget(self.jobs)
         events = session.events

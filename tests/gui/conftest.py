@@ -353,7 +353,8 @@ def start_application(
 ) -> Iterator[Callable[..., Application]]:
     """Start the application with a source, and wait until it is idle; closed after the test.
 
-    Keyword arguments: ``positions``; ``settings``, if other than the fixture's; ``wait``.
+    Keyword arguments: ``positions``; ``offline``; ``settings``, if other than the fixture's;
+    ``wait``.
     """
     # What the user of this machine has in the Hub cache is none of a test's business.
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -363,11 +364,12 @@ def start_application(
         source: str | Path | None = None,
         *,
         positions: tuple[int, int] | None = None,
+        offline: bool = False,
         settings: Settings = settings,
         wait: bool = True,
     ) -> Application:
         source = None if source is None else str(source)
-        application = Application(qapp, settings, source, positions)
+        application = Application(qapp, settings, source, positions, offline=offline)
         started.append(application)
         if wait:
             wait_until_idle(application)

@@ -139,6 +139,7 @@ def test_what_fails_can_be_tried_again(session, by_hand, hand_jobs, hub):
     session.prompt = "hello"
     hand_jobs.deliver_all()
     assert session.tokens_missing == f"{MISHAP}."
+    assert session.notice.text.startswith(f"{MISHAP}: ")
     assert session.notice.retry
     by_hand.retry()
     hand_jobs.deliver_all()
