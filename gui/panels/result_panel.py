@@ -138,7 +138,7 @@ class ResultPanel(Panel):
             self.asked.emit(question, False)
 
     @property
-    def result(self) -> Any | None:
+    def result(self) -> Any:
         """The result that is shown; None if none is."""
         return None if self._ready is None else self._ready.result
 

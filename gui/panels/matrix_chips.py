@@ -1,0 +1,93 @@
+"""A choice of matrices, several at once: P, E, and the weights of a layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from geometry.residual_stream import NAMES, Name, Subject
+from gui.panels.drop_down import DropDown
+from gui.panels.subject_text import WORDS
+from gui.theme import GRID
+from gui.tooltips import wrapped
+
+WIDTHS = {1: 24, 3: 38, 4: 40}
+"""Of a chip by the length of its name, in pixels."""
+
+
+class MatrixChips(QWidget):
+    """A button for each matrix; those of weights stand for the chosen layer.
+
+    Switching the layer leaves what was chosen of others chosen.
+    """
+
+    changed = Signal(tuple)
+    """The subjects that the user wants, in the order they were switched on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chips: dict[Name, QToolButton] = {}
+        self.layer = DropDown()
+        self.layer.setToolTip(wrapped("The layer whose weights the buttons beside it stand for"))
+        self.layer.setAccessibleName("Layer")
+        self._subjects: tuple[Subject, ...] = ()
+        self._missing: Mapping[str, str] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID // 2)
+        for name in NAMES:
+            if name == "W_Q":
+                row.addSpacing(GRID // 2)
+                row.addWidget(self.layer)
+            self.chips[name] = chip = QToolButton()
+            chip.setText(name)
+            chip.setCheckable(True)
+            chip.setProperty("class", "chip")
+            chip.setFixedWidth(WIDTHS[len(name)])
+            chip.setAccessibleName(name)
+            chip.clicked.connect(lambda on, name=name: self._on_clicked(name, on))
+            row.addWidget(chip)
+        self.layer.currentIndexChanged.connect(self._show)
+
+    def set_model(self, n_layers: int | None, missing: Mapping[str, str]) -> None:
+        """Offer what a model has.
+
+        Parameters
+        ----------
+        n_layers
+            Its layers; None where nobody knows.
+        missing
+            What it lacks and why, as :attr:`geometry.model.PositionalModel.missing`.
+        """
+        self._missing = missing
+        blocked = self.layer.blockSignals(True)
+        self.layer.clear()
+        self.layer.addItems([f"Layer {layer}" for layer in range(max(n_layers or 1, 1))])
+        self.layer.blockSignals(blocked)
+        self._show()
+
+    def show_subjects(self, subjects: tuple[Subject, ...]) -> None:
+        """Switch buttons on and off without telling anybody."""
+        self._subjects = subjects
+        self._show()
+
+    def subject(self, name: Name) -> Subject:
+        """Return what a button stands for now."""
+        layer = 0 if name in ("P", "E") else max(self.layer.currentIndex(), 0)
+        return Subject(name, layer)
+
+    def _show(self) -> None:
+        for name, chip in self.chips.items():
+            why = self._missing.get("W_E" if name == "E" else name, "")
+            here = name == "P" or not why
+            chip.setEnabled(here or self.subject(name) in self._subjects)
+            chip.setChecked(self.subject(name) in self._subjects)
+            chip.setToolTip(wrapped(WORDS[name] if here else f"{WORDS[name]}. Missing: {why}."))
+
+    def _on_clicked(self, name: Name, on: bool) -> None:
+        subject = self.subject(name)
+        others = tuple(other for other in self._subjects if other != subject)
+        self.show_subjects((*others, subject) if on else others)
+        self.changed.emit(self._subjects)

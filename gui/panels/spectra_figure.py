@@ -1,0 +1,53 @@
+"""The figure of the spectra panel for print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from gui.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.panels.spectra_question import NamedSpectrum
+from gui.panels.subject_text import subject_color, subject_name
+from gui.theme import LIGHT, SMALL, format_percent
+
+
+def spectra_figure(
+    spectra: Sequence[NamedSpectrum], k: int, *, chance: bool, title: str, scope: str
+) -> Figure:
+    """Singular values against their index, both logarithmic.
+
+    Parameters
+    ----------
+    spectra
+        Curves, each with its share of Σσ² in the first k.
+    k
+        Marked by an upright line.
+    chance
+        Whether to draw those of Gaussian matrices, dashed.
+    title, scope
+        The lines above.
+    """
+    figure, axes = new_figure(LIGHT)
+    for spectrum in spectra:
+        color = subject_color(spectrum.subject, LIGHT)
+        index = np.arange(1, len(spectrum.singular_values) + 1)
+        energy = format_percent(spectrum.energy[min(k, len(index)) - 1])
+        if chance:
+            _draw(axes, index, spectrum.chance, color=color, linewidth=0.7, linestyle=(0, (4, 3)))
+        said = f"{subject_name(spectrum.subject)} · first {k}: {energy}"
+        _draw(axes, index, spectrum.singular_values, color=color, linewidth=1.2, label=said)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.axvline(k, color=LIGHT.muted, linewidth=0.8, linestyle=(0, (1, 2)))
+    name_axes(axes, "Index i of the singular value", "Singular value σᵢ")
+    axes.legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=LIGHT.text)
+    dashed = " · dashed: Gaussian of the same shape and norm" if chance else ""
+    title_axes(axes, title, scope + dashed, LIGHT)
+    return figure
+
+
+def _draw(axes, index: np.ndarray, values: np.ndarray, **style) -> None:  # type: ignore[no-untyped-def]
+    positive = values > 0.0
+    axes.plot(index[positive], values[positive], **style)

@@ -1,0 +1,30 @@
+"""How matrices are called on the screen."""
+
+from __future__ import annotations
+
+from geometry.residual_stream import NAMES, Subject
+from gui.theme import SERIES, Theme
+
+WORDS = {
+    "P": "Position embeddings, one row for each position",
+    "E": "Token embeddings, one row for each token",
+    "W_Q": "Queries: what attention asks with",
+    "W_K": "Keys: what attention is found by",
+    "W_V": "Values: what attention carries on",
+    "W_O": "Output of attention: what it writes to the residual stream",
+    "W_in": "First matrix of the MLP: what it reads",
+}
+"""Each matrix in words."""
+
+
+def subject_name(subject: Subject) -> str:
+    """Return a matrix's name with its layer, such as "W_Q 3", and head, such as "W_Q 3.5"."""
+    if subject.name in ("P", "E"):
+        return f"{subject.name} centred" if subject.centred else subject.name
+    head = "" if subject.head is None else f".{subject.head}"
+    return f"{subject.name} {subject.layer}{head}"
+
+
+def subject_color(subject: Subject, theme: Theme) -> str:
+    """Return the colour of a matrix's curve; the same in every plot."""
+    return SERIES[theme.name][NAMES.index(subject.name)]
