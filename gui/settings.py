@@ -8,13 +8,14 @@ from typing import cast, get_args
 from platformdirs import user_config_path
 from PySide6.QtCore import QByteArray, QSettings
 
-from geometry.hub.tensor_cache import MAX_BYTES
 from gui.session import Outside, Projection, Session
 from gui.theme import COLORMAPS, ThemeChoice
 
 APP = "helixscope"
 LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
 """Between these, in bytes, the user bounds what is kept of fetched models."""
+USUAL_CACHE = 2_000_000_000
+"""The bound unless the user chose one: the cache's own, whose modules the start does not need."""
 LAYOUT_VERSION = 2
 """Raised when the docks change, so that an old layout is not forced on a new window."""
 
@@ -73,10 +74,10 @@ class Settings:
     def cache_limit(self) -> int:
         """Bound on what is kept of models that were fetched, in bytes."""
         try:
-            value = int(str(self._store.value("network/cache_limit", MAX_BYTES)))
+            value = int(str(self._store.value("network/cache_limit", USUAL_CACHE)))
         except ValueError:
-            return MAX_BYTES
-        return value if LEAST_CACHE <= value <= MOST_CACHE else MAX_BYTES
+            return USUAL_CACHE
+        return value if LEAST_CACHE <= value <= MOST_CACHE else USUAL_CACHE
 
     @cache_limit.setter
     def cache_limit(self, value: int) -> None:
