@@ -9,6 +9,7 @@ import numpy as np
 from geometry.claims import check_claims
 from geometry.components import Array
 from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.hub.faults import Offline
 from geometry.measurements import LEADING, Measurements, Scope
 from geometry.model import PositionalModel
 from geometry.overlaps import top3
@@ -89,34 +90,42 @@ def report(
 
 def describe(measured: Measurements) -> dict[str, Any]:
     """Measure everything; see :func:`report`."""
+    missing = _missing(measured.model)
+
+    def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+        """Measure, or give None for what this checkpoint lacks or may not be fetched now."""
+        try:
+            return measure()
+        except TensorUnavailable:
+            return None
+        except Offline:
+            for name in NEEDS:
+                if name == section or name.startswith(f"{section}."):
+                    missing[name] = "not on this machine, and the network may not be used"
+            return None
+
     return {
         "model": _model(measured.model),
-        "missing": _missing(measured.model),
+        "missing": missing,
         "pca": _pca(measured),
         "norms": _norms(measured),
-        "spectrum": _spectrum(measured),
-        "capture": _or_none(partial(_capture, measured)),
+        "spectrum": _spectrum(measured, possible("spectrum", partial(_sums, measured, "E"))),
+        "capture": possible("capture", partial(_capture, measured)),
         "overlaps": {
-            f"{rows}_{columns}": _or_none(partial(_overlap, measured, rows, columns))
+            f"{rows}_{columns}": possible(
+                f"overlaps.{rows}_{columns}", partial(_overlap, measured, rows, columns)
+            )
             for rows, columns in PAIRS
         },
         "directions": _directions(measured),
         "similarity": _similarity(measured),
         "dimensions": _dimensions(measured),
-        "layernorm": _or_none(partial(_layernorm, measured)),
+        "layernorm": possible("layernorm", partial(_layernorm, measured)),
         "shape": _shape(measured),
         "lookback": None,
         "kernels": None,
         "claims": _claims(measured),
     }
-
-
-def _or_none(measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """Measure, or give None for what this checkpoint lacks; ``missing`` says why."""
-    try:
-        return measure()
-    except TensorUnavailable:
-        return None
 
 
 def _model(model: PositionalModel) -> dict[str, Any]:
@@ -165,18 +174,22 @@ def _norms(measured: Measurements) -> dict[str, Any]:
     }
 
 
-def _spectrum(measured: Measurements) -> dict[str, Any]:
-    P = measured.spectrum("P")
-    try:
-        E = measured.spectrum("E")
-    except TensorUnavailable:
-        E = None
+def _sums(measured: Measurements, name: Name) -> dict[str, Any]:
+    found = measured.spectrum(name)
     return {
-        "P": P.singular_values.tolist(),
-        "E": None if E is None else E.singular_values.tolist(),
-        "stable_rank": {"P": P.stable_rank, "E": None if E is None else E.stable_rank},
-        "energy_top30": {"P": P.energy_top30, "E": None if E is None else E.energy_top30},
+        "values": found.singular_values.tolist(),
+        "stable_rank": found.stable_rank,
+        "energy_top30": found.energy_top30,
     }
+
+
+def _spectrum(measured: Measurements, E: dict[str, Any] | None) -> dict[str, Any]:
+    both = {"P": _sums(measured, "P"), "E": E or {}}
+    kinds = {
+        kind: {name: sums.get(kind) for name, sums in both.items()}
+        for kind in ("values", "stable_rank", "energy_top30")
+    }
+    return {**kinds.pop("values"), **kinds}
 
 
 def _capture(measured: Measurements) -> dict[str, Any]:

@@ -319,10 +319,16 @@ def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
     assert not out.exists()
     loopback_hub.clear_faults()
     assert_silent(command("export", GPT2, "--out", tmp_path / "out.csv", "--offline"))
-    refused = command(*arguments, "--offline")
-    assert_refused(refused, "Helixscope is offline", "leave out --offline")
-    assert not out.exists()
+    assert_silent(command(*arguments, "--offline"))
+    offline = json.loads((out / "report.json").read_text("utf-8"))
+    assert offline["pca"] is not None
+    assert offline["overlaps"]["W_Q_E"] is offline["capture"] is offline["spectrum"]["E"] is None
+    assert "network may not be used" in offline["missing"]["capture"]
+    assert "spectrum.stable_rank.E" in offline["missing"]
     assert_silent(command(*arguments))
+    online = json.loads((out / "report.json").read_text("utf-8"))
+    assert online["spectrum"]["E"] is not None
+    assert "capture" not in online["missing"]
 
 
 # ---- on a terminal -------------------------------------------------------------------------
