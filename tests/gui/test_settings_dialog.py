@@ -364,6 +364,7 @@ def test_a_list_that_was_being_made_does_not_bring_back_what_was_removed(make, f
     hand_jobs.compute(LISTING)
     click_row(dialog, 0)
     click(dialog.kept.remove)
+    hand_jobs.deliver(CHANGING)
     hand_jobs.deliver_all()
     assert models(dialog) == ["b/large", "a/small"]
 
@@ -448,14 +449,17 @@ class Opener(QObject):
         self.opened.append(url.toLocalFile())
 
 
-def test_the_folder_is_opened_and_its_path_can_be_copied(make, filled):
+@pytest.fixture
+def opener(qapp):
+    made = Opener()
+    QDesktopServices.setUrlHandler("file", made, "open")
+    yield made
+    QDesktopServices.unsetUrlHandler("file")
+
+
+def test_the_folder_is_opened_and_its_path_can_be_copied(make, filled, opener):
     dialog = make(filled)
-    opener = Opener()
-    QDesktopServices.setUrlHandler("file", opener, "open")
-    try:
-        click(dialog.kept.open_folder)
-    finally:
-        QDesktopServices.unsetUrlHandler("file")
+    click(dialog.kept.open_folder)
     assert opener.opened == [str(filled.root)]
     dialog.kept.folder.setFocus()
     QTest.keyClick(dialog.kept.folder, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
@@ -542,12 +546,13 @@ def test_tab_goes_through_it_in_reading_order(make, filled):
     assert QApplication.focusWidget().text().replace("&", "") == "Close"
 
 
-def test_close_closes_and_enter_elsewhere_does_not(make, filled):
+def test_close_closes_and_enter_elsewhere_does_nothing(make, filled, opener):
     dialog = make(filled)
     assert dialog.windowModality() == Qt.WindowModality.NonModal
     QTest.keyClick(dialog.kept.folder, Qt.Key.Key_Return)
     QTest.keyClick(dialog.kept.table, Qt.Key.Key_Return)
     assert dialog.isVisible()
+    assert opener.opened == []
     assert not dialog.findChildren(QMessageBox)
     click(next(b for b in dialog.findChildren(QPushButton) if b.text().replace("&", "") == "Close"))
     assert not dialog.isVisible()
