@@ -549,6 +549,8 @@ def test_tab_goes_through_it_in_reading_order(make, filled):
 def test_close_closes_and_enter_elsewhere_does_nothing(make, filled, opener):
     dialog = make(filled)
     assert dialog.windowModality() == Qt.WindowModality.NonModal
+    # Qt makes the first of such buttons the default one, and paints it so.
+    assert not any(b.autoDefault() or b.isDefault() for b in dialog.findChildren(QPushButton))
     QTest.keyClick(dialog.kept.folder, Qt.Key.Key_Return)
     QTest.keyClick(dialog.kept.table, Qt.Key.Key_Return)
     assert dialog.isVisible()
