@@ -119,6 +119,18 @@ def _spectra(session: Session, theme: Theme) -> Panel:
     return SpectraPanel(session, theme)
 
 
+def _capture(session: Session, theme: Theme) -> Panel:
+    from gui.panels.capture import CapturePanel
+
+    return CapturePanel(session, theme)
+
+
+def _similarity(session: Session, theme: Theme) -> Panel:
+    from gui.panels.similarity import SimilarityPanel
+
+    return SimilarityPanel(session, theme)
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _models),
     Dock("positions", "Positions", LEFT, _positions),
@@ -127,5 +139,7 @@ DOCKS = (
     Dock("prompt", "Prompt", RIGHT, _prompt),
     Dock("norms", "Norms", BOTTOM, _norms),
     Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
+    Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
+    Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""

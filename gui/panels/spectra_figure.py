@@ -48,6 +48,6 @@ def spectra_figure(
     return figure
 
 
-def _draw(axes, index: np.ndarray, values: np.ndarray, **style) -> None:  # type: ignore[no-untyped-def]
+def _draw(axes, index: np.ndarray, values: np.ndarray, **style) -> None:
     positive = values > 0.0
     axes.plot(index[positive], values[positive], **style)

@@ -1,0 +1,213 @@
+"""The capture panel: how much of each direction of E lies among P's strongest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from PySide6.QtWidgets import QWidget
+
+from geometry.model import PositionalModel
+from geometry.residual_stream import NAMES, Name, Subject
+from gui.panels.capture_question import CaptureOf, Captures
+from gui.panels.drop_down import DropDown
+from gui.panels.number_slider import NumberSlider
+from gui.panels.result_panel import ResultPanel
+from gui.panels.subject_text import subject_color, subject_name
+from gui.session import Session
+from gui.snippets import opening, written
+from gui.theme import Theme, format_count, format_number
+from gui.tooltips import wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gui.panels.curve_plot import CurvePlot
+
+RANK = 30
+EDGE = 30
+"""How many directions at either end the caption sums up."""
+RANK_TIP = "How many of P's strongest directions span the subspace that captures"
+
+
+class CapturePanel(ResultPanel):
+    """Captured share against the index of the direction, with chance."""
+
+    slot = "capture"
+    formula = "vⱼᵀ Π vⱼ"
+    meaning = "captured by P's first k"
+    explanation = (
+        "Π projects onto the k strongest directions of P, and vⱼ is the j-th strongest direction "
+        "of the other matrix, so this is the share of vⱼ that positions occupy. Values below the "
+        "dashed line, k over d_model, mean that the two keep out of each other's way."
+    )
+    empty = "Open a model to see which directions of its token embeddings its positions occupy."
+    instead = "Another matrix may be chosen above."
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.plot: CurvePlot
+        self._model: PositionalModel | None = None
+        self.matrix, self.layer = DropDown(), DropDown()
+        self.matrix.addItems([f"of {name}" for name in NAMES[1:]])
+        self.matrix.setAccessibleName("Whose directions")
+        self.matrix.setToolTip(wrapped("Whose directions are captured"))
+        self.layer.setAccessibleName("Layer")
+        self.layer.setToolTip(wrapped("The layer of the weight"))
+        self.k = NumberSlider("k", 1, RANK, RANK, RANK_TIP, theme)
+        for control in (self.matrix, self.layer, self.k):
+            self.header.add(control)
+        self.matrix.currentIndexChanged.connect(self._on_matrix_changed)
+        self.layer.currentIndexChanged.connect(self.ask)
+        self.k.changed.connect(self._draw)
+        self._wanted = RANK
+        self.k.changed.connect(self._remember)
+        self._follow_model()
+
+    # What it asks.
+
+    def question(self) -> CaptureOf:
+        """Ask for the chosen matrix, for every k at once."""
+        self._follow_model()
+        return CaptureOf(self.subject())
+
+    def subject(self) -> Subject:
+        """Return whose directions are captured."""
+        name = cast(Name, NAMES[1 + self.matrix.currentIndex()])
+        return Subject(name, 0 if name == "E" else max(self.layer.currentIndex(), 0))
+
+    def configure(self, **options: Any) -> None:
+        """Show ``name`` (of the matrix), ``layer`` and ``k``."""
+        self.matrix.setCurrentIndex(NAMES[1:].index(options.pop("name", self.subject().name)))
+        self.layer.setCurrentIndex(options.pop("layer", self.layer.currentIndex()))
+        self._remember(options.pop("k", self._wanted))
+        self.k.show_value(self._wanted)
+        self._draw()
+        super().configure(**options)
+
+    def _remember(self, k: int) -> None:
+        self._wanted = k
+
+    def _follow_model(self) -> None:
+        model = self.session.model
+        if model is not None and model is not self._model:
+            self._model = model
+            blocked = self.layer.blockSignals(True)
+            self.layer.clear()
+            self.layer.addItems([f"Layer {layer}" for layer in range(max(model.n_layers or 1, 1))])
+            self.layer.blockSignals(blocked)
+        self.layer.setEnabled(self.matrix.currentIndex() > 0)
+
+    def _on_matrix_changed(self) -> None:
+        self.layer.setEnabled(self.matrix.currentIndex() > 0)
+        self.ask()
+
+    # What it shows.
+
+    def build(self) -> QWidget:
+        """Make the plot."""
+        from gui.panels.curve_plot import CurvePlot
+
+        self.plot = CurvePlot(self.theme, "index j", "captured share of vⱼ", whole_x=True)
+        self.plot.setAccessibleName("Capture of each direction")
+        self.plot.pointHovered.connect(self._on_hovered)
+        return self.plot
+
+    def show_result(self, result: Captures) -> None:
+        """Draw the curve."""
+        self.k.set_bounds(1, len(result.by_rank))
+        self.k.show_value(self._wanted)
+        self._draw()
+
+    def _draw(self) -> None:
+        result = self.result
+        if result is None:
+            return
+        from gui.panels.curve_plot import PlotCurve
+
+        values = result.by_rank[self.k.value - 1]
+        index = np.arange(1.0, len(values) + 1)
+        color, chance = subject_color(result.of, self.theme), self.k.value / result.d
+        ends, level = np.array([1.0, len(values)]), np.full(2, chance)
+        line = PlotCurve(ends, level, self.theme.muted, "dashed", silent=True)
+        top = max(1.0, float(values.max()))
+        self.plot.set_curves([PlotCurve(index, values, color), line], y=(-0.03 * top, 1.03 * top))
+        self.show_caption()
+
+    def _on_hovered(self, point: tuple[int, int] | None) -> None:
+        if point is None:
+            self.plot.set_hover(None)
+            return
+        result, j = self.result, point[1]
+        value, chance = result.by_rank[self.k.value - 1, j], self.k.value / result.d
+        self.plot.set_hover(
+            point,
+            f"{subject_name(result.of)} · j = {j + 1} · captured {format_number(value)} · "
+            f"{format_number(value / chance, 2)} × chance",
+        )
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.k.set_theme(theme)
+        if self.content is not None:
+            self.plot.set_theme(theme)
+            self._draw()
+
+    # What it says, and what can be taken away.
+
+    def caption(self, result: Captures) -> str:
+        """Name the scope, chance, and the mean at both ends."""
+        assert self.session.model is not None
+        values, m = result.by_rank[self.k.value - 1], min(EDGE, result.by_rank.shape[1])
+        first, last = (format_number(part.mean()) for part in (values[:m], values[-m:]))
+        chance = format_number(self.k.value / result.d)
+        return (
+            f"{self.session.model.name} · {self._scope(result)} · chance {chance} · "
+            f"mean of the first {m}: {first}, of the last {m}: {last}"
+        )
+
+    def _scope(self, result: Captures) -> str:
+        assert self.session.model is not None
+        rows, side = format_count(self.session.model.n_positions), ""
+        if result.of.name != "E":
+            side = ", output side" if result.of.name == "W_O" else ", input side, gain not folded"
+        return f"{subject_name(result.of)}{side}, by P: all {rows} positions, uncentred"
+
+    def figure(self, result: Captures) -> Callable[[], Figure]:
+        """Return what draws the same for print."""
+        assert self.session.model is not None
+        k, scope = self.k.value, self._scope(result)
+        title = f"{self.session.model.name} · capture by the first {k} directions of P"
+
+        def draw() -> Figure:
+            from gui.panels.capture_figure import capture_figure
+
+            return capture_figure(result, k, title=title, scope=scope)
+
+        return draw
+
+    def numbers(self, result: Captures) -> Mapping[str, np.ndarray]:
+        """Return the capture at the chosen k by j, and chance."""
+        values = result.by_rank[self.k.value - 1]
+        return {
+            "j": np.arange(1, len(values) + 1),
+            "captured": values,
+            "chance": np.full(len(values), self.k.value / result.d),
+        }
+
+    def python(self) -> str:
+        """Return a script that prints the capture of every direction."""
+        assert self.session.model is not None
+        return (
+            opening(self.session.model)
+            + f"""from geometry.overlaps import capture
+from geometry.residual_stream import ResidualStream, Subject
+
+P, other = ResidualStream(model).pair(Subject("P"), {written(self.result.of)})
+captured = capture(P, other, rank={self.k.value})
+print(captured)
+print("chance", {self.k.value} / P.vectors.shape[1])
+"""
+        )

@@ -1,0 +1,40 @@
+"""The figure of the capture panel for print."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from gui.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.panels.capture_question import Captures
+from gui.panels.subject_text import subject_color, subject_name
+from gui.theme import LIGHT, SMALL
+
+
+def capture_figure(captures: Captures, k: int, *, title: str, scope: str) -> Figure:
+    """Capture by the first k directions of P, against j, with chance.
+
+    Parameters
+    ----------
+    captures
+        For every k.
+    k
+        The one that is drawn.
+    title, scope
+        The lines above.
+    """
+    figure, axes = new_figure(LIGHT)
+    values = captures.by_rank[k - 1]
+    color = subject_color(captures.of, LIGHT)
+    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9)
+    axes.axhline(k / captures.d, color=LIGHT.muted, linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.annotate(
+        "chance", (1, k / captures.d), (0, 2), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="right", fontsize=SMALL * POINTS, color=LIGHT.muted,
+    )  # fmt: skip
+    axes.set_xlim(1, max(len(values), 2))
+    axes.set_ylim(0.0, max(1.0, float(values.max())))
+    name = subject_name(captures.of)
+    name_axes(axes, f"Index j of {name}'s singular direction", f"Captured by P's first {k}")
+    title_axes(axes, title, scope, LIGHT)
+    return figure

@@ -1,0 +1,64 @@
+"""What the similarity panel asks: cosines of the shown range, raw or in the shown components."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from geometry.errors import RangeError
+from geometry.pca import PositionPCA, fit_pca
+from geometry.similarity import Similarity, similarity
+from gui.questions import Subjects
+from gui.theme import format_count
+
+MOST = 4096
+"""More positions than this make a matrix that nothing can show and little memory can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityOf:
+    """Cosines of all rows of a range.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both included.
+    components
+        If given, rows are first projected: the range's mean and these components, from 1.
+    """
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None = None
+
+    def answer(self, about: Subjects) -> Similarity:
+        """Compute them.
+
+        Raises
+        ------
+        RangeError
+            There are too many positions.
+        """
+        first, last = self.positions
+        if last - first + 1 > MOST:
+            raise RangeError(
+                f"The range has {format_count(last - first + 1)} positions, and cosines of all "
+                f"pairs are shown for up to {format_count(MOST)}.",
+                "Choose a shorter range.",
+            )
+        W_pos = about.model.W_pos
+        if self.components is None:
+            return similarity(W_pos, self.positions)
+        about.tell(None, "Fitting the components")
+        pca = fit_pca(W_pos, self.positions, max(self.components))
+        about.tell(None, "Comparing all pairs")
+        return similarity(W_pos, self.positions, chosen(pca, self.components))
+
+
+def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
+    """Return a fit with only some of its components, counted from 1; absent ones left out."""
+    kept = [c - 1 for c in components if c <= len(pca.components)]
+    return replace(
+        pca,
+        components=pca.components[kept],
+        singular_values=pca.singular_values[kept],
+        explained_variance_ratio=pca.explained_variance_ratio[kept],
+    )
