@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
 from geometry.model import PositionalModel
-from geometry.residual_stream import NAMES, Name, Subject
+from geometry.residual_stream import NAMES, Subject
 from gui.panels.capture_question import CaptureOf, Captures
 from gui.panels.drop_down import DropDown
 from gui.panels.number_slider import NumberSlider
@@ -74,7 +74,7 @@ class CapturePanel(ResultPanel):
 
     def subject(self) -> Subject:
         """Return whose directions are captured."""
-        name = cast(Name, NAMES[1 + self.matrix.currentIndex()])
+        name = NAMES[1 + self.matrix.currentIndex()]
         return Subject(name, 0 if name == "E" else max(self.layer.currentIndex(), 0))
 
     def configure(self, **options: Any) -> None:

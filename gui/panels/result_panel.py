@@ -142,6 +142,11 @@ class ResultPanel(Panel):
         """The result that is shown; None if none is."""
         return None if self._ready is None else self._ready.result
 
+    @property
+    def answered(self) -> Any:
+        """The question that the result which is shown answers; None if none is."""
+        return None if self._ready is None else self._ready.question
+
     def show_caption(self) -> None:
         """Write the caption anew, after a control that is no part of the question has changed."""
         if self._ready is not None:

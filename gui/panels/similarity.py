@@ -202,9 +202,8 @@ class SimilarityPanel(ResultPanel):
         return f"{self.session.model.name} · {self._scope(result)}{lags}"
 
     def _scope(self, result: Similarity) -> str:
-        assert self._answer is not None
         first, last = result.positions
-        components = self._answer.question.components
+        components = self.answered.components
         rows = "raw rows, uncentred"
         if components is not None:
             rows = f"rows projected on PC {', '.join(map(str, components))}"
@@ -236,8 +235,7 @@ class SimilarityPanel(ResultPanel):
     def python(self) -> str:
         """Return a script that prints the mean cosine by lag."""
         assert self.session.model is not None
-        assert self._answer is not None
-        positions, components = self.result.positions, self._answer.question.components
+        positions, components = self.result.positions, self.answered.components
         fit = "similarity(model.W_pos, positions)"
         imports, prepare = "", ""
         if components is not None:
