@@ -125,6 +125,12 @@ def _capture(session: Session, theme: Theme) -> Panel:
     return CapturePanel(session, theme)
 
 
+def _overlaps(session: Session, theme: Theme) -> Panel:
+    from gui.panels.overlaps import OverlapsPanel
+
+    return OverlapsPanel(session, theme)
+
+
 def _similarity(session: Session, theme: Theme) -> Panel:
     from gui.panels.similarity import SimilarityPanel
 
@@ -140,6 +146,7 @@ DOCKS = (
     Dock("norms", "Norms", BOTTOM, _norms),
     Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
     Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
+    Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""

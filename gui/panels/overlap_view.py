@@ -1,0 +1,95 @@
+"""One heatmap of overlaps with its colour bar; and the colours that all views share."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from gui.panels.color_bar import ColorBar, format_level
+from gui.panels.heatmap import Heatmap
+from gui.panels.overlaps_look import Levels, Look
+from gui.panels.overlaps_question import Overlap
+from gui.panels.overlaps_text import TIMES
+from gui.theme import Theme, format_number
+
+GESTURES = "Hover shows the value. Wheel zooms, drag pans, double-click or F shows everything."
+
+
+class OverlapMap(Heatmap):
+    """A heatmap whose rows and columns are directions, numbered from 1."""
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return the gestures, beside the cells."""
+        return "" if self.holds(point) else GESTURES
+
+
+class OverlapView(QWidget):
+    """Two matrices' overlaps, square cells, the strongest directions in the top left corner.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    bar
+        The colour bar, which the owner answers.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.heatmap = OverlapMap(theme, "direction j", "direction i")
+        self.bar = ColorBar(theme, "squared overlap")
+        self._overlap: Overlap | None = None
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.heatmap, 1)
+        row.addWidget(self.bar)
+        row.addStretch(0)
+        self.heatmap.cellHovered.connect(self._on_hovered)
+
+    def show_overlap(
+        self, overlap: Overlap, picture: np.ndarray, look: Look, levels: Levels, home: Levels
+    ) -> None:
+        """Draw a result.
+
+        Parameters
+        ----------
+        overlap, picture
+            The numbers, and what of them is drawn, perhaps blurred.
+        look, levels, home
+            Colours; the values at their two ends, and what those were at first.
+        """
+        if overlap is not self._overlap:
+            self._overlap = overlap
+            self._name_axes()
+            self.heatmap.set_hover(None, None)
+        self.heatmap.set_image(picture, (1, 1))
+        self.heatmap.set_colors(look.colormap, levels, log=look.log)
+        self.bar.show_scale(look.colormap, levels, home, log=look.log)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.heatmap.set_theme(theme)
+        self.bar.set_theme(theme)
+
+    def _name_axes(self) -> None:
+        assert self._overlap is not None
+        heatmap = self.heatmap
+        heatmap.x_axis.title = f"{self._overlap.columns.name} direction j"
+        heatmap.y_axis.title = f"{self._overlap.rows.name} direction i"
+        for axis in (heatmap.x_axis, heatmap.y_axis):
+            axis.set_theme(heatmap.theme)
+
+    def _on_hovered(self, cell: tuple[int, int] | None) -> None:
+        if cell is None or self._overlap is None:
+            self.heatmap.set_hover(None, None)
+        else:
+            self.heatmap.set_hover(*cell, cell_text(self._overlap, *cell))
+
+
+def cell_text(overlap: Overlap, i: int, j: int) -> str:
+    """Say what a cell holds; i and j count from 1, the strongest direction."""
+    value = float(overlap.values[i - 1, j - 1])
+    times = value / overlap.contrast.chance
+    shown = format_number(times, 1) if times >= 0.1 else format_level(times)
+    return f"i {i} · j {j} · {format_level(value)} · {shown} {TIMES} chance"

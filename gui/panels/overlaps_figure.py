@@ -1,0 +1,75 @@
+"""Overlaps for print, drawn with Matplotlib; and no Qt."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+
+from gui.figure_base import POINTS, name_axes, new_figure
+from gui.panels.overlaps_look import Levels, Look, blurred, home_levels
+from gui.panels.overlaps_question import Overlap
+from gui.panels.overlaps_text import title_of
+from gui.theme import LIGHT, SMALL, TEXT
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.image import AxesImage
+
+ONE_SIZE = (4.2, 4.1)
+"""Inches of a figure with one heatmap."""
+
+
+def draw_overlap(overlap: Overlap, look: Look, levels: Levels | None, caption: str) -> Figure:
+    """Draw one heatmap with its colour bar.
+
+    Parameters
+    ----------
+    overlap
+        The numbers.
+    look, levels
+        As on the screen; levels are those that suit the picture if None.
+    caption
+        What stands below it.
+    """
+    picture = blurred(overlap.values, look.blur)
+    levels = levels or home_levels([picture], overlap.contrast.chance, log=look.log)
+    figure, axes = new_figure(size=ONE_SIZE)
+    image = draw_picture(axes, picture, look, levels)
+    axes.set_title(title_of(overlap.rows, overlap.columns), loc="left", fontsize=TEXT * POINTS,
+                   color=LIGHT.text)  # fmt: skip
+    name_axes(axes, f"{overlap.columns.name} direction j", f"{overlap.rows.name} direction i")
+    add_bar(figure, image, [axes])
+    add_caption(figure, caption, 72)
+    return figure
+
+
+def draw_picture(axes: Axes, picture: np.ndarray, look: Look, levels: Levels) -> AxesImage:
+    """Draw a matrix, its first row at the top, rows and columns numbered from 1."""
+    from cmap import Colormap
+
+    rows, columns = picture.shape
+    norm = LogNorm(*levels, clip=True) if look.log else Normalize(*levels)
+    axes.spines[:].set_visible(True)
+    axes.spines[:].set_color(LIGHT.line)
+    return axes.imshow(
+        picture, cmap=Colormap(look.colormap).to_mpl(), norm=norm, aspect="equal",
+        extent=(0.5, columns + 0.5, rows + 0.5, 0.5),
+    )  # fmt: skip
+
+
+def add_bar(figure: Figure, image: AxesImage, axes: list[Axes]) -> None:
+    """Add a colour bar for all of these axes."""
+    bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=24, pad=0.02)
+    bar.set_label("Squared overlap", fontsize=SMALL * POINTS, color=LIGHT.text)
+    bar.ax.tick_params(labelsize=SMALL * POINTS, color=LIGHT.line, labelcolor=LIGHT.text)
+    bar.outline.set_edgecolor(LIGHT.line)
+
+
+def add_caption(figure: Figure, caption: str, width: int) -> None:
+    """Write a caption below a figure, in lines of so many characters."""
+    lines = "\n".join(textwrap.wrap(caption, width))
+    figure.supxlabel(lines, x=0.01, ha="left", fontsize=SMALL * POINTS, color=LIGHT.muted)

@@ -1,0 +1,230 @@
+"""What the overlaps panel asks: how far the directions of two matrices coincide; and no Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import numpy as np
+
+from geometry.errors import TensorUnavailable
+from geometry.matrices import WEIGHTS
+from geometry.overlaps import Contrast, corner_contrast, squared_overlaps, top3
+from geometry.residual_stream import Subject
+from gui.questions import Progress, Subjects, Tensor, tensors_of
+
+READERS = ("W_Q", "W_K", "W_V", "W_in")
+"""What reads the residual stream, and may have a LayerNorm before it."""
+WITH_HEADS = ("W_Q", "W_K", "W_V", "W_O")
+TABLES = ("P", "E")
+
+Gain = Literal["", "gain not folded", "gain folded", "no LayerNorm before it"]
+"""What became of the LayerNorm gain; "" for what reads nothing."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Overlap:
+    """Squared overlaps of two matrices' directions.
+
+    Attributes
+    ----------
+    rows, columns
+        Whose directions run down and across, from strong to weak.
+    values : (a, b) float32, read-only
+        O_ij = (u_i · v_j)², 0 to 1.
+    contrast
+        Its corners over chance.
+    top3
+        Sum of the 3 × 3 corner of the strongest: 0 to 3.
+    gains
+        What became of the gain, for rows and columns.
+    """
+
+    rows: Subject
+    columns: Subject
+    values: np.ndarray
+    contrast: Contrast
+    top3: float
+    gains: tuple[Gain, Gain]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Missing:
+    """A cell of a figure that this checkpoint has nothing for.
+
+    Attributes
+    ----------
+    rows, columns
+        Which matrices it would have shown.
+    why
+        As a sentence.
+    """
+
+    rows: Subject
+    columns: Subject
+    why: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OverlapFigure:
+    """Overlaps of several matrices with several others.
+
+    Attributes
+    ----------
+    cells
+        Row by row; as many in each as there are ``columns``.
+    columns
+        How many columns.
+    """
+
+    cells: tuple[Overlap | Missing, ...]
+    columns: int
+
+    @property
+    def found(self) -> tuple[Overlap, ...]:
+        """What there is."""
+        return tuple(cell for cell in self.cells if isinstance(cell, Overlap))
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapsOf:
+    """Overlaps of two matrices."""
+
+    rows: Subject
+    columns: Subject
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_of(self.rows, self.columns)
+
+    def answer(self, about: Subjects) -> Overlap:
+        """Decompose both, or take their directions from where they are kept.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks one of them; it says what is there.
+        """
+        try:
+            return overlap_of(about, self.rows, self.columns)
+        except TensorUnavailable as error:
+            advice = f"{error.advice} {what_is_there(about)}"
+            raise TensorUnavailable(str(error), advice.strip()) from error
+
+
+@dataclass(frozen=True, slots=True)
+class FigureOf:
+    """Overlaps of each of some matrices with each of others: a figure of the article."""
+
+    rows: tuple[Subject, ...]
+    columns: tuple[Subject, ...]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_of(*self.rows, *self.columns)
+
+    def steps(self, about: Subjects) -> Iterator[Progress | OverlapFigure]:
+        """Yield the :class:`OverlapFigure` last; a cell says why it is missing.
+
+        Raises
+        ------
+        TensorUnavailable
+            There is not one of its cells.
+        """
+        pairs = [(one, other) for one in self.rows for other in self.columns]
+        cells: list[Overlap | Missing] = []
+        for number, (one, other) in enumerate(pairs):
+            yield Progress(number / len(pairs), f"Comparing {one.name} with {other.name}")
+            try:
+                cells.append(overlap_of(about, one, other))
+            except TensorUnavailable as error:
+                cells.append(Missing(one, other, as_sentence(str(error))))
+                last = error
+        if all(isinstance(cell, Missing) for cell in cells):
+            advice = f"{last.advice} {what_is_there(about)}"
+            raise TensorUnavailable(str(last), advice.strip()) from last
+        yield OverlapFigure(tuple(cells), len(self.columns))
+
+
+def overlap_of(about: Subjects, rows: Subject, columns: Subject) -> Overlap:
+    """Compare two matrices.
+
+    Raises
+    ------
+    TensorUnavailable
+        The checkpoint lacks one of them, or a map that they would need.
+    """
+    one, other = about.stream.pair(rows, columns)
+    about.check()
+    values = squared_overlaps(one, other)
+    contrast = corner_contrast(values, 1.0 / one.vectors.shape[1])
+    shown = values.astype(np.float32)
+    shown.flags.writeable = False
+    gains = (gain_of(about, rows), gain_of(about, columns))
+    return Overlap(rows, columns, shown, contrast, top3(values), gains)
+
+
+def gain_of(about: Subjects, subject: Subject) -> Gain:
+    """Say what became of the gain of the LayerNorm before a matrix."""
+    if subject.name not in READERS:
+        return ""
+    if not subject.fold_ln:
+        return "gain not folded"
+    reader: Literal["attention", "mlp"] = "mlp" if subject.name == "W_in" else "attention"
+    gain = about.model.layers.norm_gain(reader, subject.layer)
+    return "gain folded" if gain is not None else "no LayerNorm before it"
+
+
+def plain(subject: Subject) -> Subject:
+    """Return the same subject without what does not concern it: equal questions are asked once."""
+    if subject.name in TABLES:
+        return Subject(subject.name, centred=subject.centred)
+    default = "output" if subject.name == "W_O" else "input"
+    return replace(
+        subject,
+        head=subject.head if subject.name in WITH_HEADS else None,
+        side=None if subject.side == default else subject.side,
+        fold_ln=subject.fold_ln and subject.name in READERS,
+        centred=False,
+    )
+
+
+def side_of(subject: Subject) -> str:
+    """Return the side of a weight that is looked at: input or output."""
+    return subject.side or ("output" if subject.name == "W_O" else "input")
+
+
+def in_one_space(one: Subject, other: Subject) -> bool:
+    """Tell whether two subjects' directions lie in one space, and not only in equally large ones.
+
+    What reads the residual stream writes queries, values or the MLP's neurons of its own layer.
+    """
+    return _space(one) == _space(other)
+
+
+def _space(subject: Subject) -> tuple[object, ...]:
+    if subject.name in TABLES or side_of(subject) == (
+        "output" if subject.name == "W_O" else "input"
+    ):
+        return ("residual stream",)
+    kinds = {"W_Q": "keys", "W_K": "keys", "W_V": "values", "W_O": "values", "W_in": "neurons"}
+    return kinds[subject.name], subject.layer, subject.head
+
+
+def what_is_there(about: Subjects) -> str:
+    """Return a sentence on the matrices that can be compared, by the checkpoint's index alone."""
+    absent = about.model.missing
+    names = ["P"] + (["E"] if "W_E" not in absent else [])
+    names += [name for name in WEIGHTS if cast(str, name) not in absent]
+    if names == ["P"]:
+        return "Of its matrices only P is here."
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"What is here can be compared: {listed}{' of layer 0' if len(names) > 2 else ''}."
+
+
+def as_sentence(words: str) -> str:
+    """Begin with a capital and end with a full stop; a tensor's name stays as it is."""
+    first = words.split(" ", 1)[0]
+    began = words if "." in first or "_" in first else words[:1].upper() + words[1:]
+    return began if began.endswith(".") else f"{began}."
