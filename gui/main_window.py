@@ -41,7 +41,7 @@ from gui.viewport import Viewport
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 DEFAULT_SIZE = (1440, 900)
-COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 256
+COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 280
 KEYS = 9
 """Panels that a number key opens."""
 MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
@@ -423,6 +423,7 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self._listening.stop()
         self._calm.stop()
+        self._results.stop()
         for panel in self._themed():
             panel.release()
         self.viewport.close()

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from gui.controller import Controller
+from gui.dock_tabs import DockTabs
 from gui.docks import BOTTOM, DOCKS, Dock
 from gui.panels.base import Panel
 from gui.save_result import ResultSaver
@@ -43,6 +44,8 @@ class ResultDocks:
         self._saver = ResultSaver(session, controller.in_background)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy}
         self._in_front = dict.fromkeys(self._table, False)
+        bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
+        self.tabs = DockTabs(window, bottom)
         for dock in self._table.values():
             self._watch(dock)
 
@@ -75,6 +78,10 @@ class ResultDocks:
         for before, dock in itertools.pairwise(bottom):
             self._window.tabifyDockWidget(before, dock)
         bottom[0].raise_()
+
+    def stop(self) -> None:
+        """Stop following the docks; the window goes away."""
+        self.tabs.stop()
 
     def _watch(self, dock: Dock) -> None:
         name = dock.name

@@ -153,6 +153,15 @@ QWidget {{ color: {theme.text}; }}
 QDockWidget[floating="true"] {{ border: 1px solid {theme.muted}; }}
 QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
 QMainWindow::separator:hover {{ background: {theme.muted}; }}
+QTabBar {{ border-bottom: 1px solid {theme.line}; }}
+QTabBar::tab {{
+    color: {theme.muted}; background: transparent; font-size: {SMALL}px; padding: 5px 7px 4px 7px;
+    border: none; border-bottom: 2px solid transparent;
+}}
+QTabBar::tab:first {{ margin-left: 1px; }}
+QTabBar::tab:hover {{ color: {theme.text}; }}
+QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
+QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}
 QMenuBar {{ border-bottom: 1px solid {theme.line}; }}
 QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
 QMenuBar::item:selected, QMenu::item:selected {{ background: {theme.line}; }}

@@ -21,7 +21,7 @@ from gui.theme import Theme
 
 SMALLEST_SPAN = 8.0
 """Cells that are visible at least, along each side."""
-MARGINS = (0, 4, 8, 0)
+MARGINS = (0, 4, 16, 0)
 """Around the axes, in pixels; more where the cells would not be square otherwise."""
 GESTURES = (
     "Hover shows the value, click selects, Shift-click adds or removes.\n"

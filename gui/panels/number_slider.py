@@ -10,7 +10,7 @@ from gui.panels.base import label
 from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
 
-WIDTH = 120
+WIDTH, HEIGHT = 120, 22
 """Of the slider, in pixels."""
 
 
@@ -37,7 +37,7 @@ class NumberSlider(QWidget):
     ) -> None:
         super().__init__()
         self.slider, self.field = _Slider(Qt.Orientation.Horizontal), QSpinBox()
-        self.slider.setFixedWidth(WIDTH)
+        self.slider.setFixedSize(WIDTH, HEIGHT)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.field.setKeyboardTracking(False)

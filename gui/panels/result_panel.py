@@ -215,7 +215,9 @@ class ResultPanel(Panel):
                 self._say("")
             self._place_strip()
         elif answer is not None and state == "impossible":
-            self._say(answer.why, f"{answer.advice} {self.instead}", "Try again" * answer.retry)
+            self._say(
+                _sentence(answer.why), f"{answer.advice} {self.instead}", "Try again" * answer.retry
+            )
         elif answer is not None and state == "cancelled":
             self._say(CANCELLED, button="Compute")
         elif answer is not None and state == "to fetch":
@@ -343,6 +345,11 @@ class ResultPanel(Panel):
         middle = area.center() - self.strip.rect().center()
         self.strip.move(middle if self._ready is None else corner)
         self.strip.raise_()
+
+
+def _sentence(words: str) -> str:
+    """Return words with a capital letter and a full stop."""
+    return words[:1].upper() + words[1:] + "." * (not words.endswith((".", "…")))
 
 
 def _line(role: str) -> Any:
