@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.docks import DockTitle
 from gui.theme import GRID
 
 _ENDINGS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
@@ -60,7 +61,8 @@ class DockTabs(QObject):
         for dock in self._docks.values():
             tabbed = bool(self._window.tabifiedDockWidgets(dock)) and not dock.isFloating()
             title = dock.titleBarWidget()
-            title.setMaximumHeight(0 if tabbed else 16777215)
+            if isinstance(title, DockTitle):
+                title.set_collapsed(tabbed)
         for bar in self._window.findChildren(
             QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly
         ):

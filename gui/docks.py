@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
 
 from gui.panels.base import Panel, label
@@ -24,6 +24,7 @@ class DockTitle(QWidget):
 
     def __init__(self, title: str, dock: QDockWidget) -> None:
         super().__init__(dock)
+        self._collapsed = False
         row = QHBoxLayout(self)
         row.setContentsMargins(GRID, GRID // 2, GRID // 2, 0)
         row.setSpacing(0)
@@ -42,6 +43,22 @@ class DockTitle(QWidget):
             row.addWidget(button)
         self._dock = dock
         dock.topLevelChanged.connect(self._on_floated)
+
+    def set_collapsed(self, collapsed: bool) -> None:
+        """Take no room, where a tab says the same, or take it again."""
+        if collapsed != self._collapsed:
+            self._collapsed = collapsed
+            self.setVisible(not collapsed)
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return the size that Qt gives it; it heeds nothing else."""
+        hint = super().sizeHint()
+        return QSize(hint.width(), 0 if self._collapsed else hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the same: Qt takes the larger one."""
+        return self.sizeHint()
 
     def _toggle_floating(self) -> None:
         self._dock.setFloating(not self._dock.isFloating())

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 from geometry.model import PositionalModel
 from geometry.residual_stream import Subject
 from geometry.stores import RegionStore
+from gui.panels.base import label
 from gui.panels.matrix_chips import MatrixChips
 from gui.panels.result_panel import ResultPanel
 from gui.panels.spectra_legend import LegendRow, SpectraLegend
@@ -55,7 +56,6 @@ class SpectraPanel(ResultPanel):
         self.chips.changed.connect(self._on_subjects_changed)
         self.top = QSpinBox()
         self.top.setRange(1, 1)
-        self.top.setPrefix("k = ")
         self.top.setToolTip(wrapped(TOP_TIP))
         self.top.setAccessibleName("k")
         self._k = TOP
@@ -64,7 +64,7 @@ class SpectraPanel(ResultPanel):
         self.chance.setChecked(True)
         self.chance.setToolTip(wrapped(CHANCE))
         self.chance.toggled.connect(self._draw)
-        for control in (self.chips, self.top, self.chance):
+        for control in (self.chips, label("k", "muted"), self.top, self.chance):
             self.header.add(control)
         self._follow_model()
 
