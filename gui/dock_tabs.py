@@ -43,7 +43,7 @@ class DockTabs(QObject):
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update)
         for dock in docks.values():
-            dock.topLevelChanged.connect(self._soon.start)
+            dock.topLevelChanged.connect(self._on_floated)
             dock.visibilityChanged.connect(self._soon.start)
             dock.dockLocationChanged.connect(self._soon.start)
 
@@ -51,7 +51,8 @@ class DockTabs(QObject):
         """Leave everything as it is; the window goes away."""
         self._soon.stop()
         for dock in self._docks.values():
-            for signal in (dock.topLevelChanged, dock.visibilityChanged, dock.dockLocationChanged):
+            dock.topLevelChanged.disconnect(self._on_floated)
+            for signal in (dock.visibilityChanged, dock.dockLocationChanged):
                 signal.disconnect(self._soon.start)
         for bar in self._watched:
             bar.removeEventFilter(self)
@@ -90,6 +91,13 @@ class DockTabs(QObject):
             self._show_menu(watched, event.pos())  # type: ignore[attr-defined]
             return True
         return super().eventFilter(watched, event)
+
+    def _on_floated(self, floating: bool) -> None:
+        if not floating:
+            dock = self.sender()
+            if isinstance(dock, QDockWidget):
+                dock.raise_()  # and not behind the tab that came to the front meanwhile
+        self._soon.start()
 
     def _bar(self) -> QTabBar | None:
         """Return the tab bar at the bottom, if there is one in use."""

@@ -41,6 +41,7 @@ class NumberSlider(QWidget):
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.field.setKeyboardTracking(False)
+        self.field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID // 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 
 from geometry.model import PositionalModel
@@ -56,6 +57,7 @@ class SpectraPanel(ResultPanel):
         self.chips.changed.connect(self._on_subjects_changed)
         self.top = QSpinBox()
         self.top.setRange(1, 1)
+        self.top.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.top.setToolTip(wrapped(TOP_TIP))
         self.top.setAccessibleName("k")
         self._k = TOP
@@ -183,8 +185,8 @@ class SpectraPanel(ResultPanel):
         share = format_percent(found.energy[i])
         self.plot.set_hover(
             point,
-            f"{subject_name(found.subject)} · i = {i + 1} · σ {_sigma(found.singular_values[i])} "
-            f"· by chance {_sigma(found.chance[i])} · first {i + 1}: {share} of Σσ²",
+            f"{subject_name(found.subject)} · i = {i + 1} · σ {_sigma(found.singular_values[i])}"
+            f" · chance {_sigma(found.chance[i])} · first {i + 1}: {share}",
         )
 
     def set_theme(self, theme: Theme) -> None:
