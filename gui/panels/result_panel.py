@@ -22,6 +22,7 @@ from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.result_header import ResultHeader
 from gui.panels.working_strip import WorkingStrip
+from gui.sentences import as_sentence
 from gui.session import Session
 from gui.theme import GRID, Theme, format_bytes
 
@@ -216,7 +217,7 @@ class ResultPanel(Panel):
             self._place_strip()
         elif answer is not None and state == "impossible":
             self._say(
-                _sentence(answer.why), f"{answer.advice} {self.instead}", "Try again" * answer.retry
+                as_sentence(answer.why), f"{answer.advice} {self.instead}", "Try again" * answer.retry
             )
         elif answer is not None and state == "cancelled":
             self._say(CANCELLED, button="Compute")
@@ -345,11 +346,6 @@ class ResultPanel(Panel):
         middle = area.center() - self.strip.rect().center()
         self.strip.move(middle if self._ready is None else corner)
         self.strip.raise_()
-
-
-def _sentence(words: str) -> str:
-    """Return words with a capital letter and a full stop."""
-    return words[:1].upper() + words[1:] + "." * (not words.endswith((".", "…")))
 
 
 def _line(role: str) -> Any:
