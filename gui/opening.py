@@ -161,5 +161,5 @@ class Opening:
         self._failed = wanted
         name = short_name(wanted.source)
         self._on_error(error, f"{name} could not be opened", wanted.source)
-        if instead is not None and self._session.model is None:
+        if instead is not None:
             self._start(Wanted(instead))

@@ -237,6 +237,16 @@ def test_a_failure_is_a_sentence_and_can_be_tried_again(session, controller, hub
     assert session.positions == (3, 40)
 
 
+def test_what_fails_is_no_longer_being_fetched(session, by_hand, hand_jobs, hub):
+    hub.fault(Fault.status(404))
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    hand_jobs.deliver("open")
+    assert session.notice is not None
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+
+
 def test_what_cannot_help_is_not_offered(session, controller, hub):
     controller.open("nobody/nothing")
     assert "nobody/nothing" in session.notice.text
@@ -266,6 +276,18 @@ def test_a_whole_download_is_asked_for(session, controller, hub, tmp_path):
     assert session.notice is None
     assert session.positions == (2, 50)
     np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+
+
+def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_path):
+    hub.fault(Fault.ignore_range(), path="*/model.safetensors", times=None)
+    controller.open(GPT2)
+    controller.retry(whole=True)
+    old = session.model.commit
+    files = {**write_stand_in(tmp_path / "new", GPT2), "README.md": b"Newer.\n"}
+    hub.add(GPT2, files)
+    controller.check_for_update()
+    assert session.notice.whole > 0
+    assert session.model.commit == old
 
 
 def test_a_failure_leaves_what_is_open(fetched, controller, hub):
@@ -363,13 +385,14 @@ def test_a_newer_version_is_opened_and_told(fetched, controller, hub, tmp_path, 
     assert next_start(GPT2, offline=True).model.commit == new
 
 
-def test_what_is_no_branch_has_no_newer_version(session, controller, hub, write_gpt2):
-    controller.check_for_update()
-    for source in (str(write_gpt2()), f"{GPT2}@{hub.add(GPT2, {'config.json': b'{}'})}"):
+def test_what_is_no_branch_has_no_newer_version(fetched, controller, hub, write_gpt2):
+    for source in (str(write_gpt2()), f"{GPT2}@{fetched.model.commit}"):
         controller.open(source)
+        assert fetched.notice is None
         hub.forget_requests()
         controller.check_for_update()
         assert hub.requests == []
+        assert "up to date" not in fetched.status
 
 
 def test_offline_the_hub_is_not_asked_for_a_newer_version(fetched, controller, hub):

@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QThread
 
 from gui.jobs import InlineJobs
@@ -286,7 +287,7 @@ def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeyp
     jobs.shut_down()
     assert thread.is_alive()
     assert thread.daemon
-    jobs.deleteLater()
+    shiboken6.delete(jobs)
     gate.open.set()
     thread.join(10)
     assert not thread.is_alive()
