@@ -154,6 +154,12 @@ def _similarity(session: Session, theme: Theme) -> Panel:
     return SimilarityPanel(session, theme)
 
 
+def _claims(session: Session, theme: Theme) -> Panel:
+    from gui.panels.claims import ClaimsPanel
+
+    return ClaimsPanel(session, theme)
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _models),
     Dock("positions", "Positions", LEFT, _positions),
@@ -165,5 +171,6 @@ DOCKS = (
     Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
+    Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""

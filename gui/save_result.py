@@ -57,6 +57,20 @@ class ResultSaver:
                 path, "The numbers could not be saved", lambda: write_numbers(numbers(), path)
             )
 
+    def save_text(
+        self,
+        parent: QWidget,
+        title: str,
+        name: str,
+        kinds: Mapping[str, str],
+        texts: Mapping[str, Callable[[], str]],
+    ) -> None:
+        """Ask for a file of one of some kinds, and write the text of that kind into it."""
+        path = _ask_where(parent, title, name, kinds)
+        if path is not None:
+            text = texts[path.suffix.lower().lstrip(".")]
+            self._save(path, "The text could not be saved", lambda: _write_text(text(), path))
+
     def copy_figure(self, draw: Callable[[], Figure]) -> None:
         """Put the figure on the clipboard as a picture."""
 
@@ -89,10 +103,21 @@ def _write_figure(figure: Figure, path: Path) -> None:
     try:
         save_figure(figure, path)
     except OSError as error:
-        raise HelixscopeError(
-            f"{path} cannot be written: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
+        raise _not_written(path, error) from error
+
+
+def _write_text(text: str, path: Path) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> HelixscopeError:
+    return HelixscopeError(
+        f"{path} cannot be written: {error.strerror or error}",
+        "Choose another folder or file name.",
+    )
 
 
 def _ask_where(parent: QWidget, title: str, name: str, kinds: Mapping[str, str]) -> Path | None:

@@ -1,0 +1,311 @@
+"""The lines of the ledger: how a claim came out, what it says, and what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFont,
+    QIcon,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from geometry.claims import Verdict
+from gui.panels.claims_text import (
+    SHORT_ARTICLES,
+    WORDS,
+    Outcome,
+    expected,
+    measured,
+    outcome,
+)
+from gui.theme import GRID, SMALL, TEXT, Theme
+from gui.tooltips import wrapped
+
+Index = QModelIndex | QPersistentModelIndex
+Role = Qt.ItemDataRole
+
+ROW_HEIGHT = 36
+MARK = 12
+OUTCOME, CLAIM, MEASURED, EXPECTED, ARTICLE = range(5)
+_TITLES = (
+    ("Outcome", "Whether the claim holds for this model, as far as can be told"),
+    ("Claim", "What the article says, in our words, and what is measured for it"),
+    ("Measured", "The quantity for this model"),
+    ("Expected", "What the claim says of the quantity"),
+    ("Article", "Which article says so"),
+)
+_ROOM_FOR_ARTICLE, _ROOM_FOR_EXPECTED = 620, 480
+_BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+_NAVIGATION = (
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)  # fmt: skip
+
+
+class ClaimRows(QAbstractTableModel):
+    """Verdicts as rows."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.verdicts: tuple[Verdict, ...] = ()
+        self.leads_to: dict[str, str] = {}
+        self.marks: dict[Outcome, QIcon] = {}
+
+    def replace(self, verdicts: tuple[Verdict, ...]) -> None:
+        """Show other verdicts."""
+        self.beginResetModel()
+        self.verdicts = verdicts
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        """Return the number of claims."""
+        return 0 if parent.isValid() else len(self.verdicts)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        """Return the number of columns."""
+        return len(_TITLES)
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        """Return a cell's text, mark, tip or alignment; as ``UserRole``, the line below a claim."""
+        verdict, column = self.verdicts[index.row()], index.column()
+        match role:
+            case Role.DisplayRole:
+                return _cells(verdict)[column]
+            case Role.UserRole:
+                return verdict.why_null or verdict.claim.quantity
+            case Role.DecorationRole if column == OUTCOME:
+                return self.marks.get(outcome(verdict))
+            case Role.ToolTipRole:
+                return wrapped(self._tip(verdict))
+            case Role.AccessibleTextRole:
+                return f"{_cells(verdict)[column]}. {self._tip(verdict)}"
+            case Role.TextAlignmentRole:
+                return _alignment(column)
+        return None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
+    ) -> Any:
+        """Return a column's title, tip or alignment."""
+        if orientation == Qt.Orientation.Vertical:
+            return None
+        if role == Role.TextAlignmentRole:
+            return _alignment(section)
+        if role in (Role.DisplayRole, Role.ToolTipRole):
+            return _TITLES[section][role == Role.ToolTipRole]
+        return None
+
+    def _tip(self, verdict: Verdict) -> str:
+        claim = verdict.claim
+        value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
+        if verdict.why_null:
+            value = f"{claim.quantity}: cannot be told, {verdict.why_null}"
+        lines = (claim.statement, value, f"“{claim.article}”", self.leads_to.get(claim.panel, ""))
+        return "\n".join(filter(None, lines))
+
+
+class ClaimsTable(QTableView):
+    """Claims in lines of two.
+
+    Signals
+    -------
+    chosen(object)
+        The :class:`geometry.claims.Claim` that was clicked, or on which Enter was pressed.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = ClaimRows(self)
+        self.setModel(self.rows)
+        self._lines = _TwoLines(theme, self)
+        self.setItemDelegateForColumn(CLAIM, self._lines)
+        self._set_up_look()
+        self.set_theme(theme)
+
+    def show_verdicts(self, verdicts: Sequence[Verdict]) -> None:
+        """Show other lines; the marked claim stays marked if it is still there."""
+        marked = self._marked()
+        self.rows.replace(tuple(verdicts))
+        for row, verdict in enumerate(verdicts):
+            if marked is not None and verdict.claim.id == marked.claim.id:
+                self.selectRow(row)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        colors: dict[Outcome, str] = {
+            "holds": theme.text, "fails": theme.warning, "unknown": theme.muted,
+        }  # fmt: skip
+        ratio = self.devicePixelRatioF()
+        self.rows.marks = {how: _mark(how, colors[how], ratio) for how in WORDS}
+        self._lines.muted = QColor(theme.muted)
+        self.viewport().update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the claim that was clicked."""
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if index.isValid() and event.button() is Qt.MouseButton.LeftButton:
+            self.chosen.emit(self.rows.verdicts[index.row()].claim)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter chooses the marked claim."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if (marked := self._marked()) is not None:
+                self.chosen.emit(marked.claim)
+        elif event.key() in _NAVIGATION:
+            super().keyPressEvent(event)
+        else:
+            # A table would search for letters; the window has commands.
+            event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Mark the first line when the Tab key comes here, so that it can be seen."""
+        super().focusInEvent(event)
+        if event.reason() in _BY_TAB and self._marked() is None and self.rows.verdicts:
+            self.selectRow(0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the claims room: the article goes first, then what was expected."""
+        super().resizeEvent(event)
+        self.setColumnHidden(ARTICLE, event.size().width() < _ROOM_FOR_ARTICLE)
+        self.setColumnHidden(EXPECTED, event.size().width() < _ROOM_FOR_EXPECTED)
+
+    def _marked(self) -> Verdict | None:
+        marked = self.selectionModel().selectedRows()
+        return self.rows.verdicts[marked[0].row()] if marked else None
+
+    def _set_up_look(self) -> None:
+        self.setAccessibleName("Claims")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setStyleSheet(
+            "QTableView { border: none; background: transparent; }"
+            # An item has a margin of 3 px besides.
+            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
+            "QHeaderView { background: transparent; }"
+            f"QHeaderView::section {{ padding: 2px {GRID}px; }}"
+        )
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setIconSize(QSize(MARK, MARK))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles = self.horizontalHeader()
+        titles.setHighlightSections(False)
+        titles.setSectionsClickable(False)
+        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles.setSectionResizeMode(CLAIM, QHeaderView.ResizeMode.Stretch)
+        for column, width in ((OUTCOME, 17), (MEASURED, 10), (EXPECTED, 18), (ARTICLE, 9)):
+            self.setColumnWidth(column, width * GRID)
+
+
+class _TwoLines(QStyledItemDelegate):
+    """Draws a claim, and below it in small what is measured or why nothing is."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.muted = QColor(theme.muted)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | Any
+    ) -> None:
+        """Draw the line's background, then both texts, elided."""
+        self.initStyleOption(option, index)
+        option.text = ""
+        style, widget = option.widget.style(), option.widget
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
+        left = option.rect.adjusted(GRID, 2, -GRID, -2)
+        upper = QRect(left.left(), left.top(), left.width(), 18)
+        lower = QRect(left.left(), upper.bottom(), left.width(), 14)
+        painter.save()
+        for text, rect, pixels, color in (
+            (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
+            (index.data(Role.UserRole), lower, SMALL, self.muted),
+        ):
+            font = QFont(option.font)
+            font.setPixelSize(pixels)
+            painter.setFont(font)
+            painter.setPen(color)
+            shown = painter.fontMetrics().elidedText(
+                text, Qt.TextElideMode.ElideRight, rect.width()
+            )
+            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.restore()
+
+
+def _cells(verdict: Verdict) -> tuple[str, ...]:
+    claim = verdict.claim
+    return (
+        WORDS[outcome(verdict)],
+        claim.statement,
+        measured(verdict),
+        expected(verdict),
+        SHORT_ARTICLES.get(claim.article, claim.article),
+    )
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column == MEASURED else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+def _mark(how: Outcome, color: str, ratio: float) -> QIcon:
+    """Draw a tick, a cross or an open ring: they differ in shape, not only in colour."""
+    pixmap = QPixmap(QSize(MARK, MARK) * ratio)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(color), 1.6))
+    if how == "holds":
+        painter.drawPolyline([QPointF(1.5, 6.5), QPointF(4.5, 9.5), QPointF(10.5, 2.5)])
+    elif how == "fails":
+        painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
+        painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
+    else:
+        painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
+    painter.end()
+    icon = QIcon(pixmap)
+    # Selected lines would tint the mark otherwise.
+    icon.addPixmap(pixmap, QIcon.Mode.Selected)
+    return icon

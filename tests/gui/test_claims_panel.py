@@ -1,0 +1,447 @@
+"""The claims panel: the ledger on real checkpoints, through real clicks and keys."""
+
+import csv
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QTabBar
+
+from geometry.claims import CLAIMS, Verdict, check_claims
+from geometry.hub.faults import NoNetwork
+from geometry.measurements import Measurements, Scope
+from geometry.sources import open_source
+from gui.docks import DOCKS
+from gui.panels import claims_question
+from gui.panels.claims import NONE_SUCH, ClaimsPanel, _leading_to
+from gui.panels.claims_figure import ledger_figure
+from gui.panels.claims_question import ClaimsOf
+from gui.panels.claims_table import ARTICLE, CLAIM, EXPECTED, OUTCOME, ClaimsTable
+from gui.panels.claims_text import (
+    comma_separated,
+    counts,
+    expected,
+    markdown,
+    measured,
+    outcome,
+)
+from gui.questions import Progress, Subjects, resolve
+from gui.theme import DARK, LIGHT
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def minilm(minilm_folder):
+    return open_source(minilm_folder)
+
+
+@pytest.fixture(scope="module")
+def ledger(minilm):
+    return resolve(ClaimsOf((1, minilm.n_positions - 1)), Subjects(minilm))
+
+
+@pytest.fixture
+def claims(start_application, write_gpt2, wait_until_idle):
+    """The panel in the window, answered about a tiny GPT-2 of nothing but positions."""
+    app = start_application(write_gpt2())
+    app.window.docks["claims"].raise_()
+    wait_until_idle(app)
+    panel = app.window.panels["claims"]
+    assert panel.result is not None
+    return SimpleNamespace(app=app, window=app.window, panel=panel, table=panel.table)
+
+
+def ids(table):
+    return [verdict.claim.id for verdict in table.rows.verdicts]
+
+
+def click_row(table, claim_id):
+    index = table.rows.index(ids(table).index(claim_id), CLAIM)
+    table.scrollTo(index)
+    QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(index).center())
+
+
+def in_front(window):
+    """The title of the tab under the viewport that can be seen."""
+    (bar,) = (bar for bar in window.findChildren(QTabBar) if bar.isVisible())
+    return bar.tabText(bar.currentIndex())
+
+
+def choose_file(monkeypatch, path, kind=None):
+    def accept(dialog):
+        if kind is not None:
+            dialog.selectNameFilter(kind)
+            dialog.filterSelected.emit(kind)
+        dialog.selectFile(str(path))
+        return QFileDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(QFileDialog, "exec", accept)
+
+
+# ---- the question -----------------------------------------------------------------------------
+
+
+def test_the_ledger_is_that_of_the_report(minilm, ledger):
+    straight = check_claims(Measurements(minilm, Scope((1, 511))))
+    assert [v.claim for v in ledger.verdicts] == list(CLAIMS)
+    assert [v.holds for v in ledger.verdicts] == [v.holds for v in straight]
+    assert [v.value for v in ledger.verdicts] == pytest.approx([v.value for v in straight])
+    assert ledger.positions == (1, 511)
+
+
+def test_claims_are_checked_one_after_another_with_their_share(model):
+    steps = list(ClaimsOf((1, 199)).steps(Subjects(model)))
+    said = [step for step in steps[:-1] if step.message.startswith("Claim")]
+    assert all(isinstance(step, Progress) for step in steps[:-1])
+    assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
+    assert said[-1].message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}"
+
+
+def test_what_decomposes_tells_within_its_claims_share(minilm):
+    told = []
+    resolve(ClaimsOf((1, 511)), Subjects(minilm, tell=told.append))
+    fractions = [progress.fraction for progress in told]
+    assert any(progress.message == "Decomposing E" for progress in told)
+    assert fractions == sorted(fractions)
+    assert fractions[0] >= 0.0
+    assert fractions[-1] <= 1.0
+
+
+def test_it_can_be_given_up_between_two_claims(model):
+    class GivenUp(Exception):
+        pass
+
+    def tell(progress):
+        if progress.message.startswith("Claim 3"):
+            raise GivenUp
+
+    with pytest.raises(GivenUp):
+        resolve(ClaimsOf((1, 199)), Subjects(model, tell=tell))
+
+
+def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatch):
+    def fail(name):
+        raise NoNetwork("The Hub cannot be reached.")
+
+    other = open_source(minilm_folder)
+    monkeypatch.setattr(other.store, "read", fail)
+    with pytest.raises(NoNetwork):
+        resolve(ClaimsOf((1, 511)), Subjects(other))
+
+
+def test_the_range_counts(minilm, ledger):
+    shorter = resolve(ClaimsOf((200, 400)), Subjects(minilm))
+    by_id = {v.claim.id: v for v in shorter.verdicts}
+    whole = {v.claim.id: v for v in ledger.verdicts}
+    assert by_id["entries.waves"].value != pytest.approx(whole["entries.waves"].value)
+    assert by_id["norms.stable"].value == whole["norms.stable"].value
+    assert by_id["pca.fraying"].holds is None
+
+
+# ---- in words ---------------------------------------------------------------------------------
+
+
+def test_counts_agree_with_the_verdicts(ledger):
+    holds = sum(v.holds is True for v in ledger.verdicts)
+    fails = sum(v.holds is False for v in ledger.verdicts)
+    none = len(ledger.verdicts) - holds - fails
+    assert counts(ledger.verdicts) == f"{holds} hold, {fails} do not, {none} cannot be told"
+    assert min(holds, fails) > 10
+    assert counts(()) == "0 hold, 0 do not, 0 cannot be told"
+    yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
+    assert counts((yes, no)) == "1 holds, 1 does not, 0 cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(1.0, "1"), (0.905, "0.905"), (-0.6787, "−0.679"), (12.345, "12.35"), (123.45, "123.5"),
+     (0.000227, "0.000227"), (None, "–")],
+)  # fmt: skip
+def test_numbers_have_sensible_digits(value, written):
+    assert measured(Verdict(CLAIMS[0], value, None, None)) == written
+
+
+def test_a_bound_below_zero_has_a_real_minus():
+    claim = next(claim for claim in CLAIMS if claim.id == "similarity.periodic")
+    assert expected(Verdict(claim, 0.0, False, None)) == "at most −0.2"
+
+
+def test_markdown_has_a_row_for_each_claim(ledger):
+    text = markdown("MiniLM", ledger.verdicts)
+    lines = text.splitlines()
+    rows = lines[lines.index("|---|---|---|---:|---|---|") + 1 :]
+    assert len(rows) == len(CLAIMS)
+    assert f"MiniLM. {counts(ledger.verdicts)}." in lines
+    for verdict, row in zip(ledger.verdicts, rows, strict=True):
+        # A bar within a cell, as in |cosine|, is escaped: the columns stay.
+        cells = row.replace(r"\|", "¦").strip("|").split("|")
+        assert len(cells) == 6
+        assert cells[1].strip() == verdict.claim.statement
+        assert cells[0].split()[0] == {"holds": "✓", "fails": "✗", "unknown": "?"}[outcome(verdict)]
+
+
+def test_csv_has_the_numbers_in_full(ledger):
+    read = list(csv.DictReader(comma_separated(ledger.verdicts).splitlines()))
+    assert [row["id"] for row in read] == [claim.id for claim in CLAIMS]
+    for row, verdict in zip(read, ledger.verdicts, strict=True):
+        assert (float(row["measured"]) if row["measured"] else None) == verdict.value
+        assert row["why"] == (verdict.why_null or "")
+
+
+# ---- the table --------------------------------------------------------------------------------
+
+
+def test_lines_say_how_why_and_what(claims):
+    table = claims.table
+    cell = {
+        v.claim.id: [table.rows.index(row, c).data() for c in range(5)]
+        for row, v in enumerate(table.rows.verdicts)
+    }
+    assert cell["outlier.first"] == [
+        "holds", "Position 0 is an outlier.", "1", "at least 1", "Helix"
+    ]  # fmt: skip
+    assert cell["spectrum.E"][OUTCOME] == "cannot tell"
+    row = ids(table).index("spectrum.E")
+    why = table.rows.verdicts[row].why_null
+    assert table.rows.index(row, CLAIM).data(Qt.ItemDataRole.UserRole) == why
+    assert "cannot be told" in table.rows.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+
+
+def test_marks_differ_in_shape(claims):
+    def shape(how):
+        image = claims.table.rows.marks[how].pixmap(12, 12).toImage()
+        size = range(image.width())
+        return tuple(image.pixelColor(x, y).alpha() > 128 for y in size for x in size)
+
+    shapes = {shape(how) for how in ("holds", "fails", "unknown")}
+    assert len(shapes) == 3
+    assert all(any(one) for one in shapes)
+
+
+def test_the_caption_counts_and_names_the_scope(claims):
+    said = claims.panel.header.caption.text()
+    assert said.startswith(counts(claims.panel.result.verdicts))
+    assert "tiny-gpt2 · the shown positions 1–199" in said
+    assert "layer 0, raw weights" in said
+
+
+def test_the_filter_shows_one_outcome(claims):
+    verdicts = claims.panel.result.verdicts
+    for value, holds in (("holds", True), ("fails", False), ("unknown", None)):
+        QTest.mouseClick(claims.panel.filter.buttons[value], LEFT)
+        assert ids(claims.table) == [v.claim.id for v in verdicts if v.holds is holds]
+        assert ids(claims.table)
+    QTest.mouseClick(claims.panel.filter.buttons["all"], LEFT)
+    assert ids(claims.table) == [claim.id for claim in CLAIMS]
+
+
+def test_a_filter_that_leaves_nothing_says_so(start_application, gpt2_folder, wait_until_idle):
+    app = start_application(gpt2_folder)
+    app.window.docks["claims"].raise_()
+    wait_until_idle(app)
+    panel = app.window.panels["claims"]
+    QTest.mouseClick(panel.filter.buttons["fails"], LEFT)
+    assert panel.nothing.isVisible()
+    assert panel.nothing.text() == NONE_SUCH["fails"]
+    QTest.mouseClick(panel.filter.buttons["holds"], LEFT)
+    assert not panel.nothing.isVisible()
+    assert panel.table.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("claim", "dock"),
+    [("norms.stable", "norms"), ("spectrum.P", "spectra"), ("pca.three", "positions")],
+)
+def test_a_click_opens_the_panel_that_shows_it(claims, qtbot, claim, dock):
+    if dock == "positions":
+        claims.window.docks[dock].close()
+    click_row(claims.table, claim)
+    qtbot.waitUntil(claims.window.docks[dock].isVisible)
+    assert in_front(claims.window) == {"norms": "Norms", "spectra": "Spectra"}.get(dock, "Claims")
+
+
+def test_enter_opens_what_is_marked(claims, qtbot):
+    claims.window.activateWindow()
+    qtbot.waitUntil(claims.window.isActiveWindow)
+    claims.window.viewport.interactor.setFocus()
+    claims.table.setFocus(Qt.FocusReason.TabFocusReason)
+    assert claims.table._marked().claim.id == "rows.unique"
+    row = ids(claims.table).index("norms.stable")
+    for _ in range(row):
+        QTest.keyClick(claims.table, Qt.Key.Key_Down)
+    QTest.keyClick(claims.table, Qt.Key.Key_Return)
+    assert in_front(claims.window) == "Norms"
+
+
+def test_a_right_click_opens_no_other_panel(claims):
+    spot = claims.table.visualRect(claims.table.rows.index(0, CLAIM)).center()
+    QTest.mouseClick(claims.table.viewport(), Qt.MouseButton.RightButton, pos=spot)
+    assert in_front(claims.window) == "Claims"
+
+
+def test_every_claim_leads_to_a_panel_of_the_window():
+    docks = {dock.name for dock in DOCKS}
+    assert {_leading_to(claim.panel) for claim in CLAIMS} <= docks
+
+
+def test_a_claim_whose_panel_is_missing_leads_to_the_nearest(monkeypatch):
+    some = tuple(dock for dock in DOCKS if dock.name in ("norms", "spectra"))
+    monkeypatch.setattr("gui.panels.claims.DOCKS", some)
+    assert _leading_to("layernorm") == "norms"
+    assert _leading_to("capture") == "spectra"
+    assert _leading_to("shape") is None
+
+
+def test_letters_are_left_to_the_window(claims):
+    claims.table.setFocus()
+    before = claims.table.currentIndex().row()
+    QTest.keyClick(claims.table, Qt.Key.Key_P)
+    assert claims.table.currentIndex().row() == before
+    QTest.keyClick(claims.table, Qt.Key.Key_6)
+    assert in_front(claims.window) == "Norms"
+
+
+def test_the_marked_claim_stays_marked(claims):
+    claims.table.selectRow(ids(claims.table).index("norms.stable"))
+    QTest.mouseClick(claims.panel.filter.buttons["holds"], LEFT)
+    assert claims.table._marked().claim.id == "norms.stable"
+
+
+def test_narrow_tables_keep_the_claim(qtbot):
+    table = ClaimsTable(LIGHT)
+    qtbot.addWidget(table)
+    for width, hidden in ((900, []), (560, [ARTICLE]), (360, [EXPECTED, ARTICLE])):
+        table.resize(width, 200)
+        table.show()
+        QApplication.processEvents()
+        assert [c for c in range(5) if table.isColumnHidden(c)] == hidden
+
+
+def test_a_dark_theme_reaches_the_marks(claims):
+    def colour():
+        image = claims.table.rows.marks["fails"].pixmap(12, 12).toImage()
+        return image.pixelColor(image.width() // 2, image.height() // 2).name()
+
+    claims.panel.set_theme(LIGHT)
+    assert colour() == LIGHT.warning
+    claims.panel.set_theme(DARK)
+    assert colour() == DARK.warning
+
+
+# ---- ranges, cancelling -----------------------------------------------------------------------
+
+
+def test_a_drag_is_waited_for(claims, wait_until_idle):
+    session, asked = claims.app.session, []
+    claims.panel.asked.connect(lambda question, fetch: asked.append(question))
+    session.dragging = True
+    session.positions = (10, 150)
+    session.positions = (20, 160)
+    assert asked == []
+    session.dragging = False
+    assert asked == [ClaimsOf((20, 160))]
+    wait_until_idle(claims.app)
+    assert claims.panel.result.positions == (20, 160)
+    assert "positions 20–160" in claims.panel.header.caption.text()
+
+
+def test_the_window_answers_and_cancels_meanwhile(
+    start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle
+):
+    begun, go_on, checked = threading.Event(), threading.Event(), []
+
+    def slow(claim, measured):
+        checked.append(claim.id)
+        begun.set()
+        go_on.wait()
+        return Verdict(claim, 1.0, True, None)
+
+    monkeypatch.setattr(claims_question, "check", slow)
+    app = start_application(write_gpt2())
+    try:
+        app.window.docks["claims"].raise_()
+        qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())
+        panel = app.window.panels["claims"]
+        app.window.panels["positions"].setFocus()
+        qtbot.mouseClick(panel.strip.cancel, LEFT)
+        assert "cancelled" in panel.message.text()
+    finally:
+        go_on.set()
+    wait_until_idle(app)
+    assert len(checked) == 1
+
+
+# ---- taking it away ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ending", "kind"), [("md", None), ("csv", "CSV table (*.csv)")])
+def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, wait_until_idle, ending, kind):
+    path = tmp_path / f"ledger.{ending}"
+    choose_file(monkeypatch, path, kind)
+    action = next(a for a in claims.panel.menu().actions() if a.text() == "Save ledger…")
+    action.trigger()
+    wait_until_idle(claims.app)
+    verdicts = claims.panel.result.verdicts
+    text = path.read_text("utf-8")
+    assert text == comma_separated(verdicts) if ending == "csv" else counts(verdicts) in text
+    assert str(path) in claims.app.session.status
+
+
+def test_a_ledger_that_cannot_be_written_says_why(claims, tmp_path, monkeypatch, wait_until_idle):
+    choose_file(monkeypatch, tmp_path / "absent" / "ledger.md")
+    claims.panel._save_ledger()
+    wait_until_idle(claims.app)
+    assert "cannot be written" in claims.app.session.notice.text
+
+
+def test_the_menu_has_the_ledger_and_the_usual(claims):
+    assert [action.text() for action in claims.panel.menu().actions()] == [
+        "Save ledger…", "Save figure…", "Save numbers…", "Copy figure", "Copy as Python"
+    ]  # fmt: skip
+
+
+def test_numbers_are_the_whole_ledger(claims):
+    QTest.mouseClick(claims.panel.filter.buttons["holds"], LEFT)
+    numbers = claims.panel.numbers(claims.panel.result)
+    assert list(numbers["claim"]) == [claim.id for claim in CLAIMS]
+    holds = [v.value is not None for v in claims.panel.result.verdicts]
+    assert (~np.isnan(numbers["measured"])).tolist() == holds
+
+
+def test_the_figure_has_every_claim(ledger):
+    figure = ledger_figure("MiniLM", ledger.verdicts)
+    written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
+    assert all(claim.statement in written for claim in CLAIMS)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.texts]
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    assert min(box.y0 for box in boxes) >= 0
+
+
+def test_the_copied_python_prints_the_ledger(claims, run_python):
+    printed = run_python(claims.panel.python()).splitlines()
+    assert len(printed) == len(CLAIMS)
+    for line, verdict in zip(printed, claims.panel.result.verdicts, strict=True):
+        how, value, statement = line.split("\t")
+        assert statement == verdict.claim.statement
+        assert (
+            how
+            == {"holds": "holds", "fails": "does not hold", "unknown": "cannot tell"}[
+                outcome(verdict)
+            ]
+        )
+        assert value == "None" if verdict.value is None else float(value) is not None
+
+
+def test_it_says_what_it_will_show(session, qtbot):
+    panel = ClaimsPanel(session, LIGHT)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert panel.message.text() == ClaimsPanel.empty
+    panel.release()
