@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from geometry.hub.address import HubAddress
 from geometry.hub.address import endpoint as endpoint_now
-from geometry.hub.connections import Connections, headers_for, offline_by_environment
+from geometry.hub.connections import Connections, offline_by_environment
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError
 from geometry.hub.patience import Patience, Retries
@@ -59,7 +59,8 @@ class Hub:
         The Hub's address; HF_ENDPOINT of the environment as it is at each call if None, and
         https://huggingface.co if that is not set.
     offline
-        No request leaves. HF_HUB_OFFLINE has the same effect. May be changed later.
+        No request leaves. HF_HUB_OFFLINE has the same effect. May be changed later, which cuts what
+        is under way.
     retries
         How often and how patiently failed requests are repeated.
     timeout_s
@@ -199,8 +200,9 @@ class Hub:
         patience = Patience(self._connections.retries, transfer)
         while True:
             try:
-                headers = headers_for(url, self.endpoint)
-                with self._connections.answer(transfer, url, headers, address, params) as response:
+                with self._connections.answer(
+                    transfer, url, self.endpoint, address, params=params
+                ) as response:
                     transfer.skip(len(response.read()))
                     hf_raise_for_status(response)
                 with _like_the_hub(self.endpoint):

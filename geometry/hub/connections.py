@@ -11,16 +11,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import platform
 import socket
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from geometry.hub.address import HubAddress, origin
+from geometry.hub.address import HubAddress
 from geometry.hub.explanations import offline
-from geometry.hub.faults import AccessDenied
+from geometry.hub.faults import NoNetwork
+from geometry.hub.headers import headers_for
 from geometry.hub.patience import Retries
 from geometry.hub.transfer import Transfer
 
@@ -51,11 +52,26 @@ class Connections:
 
     def __init__(self, retries: Retries, timeout_s: float | None, offline: bool) -> None:
         self.retries = retries
-        self.offline = offline
+        self._offline = offline
         self._timeout_s = timeout_s
         self._idle: list[_Line] = []
+        self._lent: weakref.WeakSet[_Line] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._closing = weakref.finalize(self, _close_all, self._idle)
+
+    @property
+    def offline(self) -> bool:
+        """Whether no request leaves; switching it on cuts those that are under way."""
+        return self._offline
+
+    @offline.setter
+    def offline(self, value: bool) -> None:
+        self._offline = value
+        if value:
+            with self._lock:
+                # Not after the lock: a line that is given back may be lent to another.
+                for line in self._lent:
+                    line.stop()
 
     def close(self) -> None:
         """Close the connections that are kept; others are opened when needed."""
@@ -67,16 +83,35 @@ class Connections:
         self,
         transfer: Transfer,
         url: str,
-        headers: Mapping[str, str],
+        endpoint: str,
         address: HubAddress | None = None,
+        *,
+        headers: Mapping[str, str] = MappingProxyType({}),
         params: Mapping[str, str | int] | None = None,
     ) -> Iterator[httpx2.Response]:
         """Send a GET and give its answer while the block lasts; the body is not read yet.
 
+        Parameters
+        ----------
+        transfer
+            What counts the request, and stops it.
+        url
+            What is asked for.
+        endpoint
+            The Hub's address: to it alone the access token is sent.
+        address
+            The model that this is about, for messages.
+        headers, params
+            What is told besides who asks; the query.
+
         Raises
         ------
         Offline
-            The network may not be used.
+            The network may not be used, or no longer.
+        AccessDenied
+            The access token cannot be sent.
+        NoNetwork
+            The environment names a proxy or certificates that cannot be used.
         Cancelled
             Someone cancelled ``transfer``, before or meanwhile.
         httpx2.HTTPError
@@ -85,25 +120,36 @@ class Connections:
         if self.offline or offline_by_environment():
             raise offline(address, by_environment=not self.offline)
         transfer.check()
+        # Not earlier: to tell the token, huggingface_hub may renew it over the network.
+        told = {**headers_for(url, endpoint), **headers}
         line = self._take()
         try:
             with transfer.interruptible(line.stop):
-                response = line.get(url, headers, params, self._timeout(), transfer)
+                response = line.get(url, told, params, self._timeout(), transfer)
                 try:
                     yield response
                 finally:
                     response.close()
+        except Exception:
+            if line.stopped and self._offline and not transfer.cancelled:
+                raise offline(address, by_environment=False) from None
+            raise
         finally:
             self._give_back(line)
 
     def _take(self) -> _Line:
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
-        return _Line()
+            line = self._idle.pop() if self._idle else None
+        line = line or _Line()
+        with self._lock:
+            self._lent.add(line)
+            if self._offline:  # since it was looked at
+                line.stop()
+        return line
 
     def _give_back(self, line: _Line) -> None:
         with self._lock:
+            self._lent.discard(line)
             if not line.stopped and len(self._idle) < _KEPT:
                 self._idle.append(line)
                 return
@@ -127,10 +173,15 @@ class _Line:
         self._lock = threading.RLock()
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._handshake: socket.socket | None = None
-        self._client = httpx2.Client(
-            verify=_ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
-            follow_redirects=True,
-        )
+        context = _ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        try:
+            self._client = httpx2.Client(verify=context, follow_redirects=True)
+        # Not their texts: the proxy's address may hold a password.
+        except (ImportError, ValueError, httpx2.InvalidURL):
+            raise NoNetwork(
+                "The proxy that this machine's environment names cannot be used.",
+                "Name one with http://… in HTTPS_PROXY and ALL_PROXY, or unset them.",
+            ) from None
 
     def get(
         self,
@@ -212,39 +263,15 @@ def _ssl_context(cert_file: str | None, cert_dir: str | None) -> ssl.SSLContext:
     """Return the system's certificates, or those that the environment names; read once."""
     import httpx2
 
-    return httpx2.create_ssl_context()
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise NoNetwork(
+            f"The certificates of this machine cannot be read: {error.strerror or error}.",
+            "Correct SSL_CERT_FILE and SSL_CERT_DIR, or unset them.",
+        ) from error
 
 
 def offline_by_environment() -> bool:
     """Whether HF_HUB_OFFLINE is set to something that means yes."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}
-
-
-def headers_for(url: str, endpoint: str) -> dict[str, str]:
-    """Return what is told with a request: who asks and, to the Hub itself, the access token.
-
-    Not huggingface_hub's ``build_hf_headers``: that asks the Hub first, in a request of its own,
-    how to tell which program it runs under.
-
-    Raises
-    ------
-    AccessDenied
-        The token has characters that no token has; sending it would put it into an error.
-    """
-    from huggingface_hub import __version__, constants, get_token
-
-    headers = {
-        "User-Agent": f"helixscope; hf_hub/{__version__}; python/{platform.python_version()}",
-        "Accept-Encoding": "identity",
-    }
-    if origin(url) != origin(endpoint) or constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
-        return headers
-    token = get_token()
-    if token and not (token.isascii() and token.isprintable() and " " not in token):
-        raise AccessDenied(
-            "This machine's access token is damaged: it holds characters that no token has.",
-            "Copy it into HF_TOKEN again, or run `hf auth login`.",
-        )
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    return headers

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from geometry.errors import SourceError
 from geometry.hub.address import HubAddress, parse_address
 from geometry.hub.answers import Answer, read_answer
-from geometry.hub.connections import Connections, headers_for
+from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload, size_text
 from geometry.hub.patience import Patience
@@ -170,9 +170,10 @@ class RangedFile:
 
     def _receive(self, piece: _Piece, longest: int | None) -> None:
         """Send one request and take what comes."""
-        headers = headers_for(self._url, self._endpoint)
-        headers["Range"] = f"bytes={piece.at}-{piece.stop - 1}"
-        with self._connections.answer(self.transfer, self._url, headers, self.address) as response:
+        part = {"Range": f"bytes={piece.at}-{piece.stop - 1}"}
+        with self._connections.answer(
+            self.transfer, self._url, self._endpoint, self.address, headers=part
+        ) as response:
             answer = read_answer(response, self.name)
             if self._size is None:
                 self._learn(answer, piece, longest)

@@ -18,6 +18,7 @@ from geometry.errors import SourceError
 from geometry.hub.address import HubAddress
 from geometry.hub.client import FETCH_BYTES, HEAD_BYTES, Hub, Retries
 from geometry.hub.faults import (
+    AccessDenied,
     BrokenTransfer,
     HubBusy,
     HubError,
@@ -508,6 +509,21 @@ def test_the_token_of_the_standard_place_is_used(served: LoopbackHub, hub: Hub, 
     hub_home.mkdir(exist_ok=True)
     (hub_home / "token").write_text(f"{RIGHT_TOKEN}\n")
     assert hub.fetch(HubAddress("meta/private"), "config.json", Transfer()) == b"{}"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfeh\0f\0", None], ids=["no text", "a folder"])
+def test_a_token_that_cannot_be_read_is_said(
+    served: LoopbackHub, hub: Hub, hub_home, content: bytes | None
+):
+    place = hub_home / "token"
+    place.mkdir(parents=True)
+    if content is not None:
+        place.rmdir()
+        place.write_bytes(content)
+    with pytest.raises(AccessDenied, match="access token cannot be read: ") as caught:
+        hub.fetch(ADDRESS, "config.json", Transfer())
+    assert "HF_TOKEN" in caught.value.advice
+    assert not served.requests
 
 
 @pytest.mark.parametrize(

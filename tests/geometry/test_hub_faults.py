@@ -258,6 +258,29 @@ def test_a_proxy_that_is_not_there(hub: Hub, ask: str, monkeypatch: pytest.Monke
     assert "proxy" in fails(ask, hub, NoNetwork).advice
 
 
+@pytest.mark.parametrize("ask", ASKS)
+@pytest.mark.parametrize(
+    "proxy", ["socks5://me:secret@127.0.0.1:1", "socks://me:secret@127.0.0.1:1", "http://a:b"]
+)
+def test_a_proxy_of_another_kind(
+    hub: Hub, ask: str, proxy: str, monkeypatch: pytest.MonkeyPatch, hub_home
+):
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    error = fails(ask, hub, NoNetwork)
+    assert "proxy" in str(error)
+    assert "secret" not in "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_certificates_that_are_not_there(
+    served: LoopbackHub, hub: Hub, ask: str, monkeypatch: pytest.MonkeyPatch, tmp_path
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "gone.pem"))
+    error = fails(ask, hub, NoNetwork)
+    assert "certificates" in str(error)
+    assert "SSL_CERT_FILE" in error.advice
+
+
 def caused_by(cause: Exception) -> httpx2.ConnectError:
     error = httpx2.ConnectError("no", request=httpx2.Request("GET", "https://huggingface.co/x"))
     error.__context__ = RuntimeError()
@@ -309,6 +332,47 @@ def test_offline_holds_for_what_is_open_too(served: LoopbackHub, hub: Hub):
         file.read_at(200_000, 10)
     hub.offline = False
     assert file.read_at(200_000, 10).tobytes() == DATA[200_000:200_010]
+
+
+def test_offline_the_token_is_not_asked_for(
+    served: LoopbackHub, hub: Hub, monkeypatch: pytest.MonkeyPatch
+):
+    """Which huggingface_hub may renew over the network."""
+    asked: list[None] = []
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: asked.append(None))
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    assert len(asked) == 1
+    hub.offline = True
+    with pytest.raises(Offline):
+        file.read_at(200_000, 10)
+    for ask in ASKS:
+        fails(ask, hub, Offline)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("ask", ASKS)
+def test_going_offline_cuts_what_is_under_way(served: LoopbackHub, hub: Hub, ask: str):
+    playing = served.fault(Fault.stall(1))
+    raised: list[BaseException] = []
+    transfer = Transfer()
+
+    def run() -> None:
+        try:
+            ASKS[ask](hub, ADDRESS, transfer)
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    assert playing.reached.wait(30)
+    hub.offline = True
+    thread.join(30)
+    assert not thread.is_alive()
+    assert [type(error) for error in raised] == [Offline]
+    assert len(served.requests) == 1
+    assert not transfer.cancelled
+    hub.offline = False
+    assert ASKS[ask](hub, ADDRESS, Transfer())
 
 
 def test_the_librarys_own_offline_mode_is_explained(served: LoopbackHub, hub: Hub, monkeypatch):
