@@ -20,6 +20,8 @@ from gui.theme import GRID
 
 _ENDINGS = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
 
+_WATCHED = "helixscope watched"
+
 
 class DockTabs(QObject):
     """Takes the title bars off docks that are tabs, and puts their buttons beside the tabs.
@@ -38,7 +40,6 @@ class DockTabs(QObject):
         self.buttons = _Buttons(window)
         self.buttons.floated.clicked.connect(lambda: self._float(self._front()))
         self.buttons.closed.clicked.connect(lambda: self._close(self._front()))
-        self._watched: list[QTabBar] = []
         # Qt makes and fills tab bars after it has told of a dock that moved.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update)
@@ -54,7 +55,7 @@ class DockTabs(QObject):
             dock.topLevelChanged.disconnect(self._on_floated)
             for signal in (dock.visibilityChanged, dock.dockLocationChanged):
                 signal.disconnect(self._soon.start)
-        for bar in self._watched:
+        for bar in self._bars():
             bar.removeEventFilter(self)
 
     def update(self) -> None:
@@ -64,11 +65,9 @@ class DockTabs(QObject):
             title = dock.titleBarWidget()
             if isinstance(title, DockTitle):
                 title.set_collapsed(tabbed)
-        for bar in self._window.findChildren(
-            QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly
-        ):
-            if bar not in self._watched:
-                self._watched.append(bar)
+        for bar in self._bars():
+            if bar.property(_WATCHED) is None:
+                bar.setProperty(_WATCHED, True)
                 bar.setUsesScrollButtons(True)
                 bar.setElideMode(Qt.TextElideMode.ElideNone)
                 bar.setDrawBase(False)
@@ -99,10 +98,14 @@ class DockTabs(QObject):
                 dock.raise_()  # and not behind the tab that came to the front meanwhile
         self._soon.start()
 
+    def _bars(self) -> list[QTabBar]:
+        # Asked for anew each time: Qt makes and deletes them as it likes.
+        return self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+
     def _bar(self) -> QTabBar | None:
         """Return the tab bar at the bottom, if there is one in use."""
         mine = {dock.windowTitle() for dock in self._docks.values()}
-        for bar in self._watched:
+        for bar in self._bars():
             titles = {bar.tabText(i) for i in range(bar.count())}
             if bar.isVisible() and titles & mine:
                 return bar
