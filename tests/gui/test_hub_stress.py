@@ -1,0 +1,113 @@
+"""Opening and giving up in any order, with any fault: the session and the cache stay sound."""
+
+import random
+import threading
+
+import numpy as np
+import pytest
+
+from geometry import catalogue
+from geometry.hub.tensor_cache import default_cache
+from geometry.sources import open_source
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from gui.qt_jobs import QtJobs
+from gui.session import Session
+from tests.loopback_hub import Fault
+from tests.stand_ins import NINE, add_nine, positions_of
+
+WAIT_MS = 20_000
+ROUNDS = 30
+
+
+@pytest.fixture
+def nine(loopback_hub, tmp_path, monkeypatch):
+    """A Hub with the nine."""
+    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
+    add_nine(loopback_hub, tmp_path / "made", checkpoints=False)
+    return loopback_hub
+
+
+@pytest.fixture
+def jobs(qapp, session):
+    made = QtJobs(session)
+    yield made
+    made.shut_down()
+    assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]
+
+
+def any_fault(dice):
+    """A fault, and whether an opening gets over it by itself."""
+    nbytes = dice.randrange(2_000)
+    return dice.choice(
+        [
+            (Fault.stall(None), False),
+            (Fault.stall(nbytes), False),
+            (Fault.status(429, {"Retry-After": "50"}), False),
+            (Fault.cut(nbytes), True),
+            (Fault.cut(nbytes, reset=True), True),
+            (Fault.refuse(), True),
+            (Fault.status(503, {"Retry-After": "0"}), True),
+            (Fault.garble_content_range(), True),
+            (Fault.status(404), True),
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_order_of_openings_faults_and_cancels_leaves_everything_sound(
+    session, jobs, nine, qtbot, seed
+):
+    dice, controller = random.Random(seed), Controller(session, jobs)
+    for _ in range(ROUNDS):
+        before = session.model
+        fault, passes = any_fault(dice)
+        playing = nine.fault(fault, after=dice.randrange(4))
+        source = dice.choice(NINE)
+        controller.open(source)
+        # It is reached, or it was meant for a request that never came: what is kept needs none.
+        qtbot.waitUntil(
+            lambda playing=playing: playing.reached.is_set() or session.jobs == 0, timeout=WAIT_MS
+        )
+        way = dice.choice(["wait", "cancel", "another", "offline"]) if passes else dice.choice(
+            ["cancel", "another", "offline"]
+        )  # fmt: skip
+        if way == "cancel":
+            controller.cancel_opening()
+        elif way == "another":
+            nine.clear_faults()
+            source = dice.choice(NINE)
+            controller.open(source)
+        elif way == "offline":
+            session.offline = True
+            controller.cancel_opening()
+            session.offline = False
+        nine.clear_faults()
+        qtbot.waitUntil(lambda: session.jobs == 0, timeout=WAIT_MS)
+        assert (session.opening, session.transfer) == ("", None)
+        assert session.model is before or session.model.source == source
+        if session.model is not None:
+            expected = positions_of(session.model.source)
+            np.testing.assert_array_equal(session.model.W_pos, expected)
+    controller.close()
+    check_cache(nine)
+
+
+def check_cache(hub):
+    """What is kept opens without the Hub and is right; the rest still opens with it."""
+    cache = default_cache()
+    kept = {commit.repo for commit in cache.commits()}
+    hub.forget_requests()
+    for name in NINE:
+        session = Session()
+        controller = Controller(session, InlineJobs())
+        session.offline = True
+        controller.open(name)
+        here = session.notice is None
+        session.offline = False
+        controller.close()
+        assert here == (catalogue.state(catalogue.find_entry(name)) == "cached")
+        assert name in kept or not here
+    assert hub.requests == []
+    for name in NINE:
+        np.testing.assert_array_equal(open_source(name).W_pos, positions_of(name))
