@@ -133,7 +133,7 @@ class HubFiles:
             if data is None:
                 continue
             self._network.cache.put(self.address.repo, self.address.revision, name, data, core=core)
-            del self._held[name]
+            self._held.pop(name, None)  # perhaps kept twice
 
     def _is_kept(self, name: str) -> bool:
         return self._network.cache.has(self.address.repo, self.address.revision, name)
@@ -171,14 +171,18 @@ class HubFiles:
             It is damaged, or not to be read in pieces.
         """
         key = f"index {VERSION}/{name}"
-        kept = self.kept(key)
-        if kept is None:
-            file = self._open(name)
-            data = dump_index(_places(file), file.size(), file.etag)
-            self.keep(key, data)
-        else:
-            data = kept.tobytes()
-        return load_index(data, lambda size, etag: _Remote(self, name, size, etag))
+        data = self.kept(key)
+        if data is None:
+            with self.turn():
+                # Another thread may have read the same meanwhile.
+                data = self.kept(key)
+                if data is None:
+                    file = self._open(name)
+                    data = np.frombuffer(
+                        dump_index(_places(file), file.size(), file.etag), np.uint8
+                    )
+                    self.keep(key, data)
+        return load_index(data.tobytes(), lambda size, etag: _Remote(self, name, size, etag))
 
     @contextmanager
     def turn(self) -> Iterator[None]:
