@@ -39,8 +39,8 @@ def keep_soon(root: Path, repo: str, write: Callable[[], None]) -> None:
     thread = threading.Thread(target=work, name=f"keeping {repo}", daemon=False)
     entry = (root, repo, thread)
     with _lock:
+        thread.start()  # first: whoever waits cannot wait for what never started
         _under_way.append(entry)
-        thread.start()
 
 
 def wait_until_kept(root: Path, repo: str | None = None) -> None:

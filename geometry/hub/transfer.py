@@ -162,7 +162,8 @@ class Transfer:
         with self._lock:
             self.bytes_received += nbytes
             self._done += nbytes
-            self._recent.append((now, nbytes))
+            if self._on_progress is not None:  # else nobody asks, and nothing is forgotten
+                self._recent.append((now, nbytes))
             complete = self._done >= self._total
             due = now - self._told_at >= self._interval_s
         if complete or due:
