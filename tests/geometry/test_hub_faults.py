@@ -202,7 +202,7 @@ def test_a_name_that_nobody_knows(hub: Hub, ask: str, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("after", [None, 0])
 def test_a_server_that_stays_silent(served: LoopbackHub, ask: str, after: int | None):
     served.fault(Fault.stall(after), times=None)
-    hub = Hub(retries=Retries(attempts=2, first_wait_s=0), timeout_s=0.05)
+    hub = Hub(retries=Retries(attempts=2, first_wait_s=0), timeout_s=0.25)
     error = fails(ask, hub, NoNetwork)
     assert "did not answer in time" in str(error)
     assert len(served.requests) == 2
