@@ -160,6 +160,12 @@ def _claims(session: Session, theme: Theme) -> Panel:
     return ClaimsPanel(session, theme)
 
 
+def _dimensions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.dimensions import DimensionsPanel
+
+    return DimensionsPanel(session, theme)
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _models),
     Dock("positions", "Positions", LEFT, _positions),
@@ -171,6 +177,7 @@ DOCKS = (
     Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
+    Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""

@@ -1,0 +1,312 @@
+"""The dimensions panel on real checkpoints, through real clicks, keys and hover."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.pca import fit_pca
+from geometry.single_dimensions import best_sinusoids, r2_after_projection
+from gui.panels.choice_table import choose
+from gui.panels.dimensions import MOST, DimensionsPanel
+from gui.panels.dimensions_question import DimensionsOf
+from gui.questions import Subjects, resolve
+from gui.theme import DARK, LIGHT, SERIES
+
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def panel(qtbot, session, controller):
+    """A panel whose questions are answered before a click returns."""
+    made = DimensionsPanel(session, LIGHT)
+    qtbot.addWidget(made, before_close_func=DimensionsPanel.release)
+    made.asked.connect(
+        lambda question, fetch: controller.answers.ask(made.slot, question, fetch=fetch)
+    )
+    made.selectionRequested.connect(controller.select)
+    made.hoverRequested.connect(lambda position: setattr(session, "hover", position))
+    made.resize(1000, 420)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.fixture
+def gpt2(panel, controller, gpt2_folder):
+    controller.open(str(gpt2_folder))
+    QApplication.processEvents()
+    return panel
+
+
+@pytest.fixture
+def small(panel, opened):
+    """The panel on the small helix: 200 positions, 24 entries."""
+    QApplication.processEvents()
+    return panel
+
+
+def click_row(panel, entry, modifiers=NONE):
+    table = panel.table
+    table.show_row(entry)
+    row = listed(panel).index(entry)
+    point = table.visualRect(table.model().index(row, 0)).center()
+    QTest.mouseClick(table.viewport(), LEFT, modifiers, point)
+
+
+def listed(panel):
+    return [row.position for row in panel.table.rows]
+
+
+def drawn(panel):
+    return panel.drawn(panel.result)
+
+
+def place(panel, curve, position):
+    return panel.plot.point_of(curve, position - panel.result.positions[0]).toPoint()
+
+
+def move(widget, point):
+    """Move the mouse there; through the window, because a widget's move is only asked of X."""
+    window = widget.window()
+    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
+
+
+# What it measures.
+
+
+def test_gpt2s_entries_are_those_of_geometry(gpt2):
+    W_pos, result = gpt2.session.model.W_pos, gpt2.result
+    waves = best_sinusoids(W_pos, (1, 1023))
+    np.testing.assert_array_equal(result.sinusoids.r2, waves.r2)
+    np.testing.assert_allclose(result.variance, W_pos[1:].var(axis=0))
+    after = r2_after_projection(W_pos, fit_pca(W_pos, (1, 1023), 3))
+    np.testing.assert_allclose(result.after_projection_r2, after)
+    assert listed(gpt2)[:3] == [724, 361, 459]
+    assert "entry 724: sinusoid of 1.73 cycles R² 0.911, projection R² 0.956" in caption(gpt2)
+    assert "shown positions 1–1023 · raw entries" in caption(gpt2)
+
+
+def caption(panel):
+    return panel.header.caption.text()
+
+
+def test_the_curve_is_the_column_and_its_wave(gpt2):
+    values, wave = gpt2.plot.curves
+    W_pos = gpt2.session.model.W_pos
+    np.testing.assert_array_equal(values.x, np.arange(1, 1024))
+    np.testing.assert_array_equal(values.y, W_pos[1:, 724])
+    explained = 1 - ((values.y - wave.y) ** 2).sum() / ((values.y - values.y.mean()) ** 2).sum()
+    assert explained == pytest.approx(gpt2.result.sinusoids.r2[724])
+    assert (values.style, wave.style, wave.silent) == ("solid", "dashed", True)
+
+
+def test_projected_entries_and_their_waves():
+    rng = np.random.default_rng(2)
+    table = rng.normal(size=(60, 8))
+    found = _resolved(table, DimensionsOf((5, 50), (1, 3), projected=True))
+    pca = fit_pca(table, (5, 50), 3)
+    basis = pca.components[[0, 2]]
+    projected = pca.mean + (table[5:51] - pca.mean) @ basis.T @ basis
+    np.testing.assert_allclose(found.projected(4), projected[:, 4])
+    assert found.positions == (5, 50)
+    np.testing.assert_allclose(found.sinusoids.r2, best_sinusoids(projected, (0, 45)).r2)
+    raw = _resolved(table, DimensionsOf((5, 50), (1, 3)))
+    np.testing.assert_allclose(raw.variance, table[5:51].var(axis=0))
+    assert np.abs(raw.sinusoids.r2 - found.sinusoids.r2).max() > 0.01
+    np.testing.assert_array_equal(raw.after_projection_r2, found.after_projection_r2)
+
+
+def _resolved(table, question):
+    return resolve(question, Subjects(SimpleNamespace(W_pos=table)))
+
+
+def test_minilm_has_entries_too(panel, controller, minilm_folder):
+    controller.open(str(minilm_folder))
+    assert panel.result.positions == (1, 511)
+    assert len(listed(panel)) == 384
+
+
+# Sorting and choosing.
+
+
+def test_by_fit_the_best_wave_comes_first(small, qtbot):
+    qtbot.mouseClick(small.order.buttons["fit"], LEFT)
+    r2 = small.result.sinusoids.r2[listed(small)]
+    assert (np.diff(r2) <= 0).all()
+    assert drawn(small) == (listed(small)[0],)
+    qtbot.mouseClick(small.order.buttons["size"], LEFT)
+    assert (np.diff(small.result.variance[listed(small)]) <= 0).all()
+
+
+def test_a_click_draws_one_entry_and_shift_click_several(small):
+    click_row(small, 7)
+    assert drawn(small) == (7,)
+    click_row(small, 3, SHIFT)
+    click_row(small, 11, CONTROL)
+    assert drawn(small) == (7, 3, 11)
+    assert small.entry.value() == 7
+    colors = [curve.color for curve in small.plot.curves if not curve.silent]
+    assert colors == list(SERIES["light"][1:4])
+    click_row(small, 7, SHIFT)
+    assert drawn(small) == (3, 11)
+    np.testing.assert_array_equal(small.plot.curves[1].y, small.result.rows[:, 11])
+
+
+def test_something_stays_and_no_more_than_can_be_told_apart():
+    assert choose((4,), 4, SHIFT, MOST) == (4,)
+    assert choose((1, 2, 3, 4, 5, 6), 7, SHIFT, MOST) == (2, 3, 4, 5, 6, 7)
+
+
+def test_an_entry_can_be_typed(small):
+    small.entry.setFocus()
+    small.entry.selectAll()
+    QTest.keyClicks(small.entry, "19")
+    QTest.keyClick(small.entry, Qt.Key.Key_Return)
+    assert drawn(small) == (19,)
+
+
+def test_another_panel_may_refer_to_an_entry(start_application, gpt2_folder, wait_until_idle):
+    application = start_application(gpt2_folder)
+    window = application.window
+    window.docks["spectra"].raise_()
+    wait_until_idle(application)
+    window.panels["spectra"].showRequested.emit("dimensions", {"dimension": 138})
+    wait_until_idle(application)
+    panel = window.panels["dimensions"]
+    assert panel.isVisible()
+    assert drawn(panel) == (138,)
+    row = panel.table.visualRect(panel.table.model().index(listed(panel).index(138), 0))
+    assert panel.table.viewport().rect().contains(row.center())
+
+
+def test_options_that_are_none_are_refused(small):
+    with pytest.raises(TypeError, match="whatever"):
+        small.configure(whatever=1)
+
+
+def test_another_model_begins_with_its_own_first_entry(small, controller, gpt2_folder):
+    click_row(small, 7)
+    controller.open(str(gpt2_folder))
+    assert drawn(small) == (724,)
+
+
+def test_the_choice_stays_when_the_range_changes(small, session, controller):
+    click_row(small, 7)
+    session.positions = (20, 90)
+    assert small.result.positions == (20, 90)
+    assert drawn(small) == (7,)
+    assert len(small.plot.curves[0].x) == 71
+
+
+# Before and after projection.
+
+
+def test_projection_is_a_switch(small, session, qtbot):
+    qtbot.mouseClick(small.rows.buttons["projected"], LEFT)
+    values, before, _ = small.plot.curves
+    entry = drawn(small)[0]
+    np.testing.assert_allclose(values.y, small.result.projected(entry))
+    np.testing.assert_array_equal(before.y, small.result.rows[:, entry])
+    assert "projected on PC 1, 2, 3" in caption(small)
+    session.components = (1, 2, 2)
+    assert "projected on PC 1, 2 ·" in caption(small)
+    qtbot.mouseClick(small.rows.buttons["raw"], LEFT)
+    assert len(small.plot.curves) == 2
+
+
+# Brushing.
+
+
+def test_hover_is_shared(small, session):
+    click_row(small, 7)
+    click_row(small, 3, SHIFT)
+    move(small.plot, place(small, 1, 50))
+    assert session.hover == 50
+    value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert small.plot.hover_text().startswith(f"position 50 · entry 3: {value} · sinusoid ")
+    session.hover = 120
+    assert small.plot.hover_text().startswith("position 120 · ")
+    session.hover = 0
+    assert small.plot.hover_text() == ""
+
+
+def test_click_and_sweep_select_positions(small, session):
+    QTest.mouseClick(small.plot.viewport(), LEFT, NONE, place(small, 0, 60))
+    assert session.selection == (60,)
+    QTest.mouseClick(small.plot.viewport(), LEFT, SHIFT, place(small, 0, 80))
+    assert session.selection == (60, 80)
+    window = small.window().windowHandle()
+
+    def at(position):
+        return small.plot.viewport().mapTo(small.window(), place(small, 0, position))
+
+    QTest.mousePress(window, LEFT, SHIFT, at(100))
+    QTest.mouseMove(window, (at(100) + at(110)) / 2)
+    QTest.mouseMove(window, at(110))
+    QTest.mouseRelease(window, LEFT, SHIFT, at(110))
+    assert session.selection == tuple(range(100, 111))
+
+
+def test_a_selection_elsewhere_is_marked_where_it_can_be_seen(small, session):
+    session.selection = (0, 30, 199)
+    assert small.plot.marked() == (30, 199)
+    session.positions = (20, 90)
+    assert small.plot.marked() == (30,)
+
+
+# What can be taken away.
+
+
+@pytest.mark.parametrize("rows", ["raw", "projected"])
+def test_python_prints_the_same_numbers(small, rows, run_python, qtbot):
+    qtbot.mouseClick(small.rows.buttons[rows], LEFT)
+    click_row(small, 7)
+    entry, cycles, r2, after = map(float, run_python(small.python()).split())
+    result = small.result
+    assert entry == 7
+    assert cycles == pytest.approx(result.sinusoids.cycles[7])
+    assert r2 == pytest.approx(result.sinusoids.r2[7])
+    assert after == pytest.approx(result.after_projection_r2[7])
+
+
+def test_numbers_and_figure_hold_what_is_drawn(small, qtbot):
+    click_row(small, 7)
+    qtbot.mouseClick(small.rows.buttons["projected"], LEFT)
+    numbers = small.numbers(small.result)
+    np.testing.assert_array_equal(numbers["entry_7"], small.result.rows[:, 7])
+    np.testing.assert_allclose(numbers["entry_7_projected"], small.result.projected(7))
+    assert len(numbers["sinusoid_r2"]) == 24
+    figure = small.figure(small.result)()
+    before, values, wave = figure.axes[0].lines
+    np.testing.assert_array_equal(before.get_ydata(), small.result.rows[:, 7])
+    np.testing.assert_allclose(values.get_ydata(), small.result.projected(7))
+    np.testing.assert_allclose(wave.get_ydata(), small.result.sinusoids.values(7))
+    assert figure.axes[0].get_xlabel() == "Position (tokens)"
+
+
+def test_dark_colours(small):
+    click_row(small, 7)
+    small.set_theme(DARK)
+    assert small.plot.curves[0].color == SERIES["dark"][1]
+    assert small.plot.curves[1].color == DARK.text
+
+
+def test_nothing_open_says_what_it_will_show(panel):
+    assert panel.message.text() == DimensionsPanel.empty
+    assert panel.content is None
+
+
+def test_a_few_positions_are_enough(small, session):
+    session.positions = (5, 7)
+    assert small.result.positions == (5, 7)
+    assert "shown positions 5–7" in caption(small)
+    np.testing.assert_allclose(small.result.sinusoids.r2, 1.0)
