@@ -23,6 +23,11 @@ from gui.panels.model_line import Group, Line
 from gui.theme import Theme
 from gui.tooltips import wrapped
 
+_WALKING = (
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)  # fmt: skip
+
 
 class ModelList(QListView):
     """Lines under headings. A click on a line, or Enter on the current one, chooses it."""
@@ -39,6 +44,7 @@ class ModelList(QListView):
         self._items = QStandardItemModel(self)
         self._groups: tuple[Group, ...] = ()
         self._held = False
+        self._asked = ""
         self._delegate = ModelDelegate(theme, self)
         self.setModel(self._items)
         self.setItemDelegate(self._delegate)
@@ -72,11 +78,13 @@ class ModelList(QListView):
             return
         current, top = self._current(), self.verticalScrollBar().value()
         opened, in_sight = self._open_keys(), self._open_in_sight()
+        asking = _group_of(before, current) if current and current.kind == "search" else ""
         self._groups = groups
         if groups != before:
             self._fill()
         preferred = [line for line in self.lines() if line.preferred]
         if searched:
+            self._asked = ""
             self.scrollToTop()
             self._go_to(preferred)
             if not preferred:
@@ -85,7 +93,13 @@ class ModelList(QListView):
         self.verticalScrollBar().setValue(top)
         same = [line for line in self.lines() if current is not None and line.key == current.key]
         self._go_to(same if same and (self.hasFocus() or not preferred) else preferred)
-        if in_sight or opened != self._open_keys():
+        if asking and not same:
+            self._show_asked(asking)
+        elif self._asked and _lines_of(groups, self._asked) == _lines_of(before, self._asked):
+            self._show_asked(self._asked)
+        elif self._asked:
+            self._show_answer()
+        elif in_sight or opened != self._open_keys():
             self._scroll_to_open()
 
     def lines(self) -> tuple[Line, ...]:
@@ -131,6 +145,9 @@ class ModelList(QListView):
                 self.copyRequested.emit(line)
         else:
             super().keyPressEvent(event)
+            if event.key() in _WALKING:
+                # At an end too: the window would walk along the curve.
+                event.accept()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Ask for the menu of the line under the mouse, or of the current one."""
@@ -204,6 +221,30 @@ class ModelList(QListView):
         found = [index for index in self._indexes() if index.data(ROLE).key == wanted]
         self.setCurrentIndex(found[0] if found else QModelIndex())
 
+    def _show_asked(self, title: str) -> None:
+        """Say, where a search was, that it is under way; Enter has no meaning meanwhile."""
+        self._asked = title
+        if self._is_in_use():
+            self._go_to([])
+        heading = self._heading_of(title)
+        self.scrollTo(heading.siblingAtRow(heading.row() + 1))
+
+    def _show_answer(self) -> None:
+        """Show what a search found from its heading on, with the first line as the current one."""
+        title, self._asked = self._asked, ""
+        if self._is_in_use():
+            self._go_to([line for line in _lines_of(self._groups, title) if line.kind != "note"])
+        self.scrollTo(self._heading_of(title), QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def _is_in_use(self) -> bool:
+        """Whether keys come here, once the window has them: it may wait in the background."""
+        return self.window().focusWidget() is self
+
+    def _heading_of(self, title: str) -> QModelIndex:
+        every = (self._items.index(row, 0) for row in range(self._items.rowCount()))
+        headings = [one for one in every if isinstance(one.data(ROLE), Group)]
+        return next((one for one in headings if one.data(ROLE).title == title), QModelIndex())
+
     def _scroll_to_open(self) -> None:
         for index in self._indexes():
             if index.data(ROLE).is_open:
@@ -217,6 +258,14 @@ class ModelList(QListView):
 
 def _lines(groups: Sequence[Group]) -> chain[Line]:
     return chain.from_iterable(group.lines for group in groups)
+
+
+def _lines_of(groups: Sequence[Group], title: str) -> tuple[Line, ...]:
+    return tuple(_lines([group for group in groups if group.title == title]))
+
+
+def _group_of(groups: Sequence[Group], line: Line) -> str:
+    return next((group.title for group in groups if line in group.lines), "")
 
 
 def _item(line: Line) -> QStandardItem:

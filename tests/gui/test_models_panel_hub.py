@@ -170,6 +170,50 @@ def test_from_the_list_the_keys_lead_on_to_what_was_found(panel, heard):
     assert panel.focusWidget() is panel.list
 
 
+@pytest.mark.parametrize("by_mouse", [True, False])
+def test_what_was_found_below_the_fold_comes_into_sight(panel, heard, by_mouse):
+    """Though the list matches as well, and its open model is in sight."""
+    session, view = panel.session, panel.list
+    session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    panel.resize(264, 260)
+    QTest.keyClicks(panel.search, "gpt2")
+    offer = "Search the Hub for “gpt2”"
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+    if by_mouse:
+        click(panel, offer)
+    else:
+        view.setFocus()
+        while current(panel) != offer:
+            QTest.keyClick(view, Qt.Key.Key_Down)
+        QTest.keyClick(view, Qt.Key.Key_Return)
+    session.searching = "gpt2"
+    under_way = at(panel, "Searching the Hub for “gpt2”…")
+    assert view.viewport().rect().contains(under_way)
+    QTest.keyClick(view, Qt.Key.Key_Return)  # not another model: nothing is marked
+    session.models = tuple(ModelRow(row.entry, "cached") for row in session.models)
+    assert view.viewport().rect().contains(at(panel, "Searching the Hub for “gpt2”…"))
+    session.change(found=DUTCH, found_for="gpt2", searching="", search_failed="")
+    assert current(panel) == DUTCH[0].id
+    for title in ("On the Hub", *(one.id for one in DUTCH)):
+        assert view.viewport().rect().contains(at(panel, title))
+    assert heard == [("search", "gpt2")]
+
+
+def test_the_arrow_keys_of_the_list_stay_there(panel):
+    """At its ends too: the window would walk along the curve."""
+    left_over = []
+    panel.keyPressEvent = lambda event: left_over.append(event.key())
+    for key, end in ((Qt.Key.Key_Home, Qt.Key.Key_Up), (Qt.Key.Key_End, Qt.Key.Key_Down)):
+        panel.list.setFocus()
+        QTest.keyClick(panel.list, key)
+        line = current(panel)
+        QTest.keyClick(panel.list, end)
+        assert current(panel) == line
+    assert left_over == []
+    QTest.keyClick(panel.list, Qt.Key.Key_Escape)
+    assert left_over == [Qt.Key.Key_Escape]
+
+
 def test_a_search_that_failed_says_why_and_can_be_done_again(panel, heard):
     enter(panel, "gpt2 dutch")
     panel.session.change(found_for="gpt2 dutch", search_failed="The Hub is busy. Try again later.")
