@@ -136,7 +136,7 @@ def test_escape_leaves_a_field_and_clears_nothing(application, window):
 
 
 def test_numbers_open_panels(application, window):
-    for number, dock in enumerate(DOCKS, start=1):
+    for number, dock in enumerate(DOCKS[:9], start=1):
         window.docks[dock.name].hide()
         window.viewport.interactor.setFocus()
         QTest.keyClicks(window.viewport.interactor, str(number))

@@ -1,0 +1,426 @@
+"""Answers to panels' questions: once each, the newest first, kept, cancelled, dropped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.hub.transfer import Cancelled
+from geometry.residual_stream import Subject
+from gui.answers import FAULT, Answers
+from gui.jobs import InlineJobs
+from gui.qt_jobs import QtJobs
+from gui.questions import Progress, Subjects, resolve, tensors_of
+from gui.session import Session
+
+ANSWERED: list[Any] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Double:
+    """Twice a number; notes that it was answered."""
+
+    number: int
+
+    def answer(self, about: Subjects) -> int:
+        ANSWERED.append(self.number)
+        return 2 * self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """So many bytes."""
+
+    name: str
+    n_bytes: int
+
+    def answer(self, about: Subjects) -> tuple[np.ndarray, ...]:
+        ANSWERED.append(self.name)
+        return (np.zeros(self.n_bytes // 8),)
+
+
+@dataclass(frozen=True, slots=True)
+class Failing:
+    """A question with no answer."""
+
+    error: Exception = field(hash=False)
+
+    def answer(self, about: Subjects) -> None:
+        raise self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A sum in steps."""
+
+    n: int
+
+    def steps(self, about: Subjects) -> Iterator[Progress | int]:
+        total = 0
+        for i in range(self.n):
+            yield Progress(i / self.n, f"Step {i + 1}")
+            ANSWERED.append(i)
+            total += i
+        yield total
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsE:
+    """Something that reads the token embeddings."""
+
+    def tensors(self) -> tuple[tuple[str, int], ...]:
+        return tensors_of(Subject("E"), Subject("P"))
+
+    def answer(self, about: Subjects) -> str:
+        return "read"
+
+
+@pytest.fixture(autouse=True)
+def nothing_answered() -> None:
+    ANSWERED.clear()
+
+
+@pytest.fixture
+def session(open_table: Callable[..., Any]) -> Session:
+    session = Session()
+    session.model = open_table()
+    return session
+
+
+@pytest.fixture
+def answers(session: Session, hand_jobs: Any) -> Iterator[Answers]:
+    made = Answers(session, hand_jobs)
+    yield made
+    made.close()
+
+
+def test_nothing_is_answered_before_a_model_is_open(hand_jobs):
+    session = Session()
+    answers = Answers(session, hand_jobs)
+    answers.ask("a", Double(2))
+    assert not hand_jobs.waiting
+    assert not session.answers
+    answers.close()
+
+
+def test_an_answer_arrives_under_the_slot_that_asked(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    assert "a" not in session.answers
+    hand_jobs.deliver_all()
+    answer = session.answers["a"]
+    assert (answer.state, answer.result, answer.question) == ("ready", 4, Double(2))
+
+
+def test_two_slots_with_one_question_compute_it_once(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("b", Double(2))
+    assert len(hand_jobs.started) == 1
+    hand_jobs.deliver_all()
+    assert session.answers["a"] is session.answers["b"]
+    assert ANSWERED == [2]
+
+
+def test_what_is_known_is_told_at_once(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.ask("b", Double(2))
+    assert session.answers["b"].result == 4
+    answers.ask("a", Double(3))
+    hand_jobs.deliver_all()
+    answers.ask("a", Double(2))
+    assert session.answers["a"].result == 4
+    assert ANSWERED == [2, 3]
+
+
+def test_the_newest_question_wins_and_the_old_one_is_given_up(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("a", Double(3))
+    assert len(hand_jobs.waiting) == 1
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 6
+    assert ANSWERED == [3]
+
+
+def test_an_old_question_that_another_slot_waits_for_goes_on(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("b", Double(2))
+    answers.ask("a", Double(3))
+    assert len(hand_jobs.waiting) == 2
+    hand_jobs.deliver_all()
+    assert session.answers["b"].result == 4
+    assert session.answers["a"].result == 6
+
+
+def test_asking_the_same_again_starts_nothing(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("a", Double(2))
+    assert len(hand_jobs.started) == 1
+
+
+def test_the_answer_before_stays_until_waiting_is_worth_words(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    assert session.answers["a"].result == 4
+    hand_jobs.drag_on(job)
+    assert session.answers["a"].state == "working"
+    hand_jobs.compute(job)
+    assert (session.answers["a"].fraction, session.answers["a"].message) == (2 / 3, "Step 3")
+    hand_jobs.deliver(job)
+    assert session.answers["a"].result == 3
+
+
+def test_progress_is_not_told_before_it_is_announced(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.tell(job, Progress(0.5, "Half"))
+    assert "a" not in session.answers
+    hand_jobs.drag_on(job)
+    assert (session.answers["a"].fraction, session.answers["a"].message) == (0.5, "Half")
+
+
+def test_who_joins_an_announced_question_is_told_so(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    answers.ask("b", Slow(3))
+    assert session.answers["b"].state == "working"
+
+
+def test_cancel_stops_the_work_and_says_so(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    work = hand_jobs.waiting[job][0]
+    answers.cancel("a")
+    assert not hand_jobs.waiting
+    assert session.answers["a"].state == "cancelled"
+    with pytest.raises(Cancelled):  # what its thread meets at its next step
+        work()
+    assert ANSWERED == []
+
+
+def test_cancel_of_one_leaves_the_other_waiting(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("b", Double(2))
+    answers.cancel("a")
+    assert session.answers["a"].state == "cancelled"
+    hand_jobs.deliver_all()
+    assert session.answers["b"].result == 4
+    assert session.answers["a"].state == "cancelled"
+
+
+def test_cancel_with_nothing_under_way_does_nothing(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.cancel("a")
+    answers.cancel("nobody")
+    assert session.answers["a"].result == 4
+
+
+def test_after_a_cancel_the_same_may_be_asked_again(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.cancel("a")
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 4
+
+
+def test_forgetting_is_silent_and_takes_the_progress_back(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    answers.forget("a")
+    assert not hand_jobs.waiting
+    assert "a" not in session.answers
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.forget("a")
+    assert session.answers["a"].result == 4
+
+
+def test_what_a_checkpoint_lacks_is_not_possible_and_final(session, answers, hand_jobs):
+    answers.ask("a", Failing(TensorUnavailable("No E.", "Open the full one.")))
+    hand_jobs.deliver_all()
+    answer = session.answers["a"]
+    assert (answer.state, answer.why, answer.advice) == (
+        "impossible",
+        "No E.",
+        "Open the full one.",
+    )
+    assert not answer.retry
+    assert answer.result is None
+
+
+def test_other_errors_of_ours_can_be_tried_again(session, answers, hand_jobs):
+    question = Failing(HelixscopeError("The line is down."))
+    answers.ask("a", question)
+    hand_jobs.deliver_all()
+    assert session.answers["a"].retry
+    answers.ask("a", question)
+    assert len(hand_jobs.started) == 2
+
+
+def test_a_fault_is_logged_and_named(session, answers, hand_jobs, caplog):
+    answers.ask("a", Failing(ZeroDivisionError("by nothing")))
+    hand_jobs.deliver_all()
+    answer = session.answers["a"]
+    assert answer.state == "impossible"
+    assert "ZeroDivisionError: by nothing" in answer.why
+    assert answer.advice == FAULT
+    assert caplog.records[0].exc_info
+
+
+def test_another_model_drops_everything(session, answers, hand_jobs, open_table, helix):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.ask("b", Double(3))
+    session.model = open_table(helix(50), name="other")
+    assert not session.answers
+    assert not hand_jobs.waiting
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    assert ANSWERED == [2, 2]
+
+
+def test_a_panel_that_hears_of_the_model_first_is_answered_about_the_new_one(
+    session, answers, hand_jobs, open_table, helix
+):
+    session.events.positions.connect(lambda: answers.ask("a", Double(7)))
+    answers.ask("b", Double(2))
+    session.change(positions=(0, 9), model=open_table(helix(50), name="other"))
+    assert list(session.answers) == []
+    assert len(hand_jobs.waiting) == 1
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 14
+
+
+def test_results_are_bounded_by_bytes(session, hand_jobs):
+    answers = Answers(session, hand_jobs, max_bytes=1000)
+    for name in ("one", "two", "three"):
+        answers.ask("a", Many(name, 400))
+        hand_jobs.deliver_all()
+    answers.ask("a", Many("three", 400))
+    answers.ask("a", Many("two", 400))
+    assert ANSWERED == ["one", "two", "three"]
+    answers.ask("a", Many("one", 400))
+    hand_jobs.deliver_all()
+    assert ANSWERED == ["one", "two", "three", "one"]
+    answers.close()
+
+
+def test_directions_are_shared_by_all_questions_about_a_model(session, answers, hand_jobs):
+    seen = []
+
+    @dataclass(frozen=True)
+    class Look:
+        n: int
+
+        def answer(self, about: Subjects) -> bool:
+            seen.append(about.stream.directions(Subject("P")))
+            return True
+
+    for n in range(2):
+        answers.ask("a", Look(n))
+        hand_jobs.deliver_all()
+    assert seen[0] is seen[1]
+
+
+def test_a_large_download_is_asked_about_first(session, hand_jobs):
+    model = SimpleNamespace(
+        bytes_to_fetch=lambda name, layer: 154_000_000 if name == "W_E" else 0,
+        through=session.model.through,
+    )
+    session.model = model
+    answers = Answers(session, InlineJobs())
+    answers._stream = SimpleNamespace(told=lambda tell: None)
+    answers.ask("a", NeedsE())
+    assert session.answers["a"].state == "to fetch"
+    assert session.answers["a"].bytes_to_fetch == 154_000_000
+    answers.ask("a", NeedsE(), fetch=True)
+    assert session.answers["a"].result == "read"
+    answers.close()
+
+
+def test_closing_gives_everything_up(session, hand_jobs):
+    answers = Answers(session, hand_jobs)
+    answers.ask("a", Double(2))
+    answers.close()
+    assert not hand_jobs.waiting
+    session.model = None  # nobody listens any more
+    assert answers._model is not None
+
+
+def test_resolve_answers_either_kind(model):
+    told = []
+    about = Subjects(model, tell=told.append)
+    assert resolve(Double(4), about) == 8
+    assert resolve(Slow(3), about) == 3
+    assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
+
+
+def test_check_ends_the_work_between_two_steps(model):
+    def check() -> None:
+        if len(ANSWERED) == 2:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        resolve(Slow(9), Subjects(model, check=check))
+    assert ANSWERED == [0, 1]
+
+
+def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session):
+    """One job that runs until it is cancelled keeps no other from being answered."""
+    begun, ended = threading.Event(), threading.Event()
+
+    @dataclass(frozen=True)
+    class Endless:
+        def steps(self, about: Subjects) -> Iterator[Progress]:
+            begun.set()
+            try:
+                while True:
+                    yield Progress(None, "On and on")
+            finally:
+                ended.set()
+
+    jobs = QtJobs(session)
+    answers = Answers(session, jobs)
+    answers.ask("long", Endless())
+    assert begun.wait(10)
+    answers.ask("short", Double(21))
+    qtbot.waitUntil(lambda: "short" in session.answers)
+    assert session.answers["short"].result == 42
+    qtbot.waitUntil(lambda: session.answers.get("long") is not None)
+    assert session.answers["long"].state == "working"
+    answers.cancel("long")
+    assert session.answers["long"].state == "cancelled"
+    assert ended.wait(10)
+    answers.close()
+    jobs.shut_down()
+
+
+def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
+    gpt2_folder: Path, tmp_path: Path, monkeypatch
+):
+    from geometry.sources import open_source
+
+    @dataclass(frozen=True)
+    class First:
+        def answer(self, about: Subjects) -> float:
+            return float(about.stream.directions(Subject("P")).singular_values[0])
+
+    for _ in range(2):
+        session = Session()
+        session.model = open_source(gpt2_folder)
+        answers = Answers(session, InlineJobs())
+        answers.ask("a", First())
+        assert session.answers["a"].result == pytest.approx(61.945, abs=1e-3)
+        answers.close()
+        # From now on nothing is decomposed.
+        monkeypatch.setattr("geometry.residual_stream.singular_directions", None)
