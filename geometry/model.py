@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from geometry.architecture import Architecture
 from geometry.errors import SourceError, TensorUnavailable
 from geometry.families import TIED
+from geometry.hub.faults import Offline
 from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, read_positions
 from geometry.stores import TensorStore
@@ -126,13 +127,12 @@ class PositionalModel:
 
     @property
     def d_vocab(self) -> int | None:
-        """Tokens in the vocabulary, or None where nothing tells.
-
-        Of a model whose files on the Hub are several, asking may make a small request.
-        """
+        """Tokens in the vocabulary; None where nothing tells. Asking may make a small request."""
         name = self._tokens_name()
-        shape = () if name is None else self._store.tensors[name].shape
-        return shape[0] if shape else self._architecture.setting("vocab_size")
+        with suppress(Offline):  # then what the configuration says has to do
+            if name is not None and (shape := self._store.tensors[name].shape):
+                return shape[0]
+        return self._architecture.setting("vocab_size")
 
     @property
     def n_layers(self) -> int | None:

@@ -71,6 +71,22 @@ def asked(hub: LoopbackHub) -> list[str]:
     return [request.path.rsplit("/", 1)[-1] for request in hub.requests]
 
 
+def add_two_shards(hub: LoopbackHub, folder: Path) -> dict[str, np.ndarray]:
+    """Serve "someone/model", a GPT-2 with P in one file and all else in another; its tensors."""
+    random = np.random.default_rng(3)
+    shapes = {"wpe.weight": (12, 4), "wte.weight": (9, 4), "h.0.mlp.c_fc.weight": (4, 16)}
+    tensors = {name: random.normal(size=shape).astype("f4") for name, shape in shapes.items()}
+    places = {name: f"{'a' if name == 'wpe.weight' else 'b'}.safetensors" for name in tensors}
+    add_files(hub, folder, {
+        **{shard: {name: tensors[name] for name in tensors if places[name] == shard}
+           for shard in set(places.values())},
+        "model.safetensors.index.json": {"weight_map": places},
+        "config.json": {"model_type": "gpt2", "n_embd": 4, "n_layer": 1, "n_head": 2,
+                        "vocab_size": 9},
+    })  # fmt: skip
+    return tensors
+
+
 def add_files(hub: LoopbackHub, folder: Path, files: dict[str, object]) -> str:
     """Serve a model of JSON, bytes, and dicts of arrays (as safetensors)."""
     folder.mkdir(exist_ok=True)

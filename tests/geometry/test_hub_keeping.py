@@ -12,7 +12,7 @@ from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
 from geometry.sources import open_source
-from tests.geometry.hub_opening import add_files, asked, kept, network_of
+from tests.geometry.hub_opening import add_two_shards, asked, kept, network_of
 from tests.loopback_hub import Fault, LoopbackHub
 from tests.stand_ins import OPENAI, positions_of, write_stand_in
 
@@ -96,16 +96,7 @@ def test_two_threads_that_want_the_same_matrix_fetch_it_once(
 def test_threads_that_want_the_same_shard_read_its_index_once(
     loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
 ) -> None:
-    rows = np.arange(48, dtype="f4")
-    first = {"wpe.weight": rows[:32].reshape(8, 4)}
-    second = {"h.0.mlp.c_fc.weight": np.tile(rows[:16], 4).reshape(4, 16)}
-    add_files(loopback_hub, tmp_path / "files", {
-        "a.safetensors": first, "b.safetensors": second,
-        "model.safetensors.index.json": {"weight_map": {
-            **dict.fromkeys(first, "a.safetensors"), **dict.fromkeys(second, "b.safetensors"),
-        }},
-        "config.json": {"model_type": "gpt2", "n_embd": 4, "n_layer": 1, "n_head": 2},
-    })  # fmt: skip
+    tensors = add_two_shards(loopback_hub, tmp_path / "files")
     model = open_source("someone/model", network=network_of(loopback_hub, cache))
     loopback_hub.forget_requests()
     gate = threading.Event()
@@ -127,7 +118,7 @@ def test_threads_that_want_the_same_shard_read_its_index_once(
         thread.join(30)
     assert len(matrices) == 4
     for matrix in matrices:
-        np.testing.assert_array_equal(matrix, second["h.0.mlp.c_fc.weight"].T)
+        np.testing.assert_array_equal(matrix, tensors["h.0.mlp.c_fc.weight"].T)
     assert asked(loopback_hub) == ["b.safetensors"]
 
 

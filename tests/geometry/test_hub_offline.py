@@ -25,8 +25,9 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
+from geometry.report import report
 from geometry.sources import open_source
-from tests.geometry.hub_opening import add_files, assert_same, kept, network_of
+from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of, write_stand_in
 
@@ -199,6 +200,20 @@ def test_damaged_entries_are_fetched_again(
         assert loopback_hub.requests == []
     assert kept(cache) == sound
     assert_same(model, open_source(files["config.json"].parent))
+
+
+def test_of_a_model_in_shards_all_is_measured_that_needs_no_network(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    tensors = add_two_shards(loopback_hub, tmp_path / "files")
+    open_source("someone/model", network=network_of(loopback_hub, cache))
+    model = open_source("someone/model", network=offline(cache))
+    found = report(model)
+    assert found["model"]["d_vocab"] == len(tensors["wte.weight"])
+    assert found["pca"]["explained_variance_ratio"]
+    assert "not on this machine" in found["missing"]["capture"]
+    with pytest.raises(Offline):
+        model.weight("W_in")
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_but_time(
