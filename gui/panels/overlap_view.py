@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.panels.color_bar import ColorBar, format_level
@@ -13,6 +13,8 @@ from gui.panels.overlaps_question import Overlap
 from gui.panels.overlaps_text import TIMES
 from gui.theme import Theme, format_number
 
+BAR_LEAST, BAR_ENDS = 64, 10
+"""Pixels: the least height of the colour bar, and of it what lies beyond its ends."""
 GESTURES = "Hover shows the value. Wheel zooms, drag pans, double-click or F shows everything."
 
 
@@ -43,9 +45,10 @@ class OverlapView(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.heatmap, 1)
-        row.addWidget(self.bar)
+        row.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignTop)
         row.addStretch(0)
         self.heatmap.cellHovered.connect(self._on_hovered)
+        self.heatmap.view.sigResized.connect(self._on_fitted)
 
     def show_overlap(
         self, overlap: Overlap, picture: np.ndarray, look: Look, levels: Levels, home: Levels
@@ -71,6 +74,10 @@ class OverlapView(QWidget):
         """Take new colours."""
         self.heatmap.set_theme(theme)
         self.bar.set_theme(theme)
+
+    def _on_fitted(self, *_: object) -> None:
+        # Where the cells' square is lower than the panel, the bar ends with it.
+        self.bar.setFixedHeight(max(BAR_LEAST, round(self.heatmap.view.height()) + BAR_ENDS))
 
     def _name_axes(self) -> None:
         assert self._overlap is not None

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from gui.panels.overlap_view import OverlapView
 
-BESIDE = 240
-"""Pixels that a heatmap beside the controls has at least; else they stand above it."""
+AROUND = (148, 36)
+"""Pixels that axes and colour bar take of the width and of the height."""
 
 
 class OverlapsPanel(ResultPanel):
@@ -155,10 +155,14 @@ class OverlapsPanel(ResultPanel):
         page.addLayout(self._body, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the controls above where there is no room beside them."""
-        room = event.size().width() - self.controls.sizeHint().width() - 2 * GRID
-        beside = room >= BESIDE or event.size().height() < event.size().width()
-        way = QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom
+        """Put the controls beside or above, where more is left for square cells."""
+        taken = self.controls.sizeHint()
+        width = event.size().width() - 2 * GRID
+        height = event.size().height() - self.header.sizeHint().height() - 2 * GRID
+        beside = min(width - taken.width() - AROUND[0], height - AROUND[1])
+        above = min(width - AROUND[0], height - taken.height() - AROUND[1])
+        directions = QBoxLayout.Direction
+        way = directions.LeftToRight if beside >= above else directions.TopToBottom
         if self._body.direction() is not way:
             self._body.setDirection(way)
         super().resizeEvent(event)

@@ -115,6 +115,7 @@ class OverlapsControls(QWidget):
         self.columns.show_model(model, theme)
 
     def _fill(self) -> None:
+        self.blur.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.blur.setRange(0.0, MAX_BLUR)
         self.blur.setSingleStep(0.5)
         self.blur.setDecimals(1)

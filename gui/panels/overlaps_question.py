@@ -13,6 +13,7 @@ from geometry.matrices import WEIGHTS
 from geometry.overlaps import Contrast, corner_contrast, squared_overlaps, top3
 from geometry.residual_stream import Subject
 from gui.questions import Progress, Subjects, Tensor, tensors_of
+from gui.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
 """What reads the residual stream, and may have a LayerNorm before it."""
@@ -221,10 +222,3 @@ def what_is_there(about: Subjects) -> str:
         return "Of its matrices only P is here."
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     return f"What is here can be compared: {listed}{' of layer 0' if len(names) > 2 else ''}."
-
-
-def as_sentence(words: str) -> str:
-    """Begin with a capital and end with a full stop; a tensor's name stays as it is."""
-    first = words.split(" ", 1)[0]
-    began = words if "." in first or "_" in first else words[:1].upper() + words[1:]
-    return began if began.endswith(".") else f"{began}."

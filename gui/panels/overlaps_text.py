@@ -26,13 +26,12 @@ def title_of(overlap_rows: Subject, columns: Subject) -> str:
 
 
 def describe(subject: Subject, gain: Gain = "") -> str:
-    """Return how a matrix is looked at: W_Q layer 0, input side, gain not folded."""
+    """Return how a matrix is looked at: W_Q layer 0 input, gain not folded."""
     if subject.name in TABLES:
         return f"{subject.name} {'centred' if subject.centred else 'uncentred'}"
-    parts = [f"{subject.name} layer {subject.layer}"]
-    if subject.name in WITH_HEADS:
-        parts.append("all heads" if subject.head is None else f"head {subject.head}")
-    return ", ".join(filter(None, (*parts, f"{side_of(subject)} side", gain)))
+    head = "" if subject.head is None else f" head {subject.head}"
+    return ", ".join(filter(None, (f"{subject.name} layer {subject.layer}{head} {side_of(subject)}",
+                                   gain)))  # fmt: skip
 
 
 def corners(contrast: Contrast) -> str:
@@ -43,17 +42,19 @@ def corners(contrast: Contrast) -> str:
 
 def blur_text(blur: float) -> str:
     """Say that a picture is blurred, and that nothing else is; "" if it is not."""
-    return f"blur {format_number(blur, 1)} px, display only" if blur else ""
+    digits = 0 if blur == round(blur) else 1
+    return f"blur {format_number(blur, digits)} px, display only" if blur else ""
 
 
 def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
     """Name what is compared and sum it up, on one line."""
     one, other = overlap.rows, overlap.columns
     compared = f"{describe(one, overlap.gains[0])} {TIMES} {describe(other, overlap.gains[1])}"
+    if {one.name, other.name} & set(TABLES):
+        compared += ", all rows"
     return " · ".join(filter(None, (
         model.name,
         compared,
-        "all stored rows" if {one.name, other.name} & set(TABLES) else "",
         f"{corners(overlap.contrast)} {TIMES} chance",
         f"3{TIMES}3 sum {sum_text(overlap.top3)}",
         "" if in_one_space(one, other) else "two different spaces, of equal size",

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 from geometry.model import PositionalModel
 from geometry.residual_stream import NAMES, Subject
 from gui.panels.drop_down import DropDown
-from gui.panels.overlaps_question import TABLES, WITH_HEADS, as_sentence, side_of
+from gui.panels.overlaps_question import TABLES, WITH_HEADS, side_of
+from gui.sentences import as_sentence
 from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
 
@@ -137,6 +138,7 @@ class SubjectPicker(QWidget):
             widget.setAccessibleName(f"{name}: {what}")
             widget.setToolTip(wrapped(tip))
         for spin in (self.layer, self.head):
+            spin.setAlignment(Qt.AlignmentFlag.AlignCenter)
             # Each digit typed would be a question of its own.
             spin.setKeyboardTracking(False)
 
