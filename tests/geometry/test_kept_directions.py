@@ -1,0 +1,238 @@
+"""Directions on disk: found again, told from others, bounded, and never in the way."""
+
+import os
+import threading
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from geometry import kept_directions, residual_stream
+from geometry.directions import singular_directions
+from geometry.kept_directions import DirectionsOnDisk, weights_identity
+from geometry.residual_stream import ResidualStream, Subject
+from geometry.sources import open_source
+
+P = Subject("P")
+D = 200
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.npy"
+    np.save(path, np.random.default_rng(0).standard_normal((300, D)))
+    return path
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "kept"
+
+
+def stream(path, root, **options):
+    model = open_source(path)
+    return ResidualStream(model, DirectionsOnDisk(model, root, **options))
+
+
+def entries(root):
+    return sorted(root.glob("*.directions"))
+
+
+def nothing_is_decomposed(monkeypatch):
+    def refuse(*args, **options):
+        raise AssertionError("decomposed anew")
+
+    monkeypatch.setattr(residual_stream, "singular_directions", refuse)
+
+
+def test_directions_come_back_exactly(table, root, monkeypatch):
+    first = stream(table, root).directions(P)
+    nothing_is_decomposed(monkeypatch)
+    again = stream(table, root).directions(P)
+    assert (again.vectors == first.vectors).all()
+    assert (again.singular_values == first.singular_values).all()
+    assert not again.vectors.flags.writeable
+    assert again.vectors.flags.aligned
+
+
+def test_each_way_to_look_at_a_matrix_is_its_own_entry(table, root):
+    both = stream(table, root)
+    raw, centred = both.directions(P), both.directions(Subject("P", centred=True))
+    assert len(entries(root)) == 2
+    found = stream(table, root).directions(Subject("P", centred=True))
+    assert (found.vectors == centred.vectors).all()
+    assert (found.vectors != raw.vectors).any()
+
+
+def test_other_weights_at_the_same_path_are_others(table, root):
+    first = stream(table, root).directions(P)
+    np.save(table, 2.0 * np.load(table))
+    os.utime(table, ns=(time.time_ns(), os.stat(table).st_mtime_ns + 1))
+    second = stream(table, root).directions(P)
+    np.testing.assert_allclose(second.singular_values, 2.0 * first.singular_values)
+
+
+def test_a_damaged_entry_is_removed_and_computed_anew(table, root):
+    first = stream(table, root).directions(P)
+    (path,) = entries(root)
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    again = stream(table, root).directions(P)
+    assert (again.vectors == first.vectors).all()
+    assert path.read_bytes() != data
+
+
+def test_a_cut_entry_is_computed_anew(table, root):
+    stream(table, root).directions(P)
+    (path,) = entries(root)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert len(stream(table, root).directions(P).singular_values) == D
+
+
+def test_the_longest_unused_go_first_and_the_newest_stays(table, root):
+    size = 8 * D * D
+    kept = stream(table, root, max_bytes=int(2.5 * size))
+    names = [Subject("P"), Subject("P", centred=True), Subject("P", side="input")]
+    for number, subject in enumerate(names[:2]):
+        kept.directions(subject)
+        for path in entries(root)[-1:]:
+            os.utime(path, ns=(number, number))
+    before = set(entries(root))
+    kept.directions(names[2])
+    after = set(entries(root))
+    assert len(after) == 2
+    assert len(after - before) == 1
+
+
+def test_what_is_larger_than_the_bound_is_not_kept(table, root):
+    stream(table, root, max_bytes=1000).directions(P)
+    assert entries(root) == []
+
+
+def test_small_ones_are_not_kept(tmp_path, root):
+    np.save(tmp_path / "small.npy", np.random.default_rng(0).standard_normal((30, 8)))
+    stream(tmp_path / "small.npy", root).directions(P)
+    assert not root.exists()
+
+
+def test_a_place_that_cannot_be_written_costs_nothing_but_time(table, root, caplog):
+    root.write_text("a file where a folder should be")
+    assert len(stream(table, root).directions(P).singular_values) == D
+    assert "cannot be" in caplog.text
+
+
+def test_identity_of_a_commit_needs_no_file(table):
+    model = open_source(table)
+    model.commit = "a" * 40
+    assert weights_identity(model) == f"{'a' * 40} {model.table}"
+
+
+def test_nothing_is_kept_of_what_cannot_be_identified(table, root):
+    model = open_source(table)
+    model._store = SimpleNamespace()
+    assert weights_identity(model) is None
+    kept = DirectionsOnDisk(model, root)
+    kept.put(P, singular_directions(model.W_pos), mapped=False)
+    assert kept.get(P, mapped=False) is None
+    assert not root.exists()
+
+
+def test_torch_files_are_identified_too(tmp_path, write_safetensors):
+    import torch
+
+    torch.save({"wpe": torch.ones(4, 4) * torch.arange(4)}, tmp_path / "table.bin")
+    model = open_source(tmp_path / "table.bin", table="wpe")
+    identity = weights_identity(model)
+    assert identity is not None
+    assert "table.bin" in identity
+    assert str((tmp_path / "table.bin").stat().st_mtime_ns) in identity
+
+
+def test_a_file_that_went_away_is_not_identified(table):
+    model = open_source(table)
+    table.unlink()
+    assert weights_identity(model) is None
+
+
+def test_entries_of_an_older_version_are_not_read(table, root, monkeypatch):
+    stream(table, root).directions(P)
+    monkeypatch.setattr(kept_directions, "VERSION", kept_directions.VERSION + 1)
+    stream(table, root).directions(P)
+    assert len(entries(root)) == 2
+
+
+# The stream itself, shared by threads.
+
+
+def test_threads_that_want_the_same_decompose_it_once(table, monkeypatch):
+    begun, calls = threading.Barrier(4), []
+    real = residual_stream.singular_directions
+
+    def slow(*args, **options):
+        calls.append(args)
+        return real(*args, **options)
+
+    monkeypatch.setattr(residual_stream, "singular_directions", slow)
+    shared = ResidualStream(open_source(table))
+    found = []
+
+    def ask():
+        begun.wait()
+        found.append(shared.told(lambda share, words: None).directions(P))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == 1
+    assert all(one is found[0] for one in found)
+
+
+def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
+    np.save(tmp_path / "tall.npy", np.random.default_rng(0).standard_normal((9000, 4)))
+    told = []
+    shared = ResidualStream(open_source(tmp_path / "tall.npy"))
+    shared.told(lambda share, words: told.append((share, words))).directions(P)
+    assert [share for share, _ in told] == pytest.approx([0.0, 4096 / 9000, 8192 / 9000, 1.0])
+    assert told[0][1] == "Decomposing P"
+
+    class Enough(Exception):
+        pass
+
+    def stop(share, words):
+        raise Enough
+
+    other = ResidualStream(open_source(tmp_path / "tall.npy"))
+    with pytest.raises(Enough):
+        other.told(stop).directions(P)
+    assert len(other.directions(P).singular_values) == 4  # and nobody waits for a lock
+
+
+def test_what_is_kept_in_memory_is_bounded(table, monkeypatch):
+    monkeypatch.setattr(residual_stream, "MAX_BYTES", int(1.5 * 8 * D * D))
+    shared = ResidualStream(open_source(table))
+    first = shared.directions(P)
+    shared.directions(Subject("P", centred=True))
+    assert shared.directions(P) is not first
+
+
+def test_weights_by_layer_are_entries_of_their_own(tmp_path, root):
+    config = '{"model_type": "gpt2", "n_embd": 192, "n_head": 2, "n_layer": 2, "vocab_size": 9}'
+    folder = tmp_path / "two"
+    folder.mkdir()
+    (folder / "config.json").write_text(config)
+    rng = np.random.default_rng(0)
+    tensors = {"wpe.weight": rng.standard_normal((64, 192)).astype(np.float32)}
+    for layer in range(2):
+        name = f"h.{layer}.attn.c_attn.weight"
+        tensors[name] = rng.standard_normal((192, 576)).astype(np.float32)
+    save_file(tensors, folder / "model.safetensors")
+    model = open_source(folder)
+    kept = ResidualStream(model, DirectionsOnDisk(model, root))
+    for layer in range(2):
+        kept.directions(Subject("W_Q", layer))
+    assert len(entries(root)) == 2
