@@ -71,7 +71,9 @@ class Patience:
         seconds = self._wait_s(error, fresh)
         log.info("%s Trying again in %.1f s (failure %d).", error, seconds, self._failures)
         if seconds:
-            self._transfer.wait(seconds, f"{error} Trying again in {duration_text(seconds)}.")
+            self._transfer.wait(
+                seconds, lambda left: f"{error} Trying again in {duration_text(left)}."
+            )
 
     def _wait_s(self, error: HubError, fresh: bool) -> float:
         if isinstance(error, HubBusy) and error.wait_s is not None:

@@ -124,12 +124,31 @@ class Transfer:
             with self._lock:
                 self._stops.remove(stop)
 
-    def wait(self, seconds: float, why: str) -> None:
-        """Wait, or raise Cancelled as soon as someone cancels; ``why`` is told as ``waiting``."""
+    def wait(
+        self, seconds: float, why: str | Callable[[float], str], *, step_s: float = 1.0
+    ) -> None:
+        """Wait, or raise Cancelled as soon as someone cancels.
+
+        Parameters
+        ----------
+        seconds
+            How long.
+        why
+            Told as ``waiting``; a function is asked anew with each step, for the seconds left.
+        step_s
+            How long a step is.
+        """
         self.check()
-        self._tell(why)
-        if self._cancelled.wait(max(0.0, seconds)):
-            raise Cancelled
+        left = max(0.0, seconds)
+        while True:
+            self._tell(why if isinstance(why, str) else why(left))
+            # First what is over, then whole steps: the numbers told stay whole.
+            step = left if isinstance(why, str) else min(left, left % step_s or step_s)
+            if self._cancelled.wait(step):
+                raise Cancelled
+            left -= step
+            if left <= 0:
+                break
         with self._lock:
             self._recent.clear()
         self._tell()

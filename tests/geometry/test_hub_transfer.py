@@ -89,6 +89,28 @@ def test_a_wait_is_told_with_its_reason(told: list[TransferProgress]):
     assert [(one.done, one.waiting) for one in told] == [(0, ""), (5, "The Hub is busy."), (5, "")]
 
 
+@pytest.mark.parametrize(
+    ("steps", "said"), [(0, ["0"]), (0.5, ["0.5"]), (3, ["3", "2", "1"]), (2.5, ["2.5", "2", "1"])]
+)
+def test_a_wait_counts_down(told: list[TransferProgress], steps: float, said: list[str]):
+    step = 1 / 64
+    Transfer(told.append).wait(steps * step, lambda left: f"{left / step:g}", step_s=step)
+    assert [one.waiting for one in told] == [*said, ""]
+
+
+def test_a_countdown_ends_when_it_is_cancelled(told: list[TransferProgress]):
+    transfer = Transfer(told.append)
+
+    def say(left: float) -> str:
+        if left == 3 / 64:
+            transfer.cancel()
+        return f"{64 * left:g} left."
+
+    with pytest.raises(Cancelled):
+        transfer.wait(5 / 64, say, step_s=1 / 64)
+    assert told[-1].waiting == "3 left."
+
+
 def test_who_knows_a_better_name_keeps_it(told: list[TransferProgress]):
     transfer = Transfer(told.append)
     transfer.begin("wpe.weight", 100)
