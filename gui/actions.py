@@ -72,7 +72,7 @@ COMMANDS = (
     Command("find_model", "File", "Find a model", "Ctrl+F", "Search the list of models"),
     Command("switch_side", "File", "Switch between decoder and encoder", "E",
             "Open the other table of a model that has two, such as BART", needs_model=True),
-    Command("check_update", "File-", "Check for a newer version of this model", "Ctrl+U",
+    Command("check_update", "File-", "Check for a newer version of this model", "F5",
             "Ask the Hub whether the branch or tag has moved on, and open what it is now",
             needs_model=True),
     Command("work_offline", "File", "Work offline", "Ctrl+Shift+W",

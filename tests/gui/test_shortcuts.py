@@ -1,9 +1,10 @@
 """Keys in the real window: commands from anywhere, but never while someone types."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QPlainTextEdit
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit
 
 from gui.actions import COMMANDS
 from gui.docks import DOCKS
@@ -43,6 +44,22 @@ def fields(window):
     ]
     assert len(found) >= 5  # search, first, last, go to, prompt
     return found
+
+
+@pytest.mark.parametrize("kind", [QLineEdit, QPlainTextEdit])
+def test_no_field_takes_a_command_s_keys_for_itself(qtbot, kind):
+    """As Ctrl+U, which deletes a line in X11: the command would be dead while the field is used."""
+    field = kind("some text")
+    qtbot.addWidget(field)
+    taken = []
+    for command in COMMANDS:
+        keys = QKeySequence(command.shortcut)[0]
+        if keys.keyboardModifiers() or len(command.shortcut) == 2:  # Ctrl+S, F5; not C
+            event = QKeyEvent(QEvent.Type.ShortcutOverride, keys.key(), keys.keyboardModifiers())
+            event.ignore()
+            QApplication.sendEvent(field, event)
+            taken += [command.name] * event.isAccepted()
+    assert taken == []
 
 
 def test_typing_fires_no_command(application, window, fired):
