@@ -127,7 +127,9 @@ class TensorCache:
             entries go together: one without the others is of no use.
         """
         key = Key(repo, commit, name)
-        if entry_size(key, len(data)) > self.max_bytes:
+        own = () if core else files_in(self._folder(repo, commit))
+        needed = sum(file.nbytes for file in own if file.path.suffix != PART)
+        if needed + entry_size(key, len(data)) > self.max_bytes:
             log.info("%s of %s is not kept: %d bytes are too many", name, repo, len(data))
             return
         places = self._places(key)

@@ -395,6 +395,18 @@ def test_what_is_larger_than_the_bound_is_not_kept_and_costs_nothing_else(tmp_pa
     assert "not kept" in caplog.text
 
 
+def test_a_single_tensor_does_not_cost_what_its_own_model_opens_with(tmp_path):
+    cache = TensorCache(tmp_path, 5000)
+    cache.put("a", COMMIT, "wpe", bytes(2000), core=True)
+    cache.put("a", COMMIT, "w_q", bytes(1500))
+    cache.put("a", COMMIT, "wte", bytes(2900))
+    assert cache.has("a", COMMIT, "wpe")
+    assert cache.has("a", COMMIT, "w_q")
+    assert not cache.has("a", COMMIT, "wte")
+    cache.put("a", COMMIT, "wte", bytes(2700))
+    assert [cache.has("a", COMMIT, name) for name in ("wpe", "w_q", "wte")] == [True, False, True]
+
+
 def test_a_lower_bound_holds_once_trimmed(tmp_path):
     cache = TensorCache(tmp_path)
     for repo in ("a", "b", "c"):
@@ -419,11 +431,22 @@ def test_a_lower_bound_holds_once_trimmed(tmp_path):
     )
 )
 @slow
-def test_the_bound_holds_and_the_newest_is_there_whatever_is_put(tmp_path, steps):
+def test_the_bound_holds_and_what_is_needed_is_there_whatever_is_put(tmp_path, steps):
     cache = TensorCache(tmp_path, 5000)
     cache.clear()
+    cores: set[tuple[str, str]] = set()
     for repo, name, size, core in steps:
+        needed = {
+            other for other in cores if other[0] == repo and cache.has(repo, COMMIT, other[1])
+        }
         cache.put(repo, COMMIT, name, bytes(size), core=core)
         assert cache.usage() <= 5000
-        assert data_of(cache, name, repo) == bytes(size)
+        if core:
+            assert data_of(cache, name, repo) == bytes(size)
+            cores.add((repo, name))
+        elif data_of(cache, name, repo) == bytes(size):
+            cores.discard((repo, name))
+            needed.discard((repo, name))
+        if not core:
+            assert all(cache.has(repo, COMMIT, other) for _, other in needed)
         cache.get("a", COMMIT, "x")
