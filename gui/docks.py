@@ -154,6 +154,12 @@ def _similarity(session: Session, theme: Theme) -> Panel:
     return SimilarityPanel(session, theme)
 
 
+def _shape(session: Session, theme: Theme) -> Panel:
+    from gui.panels.shape import ShapePanel
+
+    return ShapePanel(session, theme)
+
+
 def _claims(session: Session, theme: Theme) -> Panel:
     from gui.panels.claims import ClaimsPanel
 
@@ -178,6 +184,7 @@ DOCKS = (
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
+    Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""
