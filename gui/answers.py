@@ -281,8 +281,8 @@ def _to_fetch(model: PositionalModel, question: Any) -> int:
     for name, layer in question.tensors() if hasattr(question, "tensors") else ():
         try:
             total += model.bytes_to_fetch(name, layer)
-        except TensorUnavailable:  # the question itself says so, and how it is concerned
-            return 0
+        except TensorUnavailable:  # the question says how that concerns it; it may read the others
+            continue
     return total
 
 

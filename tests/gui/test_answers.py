@@ -348,6 +348,25 @@ def test_a_large_download_is_asked_about_first(session, hand_jobs):
     answers.close()
 
 
+def test_what_is_missing_hides_no_large_download_of_the_rest(session):
+    def bytes_to_fetch(name, layer):
+        if name == "W_Q":
+            raise TensorUnavailable("no queries in this checkpoint")
+        return 154_000_000
+
+    class NeedsBoth(NeedsE):
+        def tensors(self):
+            return (("W_E", 0), ("W_Q", 0))
+
+    session.model = SimpleNamespace(bytes_to_fetch=bytes_to_fetch, through=session.model.through)
+    answers = Answers(session, InlineJobs())
+    answers._stream = SimpleNamespace(told=lambda tell: None)
+    answers.ask("a", NeedsBoth())
+    assert session.answers["a"].state == "to fetch"
+    assert session.answers["a"].bytes_to_fetch == 154_000_000
+    answers.close()
+
+
 def test_closing_gives_everything_up(session, hand_jobs):
     answers = Answers(session, hand_jobs)
     answers.ask("a", Double(2))
