@@ -1,0 +1,422 @@
+"""The base of result panels: four states, when it asks, and what can be taken away."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QWidget
+
+from geometry.errors import HelixscopeError, TensorUnavailable
+from gui.figure_base import name_axes, new_figure
+from gui.panels.result_panel import CANCELLED, ResultPanel
+from gui.snippets import opening
+from gui.theme import DARK
+from tests.gui.result_stage import ResultStage
+
+LEFT = Qt.MouseButton.LeftButton
+FAILURES: list[Exception] = []
+
+
+@dataclass(frozen=True, slots=True)
+class SumOf:
+    """The sum of a column."""
+
+    column: int
+
+    def answer(self, about: Any) -> np.ndarray:
+        if FAILURES:
+            raise FAILURES[-1]
+        return np.array([about.model.W_pos[:, self.column].sum(), float(self.column)])
+
+
+class SumPanel(ResultPanel):
+    """Shows the sum of a column."""
+
+    slot = "sum"
+    formula = "Σᵢ Pᵢ"
+    meaning = "the sum of a column"
+    explanation = "One sentence. Another one."
+    empty = "Open a model to see a sum."
+    instead = "Other columns still work."
+
+    column = 0
+
+    def question(self) -> SumOf:
+        return SumOf(self.column)
+
+    def build(self) -> QWidget:
+        self.label = QLabel()
+        self.built = getattr(self, "built", 0) + 1
+        return self.label
+
+    def show_result(self, result: np.ndarray) -> None:
+        self.label.setText(f"{result[0]:.3f}")
+
+    def caption(self, result: np.ndarray) -> str:
+        return f"column {result[1]:.0f}"
+
+    def figure(self, result: np.ndarray) -> Callable[[], Figure]:
+        def draw() -> Figure:
+            figure, axes = new_figure()
+            axes.plot(result)
+            name_axes(axes, "index", "sum")
+            return figure
+
+        return draw
+
+    def numbers(self, result: np.ndarray) -> Mapping[str, np.ndarray]:
+        return {"sum": result[:1], "both": np.stack([result, -result])}
+
+    def python(self) -> str:
+        assert self.session.model is not None
+        return opening(self.session.model) + f"print(model.W_pos[:, {self.column}].sum())\n"
+
+
+@pytest.fixture(autouse=True)
+def no_failures():
+    FAILURES.clear()
+
+
+@pytest.fixture
+def stage(qtbot):
+    return ResultStage(qtbot, SumPanel)
+
+
+@pytest.fixture
+def slow(qtbot, hand_jobs):
+    """A panel whose answers come when the test says so."""
+    return ResultStage(qtbot, SumPanel, hand_jobs)
+
+
+@pytest.fixture
+def opened(stage, write_table):
+    stage.open(write_table())
+    return stage
+
+
+def words(panel):
+    return panel.message.text() if panel.message.isVisible() else ""
+
+
+# The four states.
+
+
+def test_nothing_open_says_what_it_will_show(stage):
+    assert words(stage.panel) == SumPanel.empty
+    assert not stage.panel.button.isVisible()
+    assert not stage.panel.header.more.isEnabled()
+    assert stage.panel.result is None
+
+
+def test_opening_says_so(stage):
+    stage.session.opening = "somebody/gpt2"
+    assert words(stage.panel) == "Opening gpt2…"
+    stage.session.opening = ""
+    assert words(stage.panel) == SumPanel.empty
+
+
+def test_a_result_is_shown_with_its_caption(opened, helix):
+    panel = opened.panel
+    assert panel.label.isVisible()
+    assert panel.label.text() == f"{helix()[:, 0].sum():.3f}"
+    assert panel.header.caption.text() == "column 0"
+    assert not panel.message.isVisible()
+    assert not panel.strip.isVisible()
+
+
+def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    (job,) = hand_jobs.waiting
+    panel = slow.panel
+    assert not panel.strip.isVisible()
+    hand_jobs.drag_on(job)
+    assert panel.strip.isVisible()
+    assert panel.strip.message.text() == "Computing…"
+    assert panel.strip.bar.maximum() == 0
+    from gui.questions import Progress
+
+    hand_jobs.tell(job, Progress(0.25, "Adding up"))
+    assert panel.strip.message.text() == "Adding up…"
+    assert panel.strip.bar.value() == panel.strip.bar.maximum() / 4
+    middle = panel._holder.geometry().center()
+    assert (panel.strip.geometry().center() - middle).manhattanLength() <= 2
+    hand_jobs.deliver_all()
+    assert not panel.strip.isVisible()
+    assert panel.label.isVisible()
+
+
+def test_cancel_and_compute_again(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    QTest.mouseClick(slow.panel.strip.cancel, LEFT)
+    assert not hand_jobs.waiting
+    assert words(slow.panel) == CANCELLED
+    assert slow.panel.button.text() == "Compute"
+    slow.panel.ask()  # a listener that fires does not begin it anew
+    assert not hand_jobs.waiting
+    QTest.mouseClick(slow.panel.button, LEFT)
+    hand_jobs.deliver_all()
+    assert slow.panel.label.isVisible()
+
+
+def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.deliver_all()
+    slow.panel.column = 3
+    slow.panel.ask()
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    panel = slow.panel
+    assert panel.label.isVisible()
+    assert panel.strip.isVisible()
+    assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
+    assert panel.answered == SumOf(0)
+    hand_jobs.deliver_all()
+    assert panel.answered == SumOf(3)
+    assert panel.header.caption.text() == "column 3"
+
+
+def test_not_possible_says_why_and_what_else_works(stage, write_table):
+    FAILURES.append(TensorUnavailable("no such column in this checkpoint", "Open the full one."))
+    stage.open(write_table())
+    assert words(stage.panel) == "No such column in this checkpoint."
+    assert stage.panel.advice.text() == "Open the full one. Other columns still work."
+    assert not stage.panel.button.isVisible()
+    assert not stage.panel.header.more.isEnabled()
+
+
+def test_what_may_work_the_next_time_can_be_tried_again(stage, write_table):
+    FAILURES.append(HelixscopeError("The line is down."))
+    stage.open(write_table())
+    assert stage.panel.button.text() == "Try again"
+    FAILURES.clear()
+    QTest.mouseClick(stage.panel.button, LEFT)
+    assert stage.panel.label.isVisible()
+
+
+def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
+    monkeypatch.setattr(SumOf, "tensors", lambda self: (("W_E", 0),), raising=False)
+    asked = []
+
+    def nbytes(name, layer):
+        asked.append((name, layer))
+        return 154_389_504
+
+    path = write_table()
+    stage.panel.hide()
+    stage.open(path)
+    stage.session.model.bytes_to_fetch = nbytes
+    stage.panel.show()
+    assert words(stage.panel) == "This takes 154 MB from the Hub.".replace(" MB", "\xa0MB")
+    assert asked == [("W_E", 0)]
+    QTest.mouseClick(stage.panel.button, LEFT)
+    assert stage.panel.label.isVisible()
+
+
+# When it asks.
+
+
+def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_table):
+    stage = ResultStage(qtbot, SumPanel, hand_jobs, show=False)
+    stage.open(write_table())
+    assert not hand_jobs.started
+    stage.panel.show()
+    assert len(hand_jobs.started) == 1
+
+
+def test_a_panel_behind_another_tab_asks_nothing(slow, hand_jobs, write_table):
+    slow.panel.set_in_front(False)
+    slow.open(write_table())
+    assert not hand_jobs.started
+    slow.panel.set_in_front(True)
+    assert len(hand_jobs.started) == 1
+
+
+def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    slow.panel.set_in_front(False)
+    assert not hand_jobs.waiting
+    assert not slow.panel.strip.isVisible()
+    slow.panel.set_in_front(True)
+    hand_jobs.deliver_all()
+    assert slow.panel.label.isVisible()
+
+
+def test_it_asks_only_when_its_question_changes(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.deliver_all()
+    slow.panel.ask()
+    slow.panel.set_in_front(False)
+    slow.panel.set_in_front(True)
+    assert len(hand_jobs.started) == 1
+    slow.panel.column = 1
+    slow.panel.ask()
+    assert len(hand_jobs.started) == 2
+
+
+def test_another_model_is_asked_about_and_the_old_result_goes(slow, hand_jobs, write_table, helix):
+    slow.open(write_table())
+    hand_jobs.deliver_all()
+    slow.open(write_table(helix(50), "short"))
+    assert slow.panel.result is None
+    assert not slow.panel.label.isVisible()
+    hand_jobs.deliver_all()
+    assert slow.panel.label.text() == f"{helix(50)[:, 0].sum():.3f}"
+    assert slow.panel.built == 1
+
+
+def test_other_slots_answers_are_none_of_its_business(opened):
+    opened.answers.ask("other", SumOf(7))
+    assert opened.panel.answered == SumOf(0)
+
+
+def test_a_released_panel_hears_nothing(opened, write_table, helix):
+    opened.panel.release()
+    before = opened.panel.label.text()
+    opened.open(write_table(helix(50), "short"))
+    assert opened.panel.label.text() == before
+
+
+def test_options_it_does_not_have_are_refused(opened):
+    with pytest.raises(TypeError, match="nonsense"):
+        opened.panel.configure(nonsense=1)
+
+
+# The header.
+
+
+def test_the_header_explains_and_gives_way(opened, qtbot):
+    header = opened.panel.header
+    assert header.formula.text() == SumPanel.formula
+    assert header.help.toolTip() == "One sentence. Another one."
+    assert header.meaning.isVisible()
+    opened.panel.resize(240, 240)
+    qtbot.waitUntil(lambda: not header.meaning.isVisible())
+    assert header.formula.isVisible()
+    assert header.more.isVisible()
+
+
+def test_controls_move_below_the_formula_when_it_is_narrow(opened, qtbot):
+    control = QLabel("a control of some width")
+    header = opened.panel.header
+    header.add(control)
+    QApplication.processEvents()
+    beside = control.mapTo(header, QPoint(0, 0)).y()
+    opened.panel.resize(240, 240)
+    qtbot.waitUntil(lambda: control.mapTo(header, QPoint(0, 0)).y() > beside + 10)
+
+
+def test_themes(opened):
+    opened.panel.set_theme(DARK)
+    assert DARK.panel in opened.panel.strip.styleSheet()
+
+
+# What can be taken away.
+
+
+def test_right_click_and_button_show_the_menu(opened):
+    panel = opened.panel
+    at = QPoint(5, 5)
+    QApplication.sendEvent(
+        panel.label,
+        QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, panel.label.mapToGlobal(at)),
+    )
+    shown = QApplication.activePopupWidget()
+    assert isinstance(shown, QMenu)
+    assert [action.text() for action in shown.actions()] == [
+        "Save figure…", "Save numbers…", "Copy figure", "Copy as Python",
+    ]  # fmt: skip
+    shown.close()
+    QTest.mouseClick(panel.header.more, LEFT)
+    shown = QApplication.activePopupWidget()
+    assert isinstance(shown, QMenu)
+    shown.close()
+
+
+def test_no_menu_without_a_result(stage):
+    at = QPointF(5, 5).toPoint()
+    QApplication.sendEvent(stage.panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
+    assert QApplication.activePopupWidget() is None
+
+
+@pytest.mark.parametrize(
+    ("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_figures_are_saved_by_their_ending(opened, monkeypatch, tmp_path, ending, begins):
+    path = opened.save(monkeypatch, "Save figure…", tmp_path / f"sum.{ending}")
+    assert path.read_bytes().startswith(begins)
+    assert opened.session.status == f"Saved {path}"
+    again = opened.save(monkeypatch, "Save figure…", tmp_path / f"again.{ending}")
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_another_ending_gets_one_that_is_known(opened, monkeypatch, tmp_path):
+    opened.save(monkeypatch, "Save figure…", tmp_path / "sum.docx")
+    assert (tmp_path / "sum.docx.png").exists()
+
+
+def test_a_figure_that_cannot_be_written_says_why(opened, monkeypatch, tmp_path):
+    opened.save(monkeypatch, "Save figure…", tmp_path / "nowhere" / "sum.png")
+    assert "cannot be written" in opened.session.notice.text
+
+
+def test_numbers_are_saved_as_csv_in_full_precision(opened, monkeypatch, tmp_path):
+    path = opened.save(monkeypatch, "Save numbers…", tmp_path / "sum.csv")
+    with path.open(newline="") as file:
+        rows = list(csv.reader(file))
+    total = opened.panel.result[0]
+    assert rows[0] == ["sum", "both_1", "both_2"]
+    assert [float(cell) for cell in rows[1]] == [total, total, 0.0]
+    assert rows[2] == ["", repr(float(-total)), "-0.0"]
+
+
+def test_numbers_are_saved_as_npz(opened, monkeypatch, tmp_path):
+    path = opened.save(monkeypatch, "Save numbers…", tmp_path / "sum.npz")
+    with np.load(path) as file:
+        assert set(file) == {"sum", "both"}
+        assert file["both"].shape == (2, 2)
+
+
+def test_numbers_that_cannot_be_written_say_why(opened, monkeypatch, tmp_path):
+    opened.save(monkeypatch, "Save numbers…", tmp_path / "nowhere" / "sum.csv")
+    assert "cannot be written" in opened.session.notice.text
+
+
+def test_a_cancelled_dialog_saves_nothing(opened, monkeypatch):
+    monkeypatch.setattr("gui.save_result.QFileDialog.exec", lambda dialog: 0)
+    opened.choose("Save figure…")
+    assert "Saved" not in opened.session.status
+
+
+def test_the_figure_is_copied_as_a_picture(opened):
+    QApplication.clipboard().clear()
+    opened.choose("Copy figure")
+    image: QImage = QApplication.clipboard().image()
+    assert image.width() > 1000
+    assert opened.session.status == "Copied the figure"
+
+
+def test_python_on_the_clipboard_runs(opened, run_python: Callable[[str], str]):
+    printed = run_python(opened.python())
+    assert float(printed) == pytest.approx(opened.panel.result[0])
+
+
+def test_the_suggested_name_is_no_folder(opened, monkeypatch):
+    opened.session.model.name = "gpt2@refs/pr/1"
+    names = []
+    monkeypatch.setattr(
+        "gui.save_result.QFileDialog.selectFile", lambda dialog, name: names.append(Path(name))
+    )
+    monkeypatch.setattr("gui.save_result.QFileDialog.exec", lambda dialog: 0)
+    opened.choose("Save figure…")
+    assert names == [Path("gpt2@refs-pr-1 sum.png")]
