@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.hub.faults import WholeDownload
 from gui.cache import ResultCache
 from gui.jobs import Jobs
 from gui.listening import Listening
@@ -252,7 +253,8 @@ class Answers:
         if isinstance(error, _FetchFirst):
             answer = Answer(question, "to fetch", bytes_to_fetch=error.nbytes)
         elif isinstance(error, HelixscopeError):
-            final = isinstance(error, TensorUnavailable | RangeError)
+            # A server that sends no parts of files will send none the next time either.
+            final = isinstance(error, TensorUnavailable | RangeError | WholeDownload)
             why, advice = str(error), error.advice
             answer = Answer(question, "impossible", why=why, advice=advice, retry=not final)
         else:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.hub.faults import WholeDownload
 from geometry.hub.transfer import Cancelled
 from geometry.residual_stream import Subject
 from gui.answers import FAULT, Answers
@@ -256,6 +257,17 @@ def test_what_a_checkpoint_lacks_is_not_possible_and_final(session, answers, han
     )
     assert not answer.retry
     assert answer.result is None
+
+
+def test_a_server_without_parts_of_files_is_final_and_says_what_it_would_cost(
+    session, answers, hand_jobs
+):
+    answers.ask("a", Failing(WholeDownload("model.safetensors", 548_000_000)))
+    hand_jobs.deliver_all()
+    answer = session.answers["a"]
+    assert answer.state == "impossible"
+    assert "548 MB" in answer.why
+    assert not answer.retry
 
 
 def test_other_errors_of_ours_can_be_tried_again(session, answers, hand_jobs):
