@@ -48,6 +48,8 @@ def dimensions_figure(
         axes.plot(positions, entry.wave, color=LIGHT.text, linewidth=0.9, linestyle=(0, (4, 3)))
     axes.set_xlim(positions[0], max(positions[-1], positions[0] + 1))
     name_axes(axes, "Position (tokens)", "Entry of P (units of P)")
-    axes.legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=LIGHT.text, loc="best")
+    figure.legend(
+        frameon=False, fontsize=SMALL * POINTS, labelcolor=LIGHT.text, loc="outside lower left"
+    )
     title_axes(axes, title, scope, LIGHT)
     return figure

@@ -68,8 +68,8 @@ def described(
     wave = format_number(result.sinusoids.values(entry)[row])
     before = ""
     if question.projected:
-        before = f" · before projection {format_number(result.rows[row, entry])}"
-    return f"{name} · entry {entry}: {value} · sinusoid {wave}{before}"
+        before = f" · raw {format_number(result.rows[row, entry])}"
+    return f"{name} · entry {entry}: {value} · wave {wave}{before}"
 
 
 def columns(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QPen
+from PySide6.QtGui import QBrush, QColor, QPen
 from PySide6.QtWidgets import QWidget
 
 from gui.panels.curve_plot import CurvePlot, PlotCurve
@@ -80,14 +80,14 @@ class PositionCurves(CurvePlot):
         return int(position - heard.x[0])
 
     def _mark(self) -> None:
-        accent, nothing = QColor(self.theme.accent), QPen(Qt.PenStyle.NoPen)
+        accent, hollow = QColor(self.theme.accent), QBrush(Qt.BrushStyle.NoBrush)
+        nothing, ring = QPen(Qt.PenStyle.NoPen), pg.mkPen(accent, width=1.5)
         spots = []
         for position in self.marked():
             current = position == self._selected[-1]
             for curve in (curve for curve in self.curves if not curve.silent):
                 at = (position, float(curve.y[self._row(position)]))
-                spots.append({"pos": at, "size": SELECTED, "pen": nothing, "brush": accent})
+                spots.append({"pos": at, "size": SELECTED, "pen": nothing, "brush": QBrush(accent)})
                 if current:
-                    ring = QPen(accent, 1.5)
-                    spots.append({"pos": at, "size": CURRENT, "pen": ring, "brush": None})
+                    spots.append({"pos": at, "size": CURRENT, "pen": ring, "brush": hollow})
         self._chosen.setData(spots)

@@ -232,7 +232,7 @@ def test_hover_is_shared(small, session):
     move(small.plot, place(small, 1, 50))
     assert session.hover == 50
     value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert small.plot.hover_text().startswith(f"position 50 · entry 3: {value} · sinusoid ")
+    assert small.plot.hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
     session.hover = 120
     assert small.plot.hover_text().startswith("position 120 · ")
     session.hover = 0
