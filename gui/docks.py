@@ -172,6 +172,12 @@ def _dimensions(session: Session, theme: Theme) -> Panel:
     return DimensionsPanel(session, theme)
 
 
+def _directions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.directions import DirectionsPanel
+
+    return DirectionsPanel(session, theme)
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _models),
     Dock("positions", "Positions", LEFT, _positions),
@@ -182,6 +188,7 @@ DOCKS = (
     Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
     Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
+    Dock("directions", "Directions", BOTTOM, _directions, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),

@@ -1,0 +1,279 @@
+"""The directions panel on real checkpoints, through real clicks and hover."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.errors import TensorUnavailable
+from geometry.overlaps import random_directions, sparsity
+from gui.panels.directions import DirectionsPanel
+from gui.panels.directions_question import DirectionsOf, column_energy
+from gui.panels.directions_text import RANDOM, home_of, summary, union_of
+from gui.questions import Subjects, resolve
+from gui.theme import DARK, LIGHT, SERIES
+
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+ALL = (1, 2, 3, 4, 5)
+
+
+@pytest.fixture
+def panel(qtbot, session, controller):
+    """A panel whose questions are answered before a click returns."""
+    made = DirectionsPanel(session, LIGHT)
+    qtbot.addWidget(made, before_close_func=DirectionsPanel.release)
+    made.asked.connect(
+        lambda question, fetch: controller.answers.ask(made.slot, question, fetch=fetch)
+    )
+    made.selectionRequested.connect(controller.select)
+    made.hoverRequested.connect(lambda position: setattr(session, "hover", position))
+    made.resize(1100, 420)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.fixture
+def gpt2(panel, controller, gpt2_folder):
+    controller.open(str(gpt2_folder))
+    QApplication.processEvents()
+    return panel
+
+
+@pytest.fixture
+def minilm(panel, controller, minilm_folder):
+    controller.open(str(minilm_folder))
+    QApplication.processEvents()
+    return panel
+
+
+def click_row(panel, number, modifiers=NONE):
+    table = panel.table
+    row = [row.position for row in table.rows].index(number)
+    point = table.visualRect(table.model().index(row, 0)).center()
+    QTest.mouseClick(table.viewport(), LEFT, modifiers, point)
+
+
+def move(widget, point):
+    """Move the mouse there; through the window, because a widget's move is only asked of X."""
+    window = widget.window()
+    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
+
+
+def caption(panel):
+    return panel.header.caption.text()
+
+
+# What it measures.
+
+
+def test_gpt2s_directions_are_sparse(gpt2):
+    result = gpt2.result
+    assert result.sparsity.above_0_1 == (20, 25, 22, 20, 27)
+    assert len(union_of(result, ALL)) == 58
+    assert result.sparsity.mass_top40[:3] == pytest.approx((0.978, 0.977, 0.974), abs=5e-4)
+    cells = [row.cells for row in gpt2.table.rows]
+    assert [row[2] for row in cells] == ["20", "25", "22", "20", "27", "4.4"]
+    assert cells[0][1] == "61.95"
+    assert "58 of 768 entries above 0.1 in directions 1–5" in caption(gpt2)
+
+
+def test_random_directions_are_not(gpt2):
+    random = sparsity(random_directions(5, 768))
+    assert gpt2.result.random.participation_ratio == random.participation_ratio
+    assert min(random.participation_ratio) > 200 > max(gpt2.result.sparsity.participation_ratio)
+    mean = np.mean(random.participation_ratio)
+    assert gpt2.table.rows[-1].cells == ("random", "", "4.4", f"{mean:.1f}", "0.281")
+
+
+def test_left_and_right_vectors_make_the_table_up(gpt2):
+    result, W_pos = gpt2.result, gpt2.session.model.W_pos
+    np.testing.assert_allclose(result.over_position @ result.over_position.T, np.eye(5), atol=1e-9)
+    np.testing.assert_allclose(
+        result.over_position @ W_pos, result.singular_values[:, None] * result.over_index, atol=1e-8
+    )
+
+
+def test_what_gpt2s_part_lacks_is_said_and_the_rest_is_there(gpt2):
+    assert gpt2.result.E_energy is None
+    assert "no token embeddings in this checkpoint" in caption(gpt2)
+    assert gpt2.over_index.isVisible()
+
+
+def test_minilms_tokens_live_everywhere(minilm):
+    E, result = minilm.session.model.W_E.astype(float), minilm.result
+    np.testing.assert_allclose(result.E_energy, (E**2).sum(axis=0))
+    union = union_of(result, ALL)
+    share = (E[:, union] ** 2).sum() / (E**2).sum()
+    said = f"{len(union)} of 384 entries above 0.1 in directions 1–5, with {100 * share:.1f}"
+    assert said in caption(minilm)
+
+
+def test_E_is_read_only_where_it_is_asked_for(minilm, qtbot):
+    assert minilm.question().tensors() == (("W_E", 0),)
+    QTest.mouseClick(minilm.E, LEFT, NONE, minilm.E.rect().center())
+    assert not minilm.E.isChecked()
+    assert minilm.question().tensors() == ()
+    assert minilm.result.E_energy is None
+    assert "‖E‖²" not in caption(minilm)
+
+
+def _about(E, d, through):
+    return SimpleNamespace(
+        model=SimpleNamespace(
+            d_model=d, layers=SimpleNamespace(embedding_map=lambda what: through)
+        ),
+        stream=SimpleNamespace(matrix=lambda subject: E),
+        check=lambda: None,
+    )
+
+
+def test_E_of_another_size_goes_through_the_models_map():
+    rng = np.random.default_rng(1)
+    E, through = rng.normal(size=(5000, 3)), rng.normal(size=(7, 3))
+    energy, mapped = column_energy(_about(E, 7, through))
+    assert mapped
+    np.testing.assert_allclose(energy, ((E @ through.T) ** 2).sum(axis=0))
+    with pytest.raises(TensorUnavailable, match="E lies in 3 dimensions and P in 7"):
+        column_energy(_about(E, 7, None))
+
+
+def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
+    rng = np.random.default_rng(3)
+    rank_two = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 9))
+    found = resolve(DirectionsOf(with_E=False), Subjects(open_table(rank_two)))
+    assert (found.over_position[2:] == 0.0).all()
+    np.testing.assert_allclose(np.linalg.norm(found.over_position[:2], axis=1), 1.0)
+
+
+# Choosing directions.
+
+
+def test_clicks_choose_what_is_drawn(gpt2):
+    assert gpt2.drawn(gpt2.result) == ALL
+    click_row(gpt2, 3)
+    assert gpt2.drawn(gpt2.result) == (3,)
+    assert "22 of 768 entries above 0.1 in direction 3" in caption(gpt2)
+    click_row(gpt2, 1, SHIFT)
+    assert gpt2.drawn(gpt2.result) == (3, 1)
+    assert "in directions 1, 3" in caption(gpt2)
+    curve = gpt2.over_index.curves[1]
+    np.testing.assert_array_equal(curve.y, gpt2.result.over_index[0])
+    assert curve.color == SERIES["light"][1]
+    click_row(gpt2, RANDOM)
+    assert gpt2.drawn(gpt2.result) == (3, 1)
+
+
+def test_another_panel_may_refer_to_directions(gpt2):
+    gpt2.configure(directions=(2,))
+    assert gpt2.drawn(gpt2.result) == (2,)
+    with pytest.raises(TypeError, match="whatever"):
+        gpt2.configure(whatever=1)
+
+
+def test_a_small_table_has_fewer(panel, controller, write_table):
+    controller.open(str(write_table(np.random.default_rng(0).normal(size=(30, 3)))))
+    assert panel.drawn(panel.result) == (1, 2, 3)
+    assert len(panel.table.rows) == 4
+
+
+def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
+    view = gpt2.over_position.view
+    assert view.spans()[1] == pytest.approx(home_of(gpt2.result, ALL))
+    assert view.spans()[1][1] < gpt2.result.over_position.max()
+    QTest.mouseClick(gpt2.bulk, LEFT, NONE, gpt2.bulk.rect().center())
+    assert view.spans()[1][1] > gpt2.result.over_position.max()
+
+
+# Hover and clicks.
+
+
+def test_a_click_on_an_index_opens_it_in_dimensions(
+    start_application, gpt2_folder, wait_until_idle
+):
+    application = start_application(gpt2_folder)
+    window = application.window
+    window.docks["directions"].raise_()
+    wait_until_idle(application)
+    panel = window.panels["directions"]
+    index = int(np.abs(panel.result.over_index[0]).argmax())
+    click_row(panel, 1)
+    point = panel.over_index.point_of(0, index).toPoint()
+    QTest.mouseClick(panel.over_index.viewport(), LEFT, NONE, point)
+    wait_until_idle(application)
+    dimensions = window.panels["dimensions"]
+    assert dimensions.isVisible()
+    assert dimensions.drawn(dimensions.result) == (index,)
+
+
+def test_hover_tells_the_entry(gpt2):
+    click_row(gpt2, 1)
+    index = int(np.abs(gpt2.result.over_index[0]).argmax())
+    move(gpt2.over_index, gpt2.over_index.point_of(0, index).toPoint())
+    value = gpt2.result.over_index[0, index]
+    assert gpt2.over_index.hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
+
+
+def test_hover_and_selection_of_positions_are_shared(gpt2, session):
+    click_row(gpt2, 2)
+    plot = gpt2.over_position
+    move(plot, plot.point_of(0, 500).toPoint())
+    hovered = session.hover
+    assert abs(hovered - 500) <= 2
+    assert plot.hover_text().startswith(f"{hovered} · u₂ ")
+    session.hover = 300
+    assert plot.hover_text().startswith("300 · u₂ ")
+    QTest.mouseClick(plot.viewport(), LEFT, NONE, plot.point_of(0, 500).toPoint())
+    assert session.selection == (hovered,)
+    session.selection = (7, 8)
+    assert plot.marked() == (7, 8)
+
+
+# What can be taken away.
+
+
+def test_python_prints_the_same_numbers(gpt2, run_python):
+    lines = run_python(gpt2.python()).splitlines()
+    assert lines[0].startswith("above 0.1 20 25 22 20 27 union 58 random ")
+    assert len(lines) == 3
+
+
+def test_python_prints_the_share_of_E(minilm, run_python):
+    said = run_python(minilm.python()).splitlines()[-1].split()
+    share = minilm.result.E_energy[union_of(minilm.result, ALL)].sum()
+    assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
+
+
+def test_numbers_and_figure_hold_what_is_drawn(gpt2):
+    click_row(gpt2, 4)
+    numbers = gpt2.numbers(gpt2.result)
+    np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
+    assert "right_1" not in numbers
+    assert len(numbers["union_of_large_entries"]) == 20
+    left, right = gpt2.figure(gpt2.result)().axes
+    np.testing.assert_array_equal(left.lines[0].get_ydata(), gpt2.result.over_position[3])
+    np.testing.assert_array_equal(right.lines[0].get_ydata(), gpt2.result.over_index[3])
+    assert right.get_xlabel() == "Embedding index"
+
+
+def test_dark_colours(gpt2):
+    click_row(gpt2, 4)
+    gpt2.set_theme(DARK)
+    assert gpt2.over_index.curves[0].color == SERIES["dark"][4]
+
+
+def test_nothing_open_says_what_it_will_show(panel):
+    assert panel.message.text() == DirectionsPanel.empty
+    assert panel.content is None
+
+
+def test_directions_that_follow_one_another_are_a_range(gpt2):
+    assert "in directions 2–4" in summary(gpt2.result, (4, 2, 3))
+    assert "in directions 2, 4" in summary(gpt2.result, (4, 2))
