@@ -367,12 +367,12 @@ def test_a_newer_version_is_asked_for_where_there_can_be_one(
     wait_until_idle(application)
     assert command.isEnabled()
     old = session.model.commit
-    QTest.keyClick(window, Qt.Key.Key_U, CONTROL)
+    QTest.keyClick(window, Qt.Key.Key_F5)
     wait_until_idle(application)
     assert window.status_bar.status.text() == f"gpt2 is up to date: commit {old[:7]}"
     files = {**write_stand_in(tmp_path / "newer", GPT2), "README.md": b"Newer.\n"}
     new = hub.add(GPT2, files)
-    QTest.keyClick(window, Qt.Key.Key_U, CONTROL)
+    QTest.keyClick(window, Qt.Key.Key_F5)
     wait_until_idle(application)
     assert session.model.commit == new
     assert new[:7] in window.notice_bar.text
