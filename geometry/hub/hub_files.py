@@ -200,6 +200,14 @@ class HubFiles:
         data = self.kept(tensor_key(region.info.name))
         return data if data is not None and len(data) == stored_bytes(region) else None
 
+    def cost(self, region: Region) -> int:
+        """Bytes that come for a tensor: all before it too from a server that sends no parts."""
+        opened, nbytes = self._opened.get(region.file.name), stored_bytes(region)
+        if opened is None or opened.in_parts:
+            return nbytes
+        start = region.file.start if isinstance(region.file, Record) else 0
+        return start + region.offset + nbytes
+
     def fetch_tensor(self, region: Region) -> Bytes:
         """Fetch a tensor's bytes.
 

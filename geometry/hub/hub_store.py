@@ -74,11 +74,11 @@ class HubStore:
         return self._bytes_read
 
     def bytes_to_fetch(self, name: str) -> int:
-        """Bytes of a tensor that is not kept yet; 0 if it is.
+        """Bytes that come for a tensor that is not kept yet; 0 if it is.
 
         Of a model in several files, asking may make a request.
         """
-        return 0 if self._files.has(tensor_key(name)) else stored_bytes(self._regions[name])
+        return 0 if self._files.has(tensor_key(name)) else self._files.cost(self._regions[name])
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Let what this thread reads within be told of, and be stopped, by ``transfer``."""

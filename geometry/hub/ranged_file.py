@@ -75,6 +75,8 @@ class RangedFile:
         The Hub's identity of the contents: SHA-256 for large files; "" if it gives none.
     transfer
         What tells of the next reads, and stops them; may be replaced by another one.
+    in_parts
+        Whether the server sends parts of it, as far as is known.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class RangedFile:
         self.etag = ""
         self.address = address
         self.transfer = transfer
+        self.in_parts = True
         self._connections = connections
         self._endpoint = endpoint
         self._whole = whole
@@ -218,7 +221,8 @@ class RangedFile:
                 f"{self.name} on {answer.host} changed while it was read.", "Open the model again."
             )
         if answer.whole:
-            if not self._whole and (piece.start, piece.stop) != (0, answer.size):
+            self.in_parts = (piece.start, piece.stop) == (0, answer.size)
+            if not (self._whole or self.in_parts):
                 raise WholeDownload(self.name, answer.size, answer.host)
         elif (answer.start, answer.stop) != (piece.at, piece.stop):
             raise BrokenTransfer(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.errors import HelixscopeError, TensorUnavailable
-from geometry.hub.faults import BrokenTransfer
+from geometry.hub.faults import BrokenTransfer, WholeDownload
 from geometry.hub.transfer import Transfer, TransferProgress
 from geometry.sources import open_source
 from tests.geometry.hub_opening import (
@@ -17,7 +17,7 @@ from tests.geometry.hub_opening import (
     network_of,
 )
 from tests.geometry.test_families import module  # noqa: F401, a fixture
-from tests.loopback_hub import LoopbackHub
+from tests.loopback_hub import Fault, LoopbackHub
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
 from tests.true_sizes import SHAPES, write_true_size
 
@@ -54,6 +54,31 @@ def test_other_tensors_are_fetched_one_by_one_and_kept(
         model.bytes_to_fetch("W_Q", 99)
 
 
+@pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "torch"])
+def test_from_a_server_without_ranges_all_that_comes_before_counts(
+    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    loopback_hub.add(name, write_true_size(tmp_path / "files", name))
+    playing = loopback_hub.fault(Fault.ignore_range(), times=None)
+    model = open_source(name, network=network_of(loopback_hub, cache, whole=True))
+    assert playing.played
+    width = SHAPES[name][1]
+    bare = 3 * width * width * model.store.tensors[model.table].nbytes // model.W_pos.size
+    said = model.bytes_to_fetch("W_Q", 1)
+    assert said > 2 * bare
+    transfer = Transfer()
+    with model.through(transfer):
+        model.weight("W_Q", 1)
+    # What is on the way when the last byte is here comes besides.
+    assert said <= transfer.bytes_received < said + 1_000_000
+    assert model.bytes_to_fetch("W_Q", 1) == 0
+    # Of another opening nothing was agreed.
+    again = open_source(name, network=network_of(loopback_hub, cache))
+    assert again.bytes_to_fetch("W_Q", 2) == bare
+    with pytest.raises(WholeDownload):
+        again.weight("W_Q", 2)
+
+
 def test_a_model_on_this_machine_fetches_nothing(tmp_path: Path) -> None:
     folder = write_stand_in(tmp_path, GPT2)["config.json"].parent
     model = open_source(folder)
@@ -83,7 +108,6 @@ def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancel
     loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
 ) -> None:
     from geometry.hub.transfer import Cancelled
-    from tests.loopback_hub import Fault
 
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
     model = open_source(GPT2, network=network_of(loopback_hub, cache))
