@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QApplication, QFileDialog
+import numpy as np
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
+from safetensors.numpy import save_file
 
 from gui.answers import Answers
 from gui.controller import Controller
@@ -97,3 +102,52 @@ class ResultStage:
         panel.release()
         self.answers.close()
         self.controller.close()
+
+
+def write_small_gpt2(
+    folder: Path, *, d_model: int = 16, n_positions: int = 64, n_layers: int = 2, tokens: int = 90
+) -> Path:
+    """Write a GPT-2 of random numbers in a folder: P, E (unless ``tokens`` is 0), two layers.
+
+    It promises one layer more than it has.
+    """
+    rng = np.random.default_rng(7)
+    tensors = {"wpe.weight": rng.normal(size=(n_positions, d_model)) * 0.8 ** np.arange(d_model)}
+    if tokens:
+        tensors["wte.weight"] = rng.normal(size=(tokens, d_model))
+    for layer in range(n_layers):
+        for name, shape in (
+            ("attn.c_attn", (d_model, 3 * d_model)),
+            ("attn.c_proj", (d_model, d_model)),
+            ("mlp.c_fc", (d_model, 4 * d_model)),
+        ):
+            tensors[f"h.{layer}.{name}.weight"] = rng.normal(size=shape)
+        for norm in ("ln_1", "ln_2"):
+            tensors[f"h.{layer}.{norm}.weight"] = rng.uniform(0.5, 1.5, d_model)
+            tensors[f"h.{layer}.{norm}.bias"] = rng.normal(size=d_model)
+    config = {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, "n_head": 2,
+              "n_layer": n_layers + 1, "vocab_size": tokens or 90}  # fmt: skip
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    arrays = {name: np.ascontiguousarray(array, np.float32) for name, array in tensors.items()}
+    save_file(arrays, folder / "model.safetensors")
+    return folder
+
+
+def hover(widget: QWidget, point: QPoint) -> None:
+    """Move the mouse to a point of a widget; through its window, as X does."""
+    window = widget.window()
+    QTest.mouseMove(window.windowHandle(), widget.mapTo(window, point))
+    QApplication.processEvents()
+
+
+def drag(widget: QWidget, start: QPoint, end: QPoint) -> None:
+    """Drag with the left button from one point of a widget to another."""
+    window = widget.window()
+    handle, none = window.windowHandle(), Qt.KeyboardModifier.NoModifier
+    first, last = (widget.mapTo(window, point) for point in (start, end))
+    QTest.mousePress(handle, Qt.MouseButton.LeftButton, none, first)
+    QTest.mouseMove(handle, (first + last) / 2)
+    QTest.mouseMove(handle, last)
+    QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, none, last)
+    QApplication.processEvents()

@@ -1,0 +1,223 @@
+"""The spectra panel: against numpy and the real GPT-2, through real events."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QToolButton
+
+from geometry.residual_stream import Subject
+from geometry.sources import open_source
+from gui.panels.spectra import SpectraPanel
+from gui.panels.spectra_question import SpectraOf
+from gui.questions import Subjects, resolve
+from gui.theme import DARK, LIGHT, SERIES
+from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
+
+LEFT = Qt.MouseButton.LeftButton
+P = Subject("P")
+
+
+@pytest.fixture
+def stage(qtbot):
+    return ResultStage(qtbot, SpectraPanel, size=(1000, 260))
+
+
+@pytest.fixture
+def small(stage, tmp_path):
+    """The panel with a small GPT-2 that lacks E."""
+    stage.open(write_small_gpt2(tmp_path / "small", d_model=40, tokens=0))
+    return stage.panel
+
+
+def rows(panel):
+    """The legend as text, row by row."""
+    table = panel.legend.widget()
+    grid = table.layout()
+    found = {}
+    for i in range(grid.count()):
+        row, _, _, _ = grid.getItemPosition(i)
+        widget = grid.itemAt(i).widget()
+        if isinstance(widget, QLabel):
+            found.setdefault(row, []).append(widget.text())
+    return [found[row] for row in sorted(found)]
+
+
+def removing(panel, row):
+    return panel.legend.widget().findChildren(QToolButton)[row]
+
+
+# The numbers.
+
+
+def test_singular_values_are_numpys(model):
+    result = resolve(SpectraOf((P,)), Subjects(model))
+    (found,) = result.found
+    sigma = np.linalg.svd(model.W_pos, compute_uv=False)
+    np.testing.assert_allclose(found.singular_values, sigma, atol=1e-9 * sigma[0])
+    np.testing.assert_allclose(found.energy, np.cumsum(sigma**2) / (sigma**2).sum())
+    assert found.stable_rank == pytest.approx((sigma**2).sum() / sigma[0] ** 2)
+    assert found.shape == model.W_pos.shape
+    assert (found.chance**2).sum() == pytest.approx((sigma**2).sum())
+    for array in (found.singular_values, found.energy, found.chance):
+        assert not array.flags.writeable
+
+
+def test_gpt2_has_the_published_values(gpt2_folder):
+    (found,) = resolve(SpectraOf((P,)), Subjects(open_source(gpt2_folder))).found
+    sigma = found.singular_values
+    np.testing.assert_allclose(sigma[:6], [61.95, 60.94, 53.24, 22.70, 15.98, 14.88], atol=0.006)
+    np.testing.assert_allclose(sigma[[29, 99, 767]], [0.553, 0.191, 0.0099], atol=0.0006)
+    assert found.energy[29] == pytest.approx(0.9991, abs=5e-5)
+
+
+def test_minilms_e_is_decomposed_with_its_shape(minilm_folder):
+    model = open_source(minilm_folder)
+    (found,) = resolve(SpectraOf((Subject("E"),)), Subjects(model)).found
+    assert found.shape == (30522, 384)
+    squares = float(np.square(model.W_E, dtype=np.float64).sum())
+    assert (found.singular_values**2).sum() == pytest.approx(squares, rel=1e-10)
+
+
+def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
+    result = resolve(SpectraOf((P, Subject("E"))), Subjects(open_source(gpt2_folder)))
+    assert [found.subject for found in result.found] == [P]
+    ((subject, why),) = result.missing
+    assert subject == Subject("E")
+    assert "token embeddings" in why
+
+
+# What is shown.
+
+
+def test_e_is_shown_from_the_start_where_it_is_here(stage, minilm_folder):
+    stage.open(minilm_folder)
+    assert stage.panel.answered == SpectraOf((P, Subject("E")))
+    assert stage.panel.chips.chips["E"].isChecked()
+
+
+def test_gpt2s_part_shows_p_and_says_what_it_lacks(stage, gpt2_folder):
+    stage.open(gpt2_folder)
+    gpt2 = stage.panel
+    assert gpt2.answered == SpectraOf((P,))
+    assert not gpt2.chips.chips["E"].isEnabled()
+    assert "no token embeddings" in gpt2.chips.chips["E"].toolTip().replace("\n", " ")
+    assert "gpt2 · all 1\u2009024 positions" in gpt2.header.caption.text()
+    assert rows(gpt2) == [["first 30", "stable rank"], ["P", "99.9\u00a0%", "3.09"]]
+
+
+def test_axes_are_logarithmic_and_hold_everything(small):
+    (x0, x1), (y0, y1) = small.plot.view.spans()
+    sigma = small.result.found[0].singular_values
+    assert x0 < 0 < np.log10(40) < x1
+    assert y0 < np.log10(sigma[-1])
+    assert y1 > np.log10(sigma[0])
+    ticks = small.plot.x_axis.tickValues(x0, x1, 500)
+    assert small.plot.x_axis.tickStrings(ticks[0][1], 1, ticks[0][0])[0] == "1"
+
+
+def test_a_weight_is_added_and_taken_out_by_click(small):
+    QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
+    assert small.answered == SpectraOf((P, Subject("W_Q")))
+    assert [row[0] for row in rows(small)[1:]] == ["P", "W_Q 0"]
+    QTest.mouseClick(removing(small, 0), LEFT)
+    assert small.answered == SpectraOf((Subject("W_Q"),))
+    QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
+    assert small.answered == SpectraOf((P,)), "something is always left to look at"
+
+
+def test_a_layer_that_the_checkpoint_lacks_is_told_in_the_legend(small):
+    small.chips.layer.setCurrentIndex(2)
+    QTest.mouseClick(small.chips.chips["W_K"], LEFT)
+    assert rows(small)[-1] == ["W_K 2", "not in this checkpoint"]
+    assert small.chips.chips["W_K"].isChecked()
+    small.chips.layer.setCurrentIndex(0)
+    assert not small.chips.chips["W_K"].isChecked()
+    QTest.mouseClick(removing(small, 1), LEFT)
+    assert len(rows(small)) == 2
+
+
+def test_chance_is_drawn_and_can_be_left_out(small):
+    assert [curve.silent for curve in small.plot.curves] == [False, True]
+    assert small.plot.curves[1].style == "dashed"
+    small.chance.click()
+    assert [curve.silent for curve in small.plot.curves] == [False]
+
+
+def test_k_is_dragged_in_the_plot(small):
+    plot = small.plot
+    target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
+    drag(plot.viewport(), plot.marker_point().toPoint(), target)
+    assert small.top.value() == 4
+    assert rows(small)[0][0] == "first 4"
+    energy = small.result.found[0].energy[3]
+    assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
+    assert not plot.view.is_zoomed, "the drag moved the line and not the view"
+
+
+def test_k_can_be_typed_and_stays_in_bounds(small):
+    assert small.top.maximum() == 40
+    assert small.top.value() == 30
+    small.top.setFocus()
+    QTest.keyClick(small.top, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(small.top, "3")
+    QTest.keyClick(small.top, Qt.Key.Key_Return)
+    assert rows(small)[0][0] == "first 3"
+
+
+def test_hover_says_what_is_there(small):
+    plot = small.plot
+    hover(plot.viewport(), plot.point_of(0, 2).toPoint())
+    said = plot.hover_text()
+    sigma = small.result.found[0].singular_values[2]
+    assert said.startswith(f"P · i = 3 · σ {sigma:.3f} · chance ")
+    assert "first 3: " in said
+    hover(small, QPoint(2, 2))
+    assert plot.hover_text() == ""
+
+
+def test_colours_follow_the_theme(small):
+    assert small.plot.curves[0].color == SERIES[LIGHT.name][0]
+    small.set_theme(DARK)
+    assert small.plot.curves[0].color == SERIES[DARK.name][0]
+
+
+def test_another_panel_can_point_here(small):
+    small.configure(k=2)
+    assert small.top.value() == 2
+
+
+# What can be taken away.
+
+
+def test_numbers(small, stage, monkeypatch, tmp_path):
+    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "spectra.csv")
+    with path.open(newline="") as file:
+        lines = list(csv.reader(file))
+    assert lines[0] == ["index", "P_singular_value", "P_by_chance", "P_energy_of_first"]
+    assert len(lines) == 41
+    assert float(lines[1][1]) == small.result.found[0].singular_values[0]
+
+
+def test_figure(small):
+    figure = small.figure(small.result)()
+    (axes,) = figure.axes
+    assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert axes.get_xlabel() == "Index i of the singular value"
+    assert axes.get_ylabel() == "Singular value σᵢ"
+    drawn = [line.get_ydata()[0] for line in axes.lines]
+    assert small.result.found[0].singular_values[0] in drawn
+    assert "small" in axes.get_title(loc="left")
+
+
+def test_python_prints_the_same(small, stage, run_python):
+    QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
+    printed = run_python(stage.python()).splitlines()
+    for line, found in zip(printed, small.result.found, strict=True):
+        assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])
+        assert float(line.split()[-2]) == pytest.approx(found.energy[29])
+        assert float(line.split()[-1]) == pytest.approx(found.stable_rank)
