@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from gui.panels.position_curves import PositionCurves
 
 COLORS = {name: colors[1:] for name, colors in SERIES.items()}
-TABLE_WIDTH = 246
+TABLE_WIDTH = 250
 TABLE = (
     Column(
-        "i", "The direction of P, from the strongest; last, the mean of as many random ones", 54
+        "i", "The direction of P, from the strongest; last, the mean of as many random ones", 66
     ),
     Column("σ", "Singular value, in the units of P", 46),
     Column("> 0.1", "Entries of magnitude above 0.1", 40),

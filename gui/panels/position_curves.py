@@ -33,6 +33,8 @@ class PositionCurves(CurvePlot):
         self._chosen.setZValue(7)
         super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
         self.view.addItem(self._chosen)
+        # What is hovered elsewhere may be told before the plot has its size.
+        self.view.sigResized.connect(self._place_label)
 
     def set_curves(
         self, curves: Sequence[PlotCurve], x: Span | None = None, y: Span | None = None

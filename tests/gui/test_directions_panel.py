@@ -236,6 +236,20 @@ def test_hover_and_selection_of_positions_are_shared(gpt2, session):
     assert plot.marked() == (7, 8)
 
 
+def test_what_was_hovered_before_is_told_beside_its_point(
+    start_application, gpt2_folder, wait_until_idle
+):
+    application = start_application(gpt2_folder)
+    window = application.window
+    window.session.hover = 400
+    window.docks["directions"].raise_()
+    wait_until_idle(application)
+    plot = window.panels["directions"].over_position
+    assert plot.hover_text().startswith("400 · u₁ ")
+    assert plot._label.text().startswith("400 ")
+    assert plot.view.sceneBoundingRect().contains(plot._label.geometry().toRectF())
+
+
 # What can be taken away.
 
 
