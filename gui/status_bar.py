@@ -13,6 +13,7 @@ from gui.session import Session
 from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
 
+_READY = Session().status
 HEIGHT = 3 * GRID
 """With the transfer's button as without: the window is not laid out anew for each."""
 OFFLINE = "No request leaves this machine. “Work offline” in the File menu switches this."
@@ -49,14 +50,13 @@ class StatusBar(QStatusBar):
         self._listening = Listening()
         for signal, slot in (
             (events.status, self._on_status_changed),
-            (events.transfer, self.fetch.show_transfer),
+            (events.transfer, self._on_transfer_changed),
             (events.offline, self._on_offline_changed),
             (events.jobs, self._on_jobs_changed),
         ):
             self._listening.to(signal, slot)
-        self._on_status_changed()
         self._on_offline_changed()
-        self.fetch.show_transfer(session.transfer)
+        self._on_transfer_changed()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -68,7 +68,14 @@ class StatusBar(QStatusBar):
         self._jobs_due.stop()
 
     def _on_status_changed(self) -> None:
-        self.status.setText(self._session.status)
+        session = self._session
+        # A tokenizer or a matrix is fetched while all else is ready: the transfer says what is not.
+        resting = session.status == _READY and session.transfer is not None
+        self.status.setText("" if resting else session.status)
+
+    def _on_transfer_changed(self) -> None:
+        self.fetch.show_transfer(self._session.transfer)
+        self._on_status_changed()
 
     def _on_offline_changed(self) -> None:
         self.offline.setVisible(self._session.offline)
