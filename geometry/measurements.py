@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
+
 from geometry.components import Array, PositionPCA, check_range
 from geometry.directions import Directions, singular_directions
-from geometry.errors import RangeError
+from geometry.errors import RangeError, TensorUnavailable
 from geometry.layernorm import (
     LayerNormErrors,
     TokenPositionCosines,
@@ -201,13 +204,24 @@ class Measurements:
     @cached_property
     def layernorm(self) -> LayerNormErrors:
         """Errors of the two approximations; TensorUnavailable without token embeddings."""
-        tokens, type_row = self.model.W_E, self.model.token_type
+        tokens, type_row = self._tokens, self.model.token_type
         return layernorm_errors(tokens, self.model.W_pos, self.positions, type_row=type_row)
 
     @cached_property
     def cosines(self) -> TokenPositionCosines:
         """Cosines of all tokens with all positions; TensorUnavailable without embeddings."""
-        return token_position_cosines(self.model.W_E, self.model.W_pos)
+        return token_position_cosines(self._tokens, self.model.W_pos)
+
+    @property
+    def _tokens(self) -> npt.NDArray[np.float32]:
+        """(d_vocab, d_model) token embeddings that positions can be added to as they are."""
+        tokens, width = self.model.W_E, self.model.d_model
+        if tokens.shape[1] != width:
+            raise TensorUnavailable(
+                f"{self.model.name} has tokens of {tokens.shape[1]} dimensions and positions of "
+                f"{width}: as they are stored the two cannot be added."
+            )
+        return tokens
 
 
 def first_three(pca: PositionPCA) -> PositionPCA:
