@@ -9,9 +9,6 @@ from PySide6.QtCore import (
     QAbstractTableModel,
     QModelIndex,
     QPersistentModelIndex,
-    QPointF,
-    QRect,
-    QRectF,
     QSize,
     Qt,
     Signal,
@@ -19,27 +16,21 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
-    QFont,
     QIcon,
     QKeyEvent,
     QMouseEvent,
-    QPainter,
-    QPen,
-    QPixmap,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QHeaderView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QWidget,
 )
 
 from geometry.claims import Verdict
+from gui.panels.claims_paint import MARK, TwoLines, outcome_mark
 from gui.panels.claims_text import (
     SHORT_ARTICLES,
     WORDS,
@@ -48,14 +39,13 @@ from gui.panels.claims_text import (
     measured,
     outcome,
 )
-from gui.theme import GRID, SMALL, TEXT, Theme
+from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
 
 Index = QModelIndex | QPersistentModelIndex
 Role = Qt.ItemDataRole
 
 ROW_HEIGHT = 36
-MARK = 12
 OUTCOME, CLAIM, MEASURED, EXPECTED, ARTICLE = range(5)
 _TITLES = (
     ("Outcome", "Whether the claim holds for this model, as far as can be told"),
@@ -149,7 +139,7 @@ class ClaimsTable(QTableView):
         super().__init__(parent)
         self.rows = ClaimRows(self)
         self.setModel(self.rows)
-        self._lines = _TwoLines(theme, self)
+        self._lines = TwoLines(theme, self)
         self.setItemDelegateForColumn(CLAIM, self._lines)
         self._set_up_look()
         self.set_theme(theme)
@@ -168,7 +158,7 @@ class ClaimsTable(QTableView):
             "holds": theme.text, "fails": theme.warning, "unknown": theme.muted,
         }  # fmt: skip
         ratio = self.devicePixelRatioF()
-        self.rows.marks = {how: _mark(how, colors[how], ratio) for how in WORDS}
+        self.rows.marks = {how: outcome_mark(how, colors[how], ratio) for how in WORDS}
         self._lines.muted = QColor(theme.muted)
         self.viewport().update()
 
@@ -239,40 +229,6 @@ class ClaimsTable(QTableView):
             self.setColumnWidth(column, width * GRID)
 
 
-class _TwoLines(QStyledItemDelegate):
-    """Draws a claim, and below it in small what is measured or why nothing is."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.muted = QColor(theme.muted)
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | Any
-    ) -> None:
-        """Draw the line's background, then both texts, elided."""
-        self.initStyleOption(option, index)
-        option.text = ""
-        style, widget = option.widget.style(), option.widget
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
-        left = option.rect.adjusted(GRID, 2, -GRID, -2)
-        upper = QRect(left.left(), left.top(), left.width(), 18)
-        lower = QRect(left.left(), upper.bottom(), left.width(), 14)
-        painter.save()
-        for text, rect, pixels, color in (
-            (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
-            (index.data(Role.UserRole), lower, SMALL, self.muted),
-        ):
-            font = QFont(option.font)
-            font.setPixelSize(pixels)
-            painter.setFont(font)
-            painter.setPen(color)
-            shown = painter.fontMetrics().elidedText(
-                text, Qt.TextElideMode.ElideRight, rect.width()
-            )
-            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, shown)
-        painter.restore()
-
-
 def _cells(verdict: Verdict) -> tuple[str, ...]:
     claim = verdict.claim
     return (
@@ -287,25 +243,3 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
 def _alignment(column: int) -> Qt.AlignmentFlag:
     side = Qt.AlignmentFlag.AlignRight if column == MEASURED else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
-
-
-def _mark(how: Outcome, color: str, ratio: float) -> QIcon:
-    """Draw a tick, a cross or an open ring: they differ in shape, not only in colour."""
-    pixmap = QPixmap(QSize(MARK, MARK) * ratio)
-    pixmap.setDevicePixelRatio(ratio)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(QColor(color), 1.6))
-    if how == "holds":
-        painter.drawPolyline([QPointF(1.5, 6.5), QPointF(4.5, 9.5), QPointF(10.5, 2.5)])
-    elif how == "fails":
-        painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
-        painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
-    else:
-        painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
-    painter.end()
-    icon = QIcon(pixmap)
-    # Selected lines would tint the mark otherwise.
-    icon.addPixmap(pixmap, QIcon.Mode.Selected)
-    return icon

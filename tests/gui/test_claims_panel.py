@@ -240,8 +240,11 @@ def test_the_filter_shows_one_outcome(claims):
     assert ids(claims.table) == [claim.id for claim in CLAIMS]
 
 
-def test_a_filter_that_leaves_nothing_says_so(start_application, gpt2_folder, wait_until_idle):
-    app = start_application(gpt2_folder)
+def test_a_filter_that_leaves_nothing_says_so(
+    start_application, write_gpt2, monkeypatch, wait_until_idle
+):
+    monkeypatch.setattr(claims_question, "check", lambda claim, _: Verdict(claim, 1.0, True, None))
+    app = start_application(write_gpt2())
     app.window.docks["claims"].raise_()
     wait_until_idle(app)
     panel = app.window.panels["claims"]
