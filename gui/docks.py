@@ -154,6 +154,12 @@ def _similarity(session: Session, theme: Theme) -> Panel:
     return SimilarityPanel(session, theme)
 
 
+def _layernorm(session: Session, theme: Theme) -> Panel:
+    from gui.panels.layernorm import LayerNormPanel
+
+    return LayerNormPanel(session, theme)
+
+
 def _shape(session: Session, theme: Theme) -> Panel:
     from gui.panels.shape import ShapePanel
 
@@ -191,6 +197,7 @@ DOCKS = (
     Dock("directions", "Directions", BOTTOM, _directions, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
+    Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
 )

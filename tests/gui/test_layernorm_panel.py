@@ -1,0 +1,226 @@
+"""The LayerNorm panel: two simpler versions and their errors, on real checkpoints."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from safetensors.numpy import load_file, save_file
+
+from geometry.claims import check_claims
+from geometry.errors import TensorUnavailable
+from geometry.measurements import Measurements, Scope
+from geometry.sources import open_source
+from gui.panels.layernorm import LayerNormPanel
+from gui.panels.layernorm_figure import layernorm_figure
+from gui.panels.layernorm_question import LayerNormOf
+from gui.questions import Subjects, resolve
+from gui.theme import LIGHT
+
+LEFT = Qt.MouseButton.LeftButton
+N_TOKENS = 7
+
+
+@pytest.fixture(scope="module")
+def minilm(minilm_folder):
+    return open_source(minilm_folder)
+
+
+@pytest.fixture(scope="module")
+def of_minilm(minilm):
+    return resolve(LayerNormOf((1, 511)), Subjects(minilm))
+
+
+def give_tokens(folder, width=None):
+    """Add token embeddings to a checkpoint; token 2 ("hello") is nearly position 30's row."""
+    path = folder / "model.safetensors"
+    tensors = load_file(path)
+    positions = tensors["wpe.weight"]
+    rng = np.random.default_rng(3)
+    tokens = rng.normal(size=(N_TOKENS, width or positions.shape[1])).astype(np.float32)
+    if width is None:
+        tokens[2] = -3 * positions[30]
+    save_file({**tensors, "wte.weight": tokens}, path)
+    return folder
+
+
+@pytest.fixture
+def layernorm(start_application, write_gpt2, wait_until_idle):
+    """The panel in the window, answered about a tiny GPT-2 with tokens."""
+    app = start_application(give_tokens(write_gpt2()))
+    app.window.docks["layernorm"].raise_()
+    wait_until_idle(app)
+    panel = app.window.panels["layernorm"]
+    assert panel.result is not None
+    return SimpleNamespace(app=app, session=app.session, window=app.window, panel=panel)
+
+
+# ---- the question -----------------------------------------------------------------------------
+
+
+def test_errors_are_those_of_the_measurements(minilm, of_minilm):
+    measured = Measurements(minilm, Scope((1, 511)))
+    for found, errors in (
+        (of_minilm.orthogonal, measured.layernorm.orthogonal),
+        (of_minilm.constant_norm, measured.layernorm.constant_norm),
+    ):
+        assert found.median == pytest.approx(np.median(errors, axis=0))
+        assert found.p95 == pytest.approx(np.percentile(errors, 95, axis=0))
+        assert found.overall == pytest.approx(tuple(np.percentile(errors, (50, 95))))
+        assert not found.median.flags.writeable
+    assert of_minilm.n_tokens == 512
+    assert of_minilm.histogram.sum() == minilm.d_vocab * minilm.n_positions
+
+
+def test_the_most_position_like_tokens_have_their_text(minilm, of_minilm):
+    first = of_minilm.most_alike[0]
+    assert (first.text, first.position) == ("[CLS]", 0)
+    token, position = minilm.W_E[first.token].astype(float), minilm.W_pos[0]
+    cosine = token @ position / np.linalg.norm(token) / np.linalg.norm(position)
+    assert first.cosine == pytest.approx(abs(cosine), abs=1e-5)
+    cosines = [one.cosine for one in of_minilm.most_alike]
+    assert cosines == sorted(cosines, reverse=True)
+
+
+def test_it_can_be_given_up_between_its_steps(minilm):
+    class GivenUp(Exception):
+        pass
+
+    def tell(progress):
+        if progress.message.startswith("Comparing"):
+            raise GivenUp
+
+    with pytest.raises(GivenUp):
+        resolve(LayerNormOf((1, 511)), Subjects(minilm, tell=tell))
+
+
+def test_tokens_of_another_size_are_no_fault_but_said(write_gpt2):
+    model = open_source(give_tokens(write_gpt2("odd"), width=12))
+    with pytest.raises(TensorUnavailable, match="tokens of 12 dimensions and positions of 24"):
+        resolve(LayerNormOf((1, 199)), Subjects(model))
+    verdicts = {v.claim.id: v for v in check_claims(Measurements(model))}
+    assert "cannot be added" in verdicts["layernorm.orthogonal"].why_null
+
+
+# ---- what is shown ----------------------------------------------------------------------------
+
+
+def test_the_token_that_is_a_position_comes_first(layernorm):
+    row = layernorm.panel.tokens.rows[0]
+    assert row.cells == ("hello", "30", "1.000")
+    assert row.position == 30
+
+
+def test_each_version_is_shown(layernorm):
+    panel, result = layernorm.panel, layernorm.panel.result
+    p95, median = panel.errors.curves
+    assert median.y == pytest.approx(result.orthogonal.median)
+    QTest.mouseClick(panel.version.buttons["constant_norm"], LEFT)
+    p95, median = panel.errors.curves
+    assert median.y == pytest.approx(result.constant_norm.median)
+    assert p95.y == pytest.approx(result.constant_norm.p95)
+    assert p95.style == "dashed"
+    assert median.x.tolist() == list(range(1, 200))
+
+
+def test_the_caption_names_scope_and_errors(layernorm):
+    panel, scope = layernorm.panel, "tiny-gpt2 · positions 1–199 with 7 tokens; cosines of all rows"
+    for value, name, found in (
+        ("constant_norm", "constant norm", panel.result.constant_norm),
+        ("orthogonal", "orthogonal", panel.result.orthogonal),
+    ):
+        QTest.mouseClick(panel.version.buttons[value], LEFT)
+        median, p95 = found.overall
+        said = panel.header.caption.text()
+        assert said == f"{scope} · {name}: median {median:.3f}, 95 % below {p95:.3f}"
+
+
+def test_a_click_on_a_token_selects_its_position(layernorm):
+    table = layernorm.panel.tokens
+    spot = table.visualRect(table.model().index(0, 0)).center()
+    QTest.mouseClick(table.viewport(), LEFT, pos=spot)
+    assert layernorm.session.selection == (30,)
+
+
+def test_positions_are_brushed_and_selected_in_the_plot(layernorm):
+    plot = layernorm.panel.errors
+    spot = plot.point_of(1, 99).toPoint()
+    QTest.mouseMove(plot.viewport(), spot)
+    assert layernorm.session.hover is not None
+    assert abs(layernorm.session.hover - 100) <= 2
+    QTest.mouseClick(plot.viewport(), LEFT, pos=spot)
+    assert abs(layernorm.session.selection[-1] - 100) <= 2
+
+
+def test_a_position_hovered_elsewhere_is_shown(layernorm):
+    panel = layernorm.panel
+    layernorm.session.hover = 50
+    assert panel.errors.hover_text().startswith("50: 0.")
+    layernorm.session.hover = 0
+    assert panel.errors.hover_text() == ""
+
+
+def test_a_bar_of_the_histogram_says_its_count(layernorm):
+    panel = layernorm.panel
+    at = int(np.flatnonzero(panel.result.histogram)[0])
+    panel.cosines.pointHovered.emit((0, at))
+    count = panel.result.histogram[at]
+    assert f"{count:,} pairs".replace(",", "\N{THIN SPACE}") in panel.cosines.hover_text()
+
+
+def test_a_drag_is_waited_for(layernorm, wait_until_idle):
+    asked = []
+    layernorm.panel.asked.connect(lambda question, fetch: asked.append(question))
+    layernorm.session.dragging = True
+    layernorm.session.positions = (10, 150)
+    assert asked == []
+    layernorm.session.dragging = False
+    assert asked == [LayerNormOf((10, 150))]
+    wait_until_idle(layernorm.app)
+    assert layernorm.panel.errors.curves[0].x.tolist() == list(range(10, 151))
+
+
+def test_without_tokens_it_says_so(start_application, gpt2_folder, wait_until_idle):
+    app = start_application(gpt2_folder)
+    app.window.docks["layernorm"].raise_()
+    wait_until_idle(app)
+    panel = app.window.panels["layernorm"]
+    assert "token embeddings in this checkpoint" in panel.message.text()
+    assert panel.advice.text().endswith(LayerNormPanel.instead)
+
+
+# ---- taking it away ---------------------------------------------------------------------------
+
+
+def test_the_figure_has_both_versions(of_minilm):
+    figure = layernorm_figure(of_minilm, "MiniLM")
+    FigureCanvasAgg(figure).draw()
+    errors, cosines = figure.axes
+    assert len(errors.lines) == 4
+    assert errors.lines[2].get_ydata() == pytest.approx(of_minilm.constant_norm.median)
+    assert (errors.get_xlabel(), cosines.get_ylabel()) == ("Position", "Share of all pairs")
+
+
+def test_numbers_are_named_columns(layernorm):
+    numbers = layernorm.panel.numbers(layernorm.panel.result)
+    assert numbers["position"].tolist() == list(range(1, 200))
+    assert len(numbers["orthogonal_p95"]) == 199
+    assert numbers["token_text"][0] == "hello"
+
+
+def test_the_copied_python_prints_the_same(layernorm, run_python):
+    lines = run_python(layernorm.panel.python()).splitlines()
+    result = layernorm.panel.result
+    for line, found in zip(lines, (result.orthogonal, result.constant_norm), strict=False):
+        assert [float(x) for x in line.split()] == pytest.approx(found.overall)
+    assert lines[2].split()[:2] == ["2", "30"]
+
+
+def test_it_says_what_it_will_show(session, qtbot):
+    panel = LayerNormPanel(session, LIGHT)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert panel.message.text() == LayerNormPanel.empty
+    panel.release()
