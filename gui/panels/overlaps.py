@@ -7,24 +7,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from geometry.residual_stream import Subject
 from gui.panels.overlaps_controls import OverlapsControls
-from gui.panels.overlaps_look import Levels, Pictures, home_levels
-from gui.panels.overlaps_question import FigureOf, Overlap, OverlapsOf
-from gui.panels.overlaps_text import caption_of, python_of
+from gui.panels.overlaps_look import Levels, Pictures, arrange, home_levels
+from gui.panels.overlaps_question import FigureOf, Overlap, OverlapFigure, OverlapsOf
+from gui.panels.overlaps_text import caption_of, figure_caption, python_of
 from gui.panels.result_panel import ResultPanel
+from gui.panels.segmented import Segmented
 from gui.session import Session
 from gui.theme import GRID, Theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from gui.panels.overlap_grid import FigureView
     from gui.panels.overlap_view import OverlapView
+
+VIEWS = (
+    ("pair", "Pair", "Any two matrices"),
+    ("attention", "Attention figure", "The article's eight panels: W_Q, W_K, W_V and W_O with P and"
+     " E"),
+    ("mlp", "MLP figure", "The article's two panels: the MLP's fan-out with E and P"),
+)  # fmt: skip
+Shown = Overlap | OverlapFigure
 
 AROUND = (148, 36)
 """Pixels that axes and colour bar take of the width and of the height."""
+BAR = 80
+"""Pixels that the colour bar of a figure takes."""
 
 
 class OverlapsPanel(ResultPanel):
@@ -43,6 +55,10 @@ class OverlapsPanel(ResultPanel):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.heatmap: OverlapView
+        self.grid: FigureView
+        self.views = Segmented(VIEWS, "What is compared")
+        self.header.add(self.views)
+        self.views.chosen.connect(self._on_view_chosen)
         self._pictures = Pictures()
         self._levels: Levels | None = None
         self._home: Levels = (0.0, 1.0)
@@ -60,11 +76,23 @@ class OverlapsPanel(ResultPanel):
         return self.controls.question()
 
     def configure(self, **options: Any) -> None:
-        """Show two matrices: ``rows`` and ``columns``, each a Subject."""
+        """Show two matrices, ``rows`` and ``columns``, each a Subject; or one ``view``.
+
+        The views are "pair", and the article's figures "attention" and "mlp".
+        """
         rows: Subject = options.pop("rows", self.controls.rows.subject)
         columns: Subject = options.pop("columns", self.controls.columns.subject)
+        view: str = options.pop("view", "pair")
         super().configure(**options)
-        self.controls.show_pair(rows, columns)
+        if view == "pair":
+            self.controls.show_pair(rows, columns)
+        self.views.show_value(view)
+        self._on_view_chosen(view)
+
+    def _on_view_chosen(self, view: str) -> None:
+        self.controls.show_view(view)
+        self._levels = None
+        self._turn()
         self.ask()
 
     def _on_model_changed(self) -> None:
@@ -77,23 +105,44 @@ class OverlapsPanel(ResultPanel):
     # What it shows.
 
     def build(self) -> QWidget:
-        """Make the heatmap."""
+        """Make the heatmap, and the figure's place."""
+        from gui.panels.overlap_grid import FigureView
         from gui.panels.overlap_view import OverlapView
 
-        self.heatmap = OverlapView(self.theme)
-        self.heatmap.bar.levelsRequested.connect(self._set_levels)
-        return self.heatmap
+        self.heatmap, self.grid = OverlapView(self.theme), FigureView(self.theme)
+        self._views = QStackedWidget()
+        for view in (self.heatmap, self.grid):
+            self._views.addWidget(view)
+            view.bar.levelsRequested.connect(self._set_levels)
+        self.grid.grid.cellChosen.connect(self._on_cell_chosen)
+        return self._views
 
-    def show_result(self, result: Overlap) -> None:
+    def show_result(self, result: Shown) -> None:
         """Draw it."""
+        self._views.setCurrentWidget(self.heatmap if isinstance(result, Overlap) else self.grid)
         self._draw(result)
 
-    def _draw(self, result: Overlap) -> None:
+    def _draw(self, result: Shown) -> None:
         look = self.controls.look()
-        picture = self._pictures.of(result, look.blur)
-        self._home = home_levels([picture], result.contrast.chance, log=look.log)
+        cells = (result,) if isinstance(result, Overlap) else result.cells
+        pictures = [
+            self._pictures.of(cell, look.blur) if isinstance(cell, Overlap) else None
+            for cell in cells
+        ]
+        drawn = [picture for picture in pictures if picture is not None]
+        chance = max(cell.contrast.chance for cell in cells if isinstance(cell, Overlap))
+        self._home = home_levels(drawn, chance, log=look.log)
         levels = self._levels or self._home
-        self.heatmap.show_overlap(result, picture, look, levels, self._home)
+        if isinstance(result, Overlap):
+            self.heatmap.show_overlap(result, drawn[0], look, levels, self._home)
+        else:
+            self.grid.grid.show_figure(result, pictures, look, levels)
+            self.grid.place_parts()
+            self.grid.bar.show_scale(look.colormap, levels, self._home, log=look.log)
+
+    def _on_cell_chosen(self, number: int) -> None:
+        cell = self.result.cells[number]
+        self.configure(rows=cell.rows, columns=cell.columns)
 
     def _on_look_changed(self) -> None:
         log = self.controls.look().log
@@ -116,30 +165,43 @@ class OverlapsPanel(ResultPanel):
         self.controls.show_model(self.session.model, theme)
         if self.content is not None:
             self.heatmap.set_theme(theme)
+            self.grid.set_theme(theme)
 
     # What can be taken away.
 
-    def caption(self, result: Overlap) -> str:
-        """Name both matrices, and the corners."""
+    def caption(self, result: Shown) -> str:
+        """Name what is compared, and the corners."""
         assert self.session.model is not None
-        return caption_of(self.session.model, result, self.controls.look().blur)
+        blur = self.controls.look().blur
+        if isinstance(result, Overlap):
+            return caption_of(self.session.model, result, blur)
+        return figure_caption(self.session.model, result, blur)
 
-    def figure(self, result: Overlap) -> Callable[[], Figure]:
+    def figure(self, result: Shown) -> Callable[[], Figure]:
         """Draw the same for print."""
-        from gui.panels.overlaps_figure import draw_overlap
+        look, levels, caption = self.controls.look(), self._levels, self.caption(result)
 
-        look, levels = self.controls.look(), self._levels
-        caption = self.caption(result)
-        return lambda: draw_overlap(result, look, levels, caption)
+        def draw() -> Figure:
+            from gui.panels.overlaps_figure import draw_figure, draw_overlap
 
-    def numbers(self, result: Overlap) -> Mapping[str, np.ndarray]:
+            if isinstance(result, Overlap):
+                return draw_overlap(result, look, levels, caption)
+            return draw_figure(result, look, levels, caption)
+
+        return draw
+
+    def numbers(self, result: Shown) -> Mapping[str, np.ndarray]:
         """Return the overlaps themselves, never blurred."""
-        return {"overlap": result.values}
+        if isinstance(result, Overlap):
+            return {"overlap": result.values}
+        return {f"{cell.rows.name}_{cell.columns.name}": cell.values for cell in result.found}
 
     def python(self) -> str:
         """Return a script that prints the corners."""
         assert self.session.model is not None
-        return python_of(self.session.model, [(self.result.rows, self.result.columns)])
+        result: Shown = self.result
+        cells = (result,) if isinstance(result, Overlap) else result.cells
+        return python_of(self.session.model, [(cell.rows, cell.columns) for cell in cells])
 
     # The parts.
 
@@ -155,14 +217,24 @@ class OverlapsPanel(ResultPanel):
         page.addLayout(self._body, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the controls beside or above, where more is left for square cells."""
+        """Put the controls beside the cells or above them, where these become larger."""
+        self._turn()
+        super().resizeEvent(event)
+
+    def _turn(self) -> None:
         taken = self.controls.sizeHint()
-        width = event.size().width() - 2 * GRID
-        height = event.size().height() - self.header.sizeHint().height() - 2 * GRID
-        beside = min(width - taken.width() - AROUND[0], height - AROUND[1])
-        above = min(width - AROUND[0], height - taken.height() - AROUND[1])
+        width = self.width() - 2 * GRID
+        height = self.height() - self.header.sizeHint().height() - 2 * GRID
+        beside = self._cell_size(width - taken.width(), height)
+        above = self._cell_size(width, height - taken.height())
         directions = QBoxLayout.Direction
         way = directions.LeftToRight if beside >= above else directions.TopToBottom
         if self._body.direction() is not way:
             self._body.setDirection(way)
-        super().resizeEvent(event)
+
+    def _cell_size(self, width: int, height: int) -> int:
+        if self.controls.view == "pair":
+            return min(width - AROUND[0], height - AROUND[1])
+        cells = (8, 2) if self.controls.view == "attention" else (2, 2)
+        room = (float(width - BAR), float(height))
+        return arrange(*cells, room, (2 * GRID, GRID), 2 * GRID)[1]

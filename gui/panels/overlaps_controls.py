@@ -138,9 +138,6 @@ class OverlapsControls(QWidget):
         for row, (title, picker) in enumerate(
             ((self._down, self.rows), (self._across, self.columns))
         ):
-            policy = picker.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            picker.setSizePolicy(policy)
             grid.addWidget(title, row, 0)
             grid.addWidget(picker, row, 1)
         grid.addLayout(_row(self.fold, self.centre), 2, 0, 1, 2)

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, name_axes, new_figure
+from gui.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
 from gui.panels.overlaps_look import Levels, Look, blurred, home_levels
-from gui.panels.overlaps_question import Overlap
-from gui.panels.overlaps_text import title_of
+from gui.panels.overlaps_question import Overlap, OverlapFigure
+from gui.panels.overlaps_text import corners, title_of
 from gui.theme import LIGHT, SMALL, TEXT
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ONE_SIZE = (4.2, 4.1)
 """Inches of a figure with one heatmap."""
+CELL = 2.3
+"""Inches of a heatmap in a figure with several."""
 
 
 def draw_overlap(overlap: Overlap, look: Look, levels: Levels | None, caption: str) -> Figure:
@@ -47,6 +49,53 @@ def draw_overlap(overlap: Overlap, look: Look, levels: Levels | None, caption: s
     return figure
 
 
+def draw_figure(shown: OverlapFigure, look: Look, levels: Levels | None, caption: str) -> Figure:
+    """Draw a figure of the article: one heatmap for each cell, all in the same colours.
+
+    Parameters
+    ----------
+    shown
+        The numbers; a cell that is missing says why.
+    look, levels, caption
+        As in :func:`draw_overlap`.
+    """
+    across = shown.columns
+    down = len(shown.cells) // across
+    pictures = {cell: blurred(cell.values, look.blur) for cell in shown.found}
+    chance = max(cell.contrast.chance for cell in shown.found)
+    levels = levels or home_levels(list(pictures.values()), chance, log=look.log)
+    size = (CELL * across + 1.0, (CELL + 0.25) * down + 0.6)
+    figure = Figure(figsize=size, layout="constrained", facecolor=LIGHT.viewport)
+    grid = list(figure.subplots(down, across, squeeze=False).flat)
+    image = None
+    for axes, cell in zip(grid, shown.cells, strict=True):
+        dress_axes(axes, LIGHT)
+        detail = ""
+        if isinstance(cell, Overlap):
+            image = draw_picture(axes, pictures[cell], look, levels)
+            detail = corners(cell.contrast)
+        else:
+            _say_why(axes, cell.why)
+        title_axes(axes, title_of(cell.rows, cell.columns), detail, LIGHT)
+        name_axes(axes, f"{cell.columns.name} direction j", f"{cell.rows.name} direction i")
+    assert image is not None
+    add_bar(figure, image, grid)
+    add_caption(figure, f"{caption} · corners TL, TR, BL, BR over chance", 34 * across + 12)
+    return figure
+
+
+def _say_why(axes: Axes, why: str) -> None:
+    axes.set_box_aspect(1)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_visible(True)
+    axes.spines[:].set_color(LIGHT.line)
+    axes.text(
+        0.5, 0.5, textwrap.fill(why, 24), transform=axes.transAxes, ha="center", va="center",
+        fontsize=SMALL * POINTS, color=LIGHT.muted,
+    )  # fmt: skip
+
+
 def draw_picture(axes: Axes, picture: np.ndarray, look: Look, levels: Levels) -> AxesImage:
     """Draw a matrix, its first row at the top, rows and columns numbered from 1."""
     from cmap import Colormap
@@ -63,7 +112,9 @@ def draw_picture(axes: Axes, picture: np.ndarray, look: Look, levels: Levels) ->
 
 def add_bar(figure: Figure, image: AxesImage, axes: list[Axes]) -> None:
     """Add a colour bar for all of these axes."""
-    bar = figure.colorbar(image, ax=axes, shrink=0.8, aspect=24, pad=0.02)
+    # As long as one heatmap is high, however many there are.
+    rows = len({round(cell.get_subplotspec().rowspan.start) for cell in axes})  # type: ignore[union-attr]
+    bar = figure.colorbar(image, ax=axes, shrink=0.8 / rows, aspect=20, fraction=0.06, pad=0.02)
     bar.set_label("Squared overlap", fontsize=SMALL * POINTS, color=LIGHT.text)
     bar.ax.tick_params(labelsize=SMALL * POINTS, color=LIGHT.line, labelcolor=LIGHT.text)
     bar.outline.set_edgecolor(LIGHT.line)

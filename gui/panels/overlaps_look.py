@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -110,3 +111,31 @@ def shrunk(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
             sums = np.add.reduceat(picture, edges, axis=axis)
             picture = sums / (counts[:, None] if axis == 0 else counts)
     return picture
+
+
+def arrange(
+    count: int, columns: int, room: tuple[float, float], gap: tuple[float, float], title: float
+) -> tuple[int, int]:
+    """Place square cells with titles as large as they can be.
+
+    Parameters
+    ----------
+    count, columns
+        Of a figure: its cells, and how many are side by side in the article.
+    room, gap
+        Width and height that there is, and between cells.
+    title
+        Height of what stands above each cell.
+
+    Returns
+    -------
+    How many cells stand side by side, and their size
+    """
+    options = []
+    # As in the article, or lying on its side, or in one line.
+    for across in dict.fromkeys((columns, count // columns, count, 1)):
+        down = math.ceil(count / across)
+        width = (room[0] - (across - 1) * gap[0]) / across
+        height = (room[1] - (down - 1) * gap[1]) / down - title
+        options.append((across, max(1, math.floor(min(width, height)) - 1)))
+    return max(options, key=lambda option: option[1])

@@ -114,6 +114,10 @@ class SubjectPicker(QWidget):
     def show_layer_only(self, whole: bool, *, heads: bool) -> None:
         """Leave name and side out: a figure has its own; and perhaps the head."""
         self._whole, self._with_heads = whole, heads
+        for widget in (self.name, self.side):
+            policy = widget.sizePolicy()
+            policy.setRetainSizeWhenHidden(not whole)
+            widget.setSizePolicy(policy)
         self._show_parts()
 
     def _fill(self, name: str) -> None:

@@ -1,0 +1,292 @@
+"""The article's figures of several overlaps, side by side in the same colours."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QWidget
+
+from gui.panels.color_bar import ColorBar
+from gui.panels.hover_label import HoverLabel
+from gui.panels.overlap_view import cell_text
+from gui.panels.overlaps_look import Levels, Look, arrange, colored, shrunk
+from gui.panels.overlaps_question import Overlap, OverlapFigure
+from gui.panels.overlaps_text import title_of
+from gui.theme import GRID, SMALL, Theme
+
+GAP = GRID
+"""Pixels between cells one below the other; side by side, twice as many."""
+ENDS = 5
+"""Pixels of a colour bar beyond its ends."""
+HINT = "Click to look at one closely."
+
+
+class OverlapGrid(QWidget):
+    """A figure's cells, each with its title; one that is missing says why in its place.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    cellChosen = Signal(int)
+    """A cell was clicked that has something to show, by its place in the figure."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.figure: OverlapFigure | None = None
+        self._pictures: Sequence[np.ndarray | None] = ()
+        self._look, self._levels = Look(), (0.0, 1.0)
+        self._images: dict[int, QImage] = {}
+        self._current: int | None = None
+        self._label = HoverLabel(theme, self)
+        self._said = ""
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Squared overlaps of several matrices")
+        self.setAccessibleDescription(f"Arrow keys go from one to the next. {HINT}")
+
+    def show_figure(
+        self,
+        figure: OverlapFigure,
+        pictures: Sequence[np.ndarray | None],
+        look: Look,
+        levels: Levels,
+    ) -> None:
+        """Draw cells.
+
+        Parameters
+        ----------
+        figure, pictures
+            The numbers, and what of each cell is drawn; None for what is missing.
+        look, levels
+            Colours, and the values at their two ends.
+        """
+        if figure is not self.figure:
+            self._current = None
+            self._hover(None)
+        self.figure, self._pictures = figure, pictures
+        self._look, self._levels = look, levels
+        self._images.clear()
+        self.update()
+
+    def hover_text(self) -> str:
+        """Return what the hover label says; "" while there is none."""
+        return "" if self._label.isHidden() else self._said
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.theme = theme
+        self._label.set_theme(theme)
+        self.update()
+
+    # Where things are.
+
+    def area_of(self, number: int) -> QRectF:
+        """Return where a cell's picture is, in logical pixels."""
+        across, side = self._arrangement()
+        row, column = divmod(self._place(number, across), across)
+        step = self._title() + side + GAP
+        return QRectF(column * (side + 2 * GAP), row * step + self._title(), side, side)
+
+    def used(self) -> QRectF:
+        """Return what all pictures cover together."""
+        areas = [self.area_of(n) for n in range(len(self.figure.cells))] if self.figure else []
+        return functools.reduce(QRectF.united, areas, QRectF())
+
+    def _arrangement(self) -> tuple[int, int]:
+        assert self.figure is not None
+        room = float(self.width()), float(self.height())
+        count, columns = len(self.figure.cells), self.figure.columns
+        return arrange(count, columns, room, (2 * GAP, GAP), self._title())
+
+    def _place(self, number: int, across: int) -> int:
+        """Return the place of a cell: lying on its side, the figure's columns become rows."""
+        assert self.figure is not None
+        count, columns = len(self.figure.cells), self.figure.columns
+        if across == columns or across in (1, count):
+            return number
+        row, column = divmod(number, columns)
+        return column * across + row
+
+    def _title(self) -> int:
+        return QFontMetrics(self._font()).height() + 2
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        return font
+
+    def _cell_at(self, point: QPointF) -> int | None:
+        cells = () if self.figure is None else self.figure.cells
+        found = (number for number in range(len(cells)) if self.area_of(number).contains(point))
+        return next(found, None)
+
+    # Painting.
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the cells."""
+        if self.figure is None:
+            return
+        painter = QPainter(self)
+        painter.setFont(self._font())
+        for number, cell in enumerate(self.figure.cells):
+            area = self.area_of(number)
+            painter.setPen(QColor(self.theme.text))
+            title = QRectF(area.left(), area.top() - self._title(), area.width(), self._title())
+            words = title_of(cell.rows, cell.columns)
+            shown = painter.fontMetrics().elidedText(
+                words, Qt.TextElideMode.ElideRight, int(title.width())
+            )
+            painter.drawText(title, Qt.AlignmentFlag.AlignVCenter, shown)
+            if isinstance(cell, Overlap):
+                painter.drawImage(area, self._image(number, area))
+            else:
+                self._say_why(painter, area, cell.why)
+            focused = number == self._current and self.hasFocus()
+            painter.setPen(QPen(QColor(self.theme.muted if focused else self.theme.line), 1))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5))
+
+    def _say_why(self, painter: QPainter, area: QRectF, why: str) -> None:
+        room = area.adjusted(4, 4, -4, -4)
+        flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignCenter
+        painter.setPen(QColor(self.theme.muted))
+        needed = painter.boundingRect(room, int(flags), why)
+        # Where the words have no room the hover has them.
+        painter.drawText(room, int(flags), why if room.contains(needed) else "—")
+
+    def _image(self, number: int, area: QRectF) -> QImage:
+        if number not in self._images:
+            picture = self._pictures[number]
+            assert picture is not None
+            most = max(1, round(area.width() * self.devicePixelRatio()))
+            table = np.ascontiguousarray(
+                colored(shrunk(picture, most, most), self._look, self._levels)
+            )
+            rows, columns = table.shape[:2]
+            image = QImage(
+                table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888
+            ).copy()
+            self._images[number] = image
+        return self._images[number]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Make the pictures anew in the new size."""
+        super().resizeEvent(event)
+        self._images.clear()
+        self._hover(None)
+
+    # The mouse and the keys.
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what is under the mouse."""
+        self._hover(event.position())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Say nothing more."""
+        self._hover(None)
+
+    def _hover(self, point: QPointF | None) -> None:
+        number = None if point is None else self._cell_at(point)
+        self._said = ""
+        if number is not None and point is not None and self.figure is not None:
+            cell, area = self.figure.cells[number], self.area_of(number)
+            self._said = f"{title_of(cell.rows, cell.columns)} · " + (
+                _at(cell, point, area) if isinstance(cell, Overlap) else cell.why
+            )
+        self.setCursor(
+            Qt.CursorShape.PointingHandCursor if self._can_open(number) else
+            Qt.CursorShape.ArrowCursor
+        )  # fmt: skip
+        self._label.say(self._said, point if self._said else None, QRectF(self.rect()))
+
+    def _can_open(self, number: int | None) -> bool:
+        return (
+            number is not None
+            and self.figure is not None
+            and isinstance(self.figure.cells[number], Overlap)
+        )
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Open the clicked cell."""
+        if event.button() is Qt.MouseButton.LeftButton:
+            self._open(self._cell_at(event.position()))
+
+    def _open(self, number: int | None) -> None:
+        if number is not None and self._can_open(number):
+            self.cellChosen.emit(number)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the cells, and open one with Enter."""
+        steps = {
+            Qt.Key.Key_Left: -1, Qt.Key.Key_Up: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Down: 1,
+        }  # fmt: skip
+        key = Qt.Key(event.key())
+        if self.figure is not None and key in steps:
+            start = -steps[key] if self._current is None else self._current
+            last = len(self.figure.cells) - 1
+            self._current = min(max(start + steps[key], 0), last)
+            self.update()
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._open(self._current)
+        else:
+            super().keyPressEvent(event)
+
+
+def _at(overlap: Overlap, point: QPointF, area: QRectF) -> str:
+    """Say what is at a point of a cell's picture."""
+    rows, columns = overlap.values.shape
+    i = min(rows, 1 + int((point.y() - area.top()) / area.height() * rows))
+    j = min(columns, 1 + int((point.x() - area.left()) / area.width() * columns))
+    return cell_text(overlap, i, j)
+
+
+class FigureView(QWidget):
+    """A figure with its one colour bar.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.grid, self.bar = OverlapGrid(theme), ColorBar(theme, "squared overlap")
+        for part in (self.grid, self.bar):
+            part.setParent(self)
+
+    def place_parts(self) -> None:
+        """Put the bar beside the pictures, as high as they are."""
+        width = self.bar.sizeHint().width()
+        self.grid.setGeometry(0, 0, self.width() - width - GAP, self.height())
+        used = self.grid.used().toRect()
+        self.bar.setGeometry(used.right() + GAP, used.top() - ENDS, width, used.height() + 2 * ENDS)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the parts in the new size."""
+        super().resizeEvent(event)
+        self.place_parts()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.grid.set_theme(theme)
+        self.bar.set_theme(theme)
