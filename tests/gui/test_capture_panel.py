@@ -1,0 +1,196 @@
+"""The capture panel: against its definition and both real checkpoints, through real events."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from geometry.directions import singular_directions
+from geometry.errors import TensorUnavailable
+from geometry.overlaps import capture
+from geometry.residual_stream import ResidualStream, Subject
+from geometry.sources import open_source
+from gui.panels.capture import CapturePanel
+from gui.panels.capture_question import CaptureOf
+from gui.questions import Subjects, resolve, tensors_of
+from gui.theme import DARK, LIGHT, SERIES
+from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+
+E = Subject("E")
+
+
+@pytest.fixture
+def stage(qtbot):
+    return ResultStage(qtbot, CapturePanel)
+
+
+@pytest.fixture
+def small(stage, tmp_path):
+    """The panel with a small GPT-2: 40 dimensions, 64 positions."""
+    stage.open(write_small_gpt2(tmp_path / "small", d_model=40))
+    return stage.panel
+
+
+# The numbers.
+
+
+def test_every_rank_is_the_projection_onto_that_many_directions(tmp_path):
+    model = open_source(write_small_gpt2(tmp_path / "small"))
+    found = resolve(CaptureOf(E), Subjects(model))
+    P, V = singular_directions(model.W_pos), singular_directions(model.W_E)
+    assert found.by_rank.shape == (16, 16)
+    assert found.d == 16
+    for k in (1, 5, 16):
+        projector = P.vectors[:k].T @ P.vectors[:k]
+        expected = np.einsum("jd,de,je->j", V.vectors, projector, V.vectors)
+        np.testing.assert_allclose(found.by_rank[k - 1], expected, atol=1e-12)
+    np.testing.assert_allclose(found.by_rank[-1], 1.0)  # all of P's directions span everything
+    assert not found.by_rank.flags.writeable
+
+
+def test_minilm_agrees_with_geometry_in_full(minilm_folder):
+    model = open_source(minilm_folder)
+    found = resolve(CaptureOf(E), Subjects(model))
+    P, V = ResidualStream(model).pair(Subject("P"), E)
+    np.testing.assert_allclose(found.by_rank[29], capture(P, V, rank=30), atol=1e-12)
+
+
+def test_gpt2s_queries_read_positions(gpt2_folder):
+    """W_Q's strongest directions lie among P's: the sum of the 3 × 3 corner is 1.65."""
+    found = resolve(CaptureOf(Subject("W_Q")), Subjects(open_source(gpt2_folder)))
+    assert found.by_rank[2, :3].sum() == pytest.approx(1.65, abs=0.005)
+
+
+def test_a_checkpoint_without_e_says_so(gpt2_folder):
+    with pytest.raises(TensorUnavailable, match="token embeddings"):
+        resolve(CaptureOf(E), Subjects(open_source(gpt2_folder)))
+
+
+def test_it_says_what_it_reads():
+    assert CaptureOf(E).tensors() == tensors_of(E) == (("W_E", 0),)
+
+
+# What is shown.
+
+
+def test_curve_and_chance_at_k(small):
+    curve, chance = small.plot.curves
+    assert (curve.y == small.result.by_rank[29]).all()
+    assert (curve.x[0], curve.x[-1]) == (1, 40)
+    assert (chance.y == 30 / 40).all()
+    assert chance.silent
+    assert chance.style == "dashed"
+
+
+def test_moving_k_computes_nothing_new(small, stage):
+    answer = stage.answer
+    small.k.slider.setFocus()
+    QTest.keyClick(small.k.slider, Qt.Key.Key_Left)
+    assert small.k.value == 29
+    assert (small.plot.curves[0].y == small.result.by_rank[28]).all()
+    assert (small.plot.curves[1].y == 29 / 40).all()
+    assert stage.answer is answer
+    assert "chance 0.725" in small.header.caption.text()
+
+
+def test_k_can_be_typed(small):
+    small.k.field.setFocus()
+    QTest.keyClick(small.k.field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(small.k.field, "7")
+    QTest.keyClick(small.k.field, Qt.Key.Key_Return)
+    assert small.k.slider.value() == 7
+    assert (small.plot.curves[0].y == small.result.by_rank[6]).all()
+
+
+def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, tmp_path):
+    stage.open(write_small_gpt2(tmp_path / "narrow", d_model=16))
+    assert stage.panel.k.value == 16
+    stage.open(write_small_gpt2(tmp_path / "wide", d_model=40))
+    assert stage.panel.k.value == 30
+
+
+def test_caption_names_scope_chance_and_both_ends(small):
+    values = small.result.by_rank[29]
+    assert small.header.caption.text() == (
+        "small · E, by P: all 64 positions, uncentred · chance 0.750 · "
+        f"mean of the first 30: {values[:30].mean():.3f}, of the last 30: {values[-30:].mean():.3f}"
+    )
+
+
+def test_another_matrix_and_layer(small):
+    assert not small.layer.isEnabled()
+    small.matrix.setCurrentText("of W_Q")
+    assert small.layer.isEnabled()
+    assert small.answered == CaptureOf(Subject("W_Q", 0))
+    small.layer.setCurrentIndex(1)
+    assert small.answered == CaptureOf(Subject("W_Q", 1))
+    assert "W_Q 1, input side, gain not folded" in small.header.caption.text()
+    assert small.plot.curves[0].color == SERIES[LIGHT.name][2]
+    small.layer.setCurrentIndex(2)  # promised, and not there
+    assert small.message.isVisible()
+    assert "not in this checkpoint" in small.message.text()
+
+
+def test_gpt2s_part_says_why_and_shows_what_it_has(stage, gpt2_folder):
+    stage.open(gpt2_folder)
+    panel = stage.panel
+    assert panel.message.text() == "No token embeddings in this checkpoint."
+    assert "Another matrix may be chosen above." in panel.advice.text()
+    panel.matrix.setCurrentText("of W_Q")
+    assert panel.result is not None
+    assert panel.plot.isVisible()
+
+
+def test_hover_says_how_many_times_chance(small):
+    plot = small.plot
+    hover(plot.viewport(), plot.point_of(0, 11).toPoint())
+    value = small.result.by_rank[29, 11]
+    assert plot.hover_text() == (f"E · j = 12 · captured {value:.3f} · {value / 0.75:.2f} × chance")
+    hover(small, QPoint(2, 2))
+    assert plot.hover_text() == ""
+
+
+def test_themes(small):
+    small.set_theme(DARK)
+    assert small.plot.curves[0].color == SERIES[DARK.name][1]
+    assert small.plot.curves[1].color == DARK.muted
+
+
+def test_another_panel_can_point_here(small):
+    small.configure(name="W_K", layer=1, k=5)
+    assert small.answered == CaptureOf(Subject("W_K", 1))
+    assert (small.plot.curves[0].y == small.result.by_rank[4]).all()
+    with pytest.raises(TypeError):
+        small.configure(rank=5)
+
+
+# What can be taken away.
+
+
+def test_numbers(small, stage, monkeypatch, tmp_path):
+    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "capture.csv")
+    with path.open(newline="") as file:
+        lines = list(csv.reader(file))
+    assert lines[0] == ["j", "captured", "chance"]
+    assert lines[1] == ["1", repr(float(small.result.by_rank[29, 0])), "0.75"]
+    assert len(lines) == 41
+
+
+def test_figure(small):
+    (axes,) = small.figure(small.result)().axes
+    assert (axes.lines[0].get_ydata() == small.result.by_rank[29]).all()
+    assert axes.lines[1].get_ydata()[0] == 0.75
+    assert axes.get_xlabel() == "Index j of E's singular direction"
+    assert axes.get_ylabel() == "Captured by P's first 30"
+
+
+def test_python_prints_the_same(small, stage, run_python):
+    small.configure(name="W_K", layer=1, k=5)
+    printed = run_python(stage.python())
+    numbers = printed.partition("]")[0].strip("[ \n").split()
+    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
+    assert printed.split()[-1] == "0.125"

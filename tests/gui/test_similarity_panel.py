@@ -1,0 +1,244 @@
+"""The similarity panel: against its definition and the real GPT-2, linked with the session."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from geometry.errors import RangeError
+from geometry.pca import fit_pca
+from geometry.sources import open_source
+from gui.panels.similarity import COLORMAPS, SimilarityPanel
+from gui.panels.similarity_question import MOST, SimilarityOf, chosen
+from gui.questions import Subjects, resolve
+from gui.theme import DARK
+from tests.gui.result_stage import ResultStage, hover
+
+LEFT = Qt.MouseButton.LeftButton
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+NONE = Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def stage(qtbot):
+    return ResultStage(qtbot, SimilarityPanel, size=(900, 320))
+
+
+@pytest.fixture
+def small(stage, write_table):
+    """The panel with the helix of 200 positions, 20–119 of them shown."""
+    stage.open(write_table(), positions=(20, 119))
+    return stage.panel
+
+
+def cell(panel, row, column):
+    return panel.heatmap.point_of(row, column).toPoint()
+
+
+# The numbers.
+
+
+def test_cosines_of_the_range(model):
+    found = resolve(SimilarityOf((20, 119)), Subjects(model))
+    rows = model.W_pos[20:120]
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.cosines, units @ units.T, atol=1e-12)
+    assert found.by_lag[7] == pytest.approx(np.diag(units @ units.T, 7).mean())
+
+
+def test_projected_rows_are_the_mean_and_the_chosen_components_alone(model):
+    found = resolve(SimilarityOf((20, 119), (1, 3)), Subjects(model))
+    pca = fit_pca(model.W_pos, (20, 119), 3)
+    basis = pca.components[[0, 2]]
+    rows = pca.mean + (model.W_pos[20:120] - pca.mean) @ basis.T @ basis
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.cosines, units @ units.T, atol=1e-10)
+
+
+def test_components_that_a_short_range_does_not_have_are_left_out(model):
+    pca = fit_pca(model.W_pos, (0, 1), 9)
+    assert chosen(pca, (1, 9)).components.shape[0] == 1
+
+
+def test_gpt2_has_the_published_lags(gpt2_folder):
+    found = resolve(SimilarityOf((100, 1022)), Subjects(open_source(gpt2_folder)))
+    np.testing.assert_allclose(found.by_lag[[1, 100, 300]], [0.999, 0.498, -0.602], atol=6e-4)
+
+
+def test_too_many_positions_are_refused_with_advice():
+    about = SimpleNamespace(model=SimpleNamespace(W_pos=np.zeros((MOST + 1, 2))))
+    with pytest.raises(RangeError, match="4\u2009097 positions") as caught:
+        SimilarityOf((0, MOST)).answer(about)
+    assert caught.value.advice == "Choose a shorter range."
+
+
+# What is shown.
+
+
+def test_heatmap_covers_the_range_and_its_cells_are_square(small):
+    heatmap = small.heatmap
+    assert heatmap.values is small.result.cosines
+    assert heatmap.first == (20, 20)
+    (x0, x1), (y0, y1) = heatmap.view.spans()
+    assert (x0, x1, y0, y1) == (19.5, 119.5, 19.5, 119.5)
+    area = heatmap.view.sceneBoundingRect()
+    assert area.width() == pytest.approx(area.height(), abs=3)
+    assert cell(small, 30, 50).y() < cell(small, 90, 50).y(), "the first row is at the top"
+
+
+def test_pixels_are_the_values_colours(small):
+    small.bar.levelsRequested.emit(-1.0, 1.0)
+    picture = small.heatmap.grab().toImage()
+    table = small.heatmap.image.lut
+    for row, column in ((25, 25), (30, 100), (110, 40)):
+        value = small.heatmap.value_at(row, column)
+        expected = table[min(255, int((value + 1) / 2 * 256))][:3]
+        shown = picture.pixelColor(cell(small, row, column)).getRgb()[:3]
+        assert np.abs(np.subtract(shown, expected.astype(int))).max() < 25, (row, column)
+
+
+def test_lags_are_drawn_beside_it(small):
+    assert (small.lags.values == small.result.by_lag).all()
+    assert small.lags.mapTo(small, QPoint()).x() > small.heatmap.mapTo(small, QPoint()).x()
+
+
+def test_caption_names_the_shown_range_and_the_rows(small):
+    text = small.header.caption.text()
+    assert text.startswith("helix · shown positions 20–119 · raw rows, uncentred · mean cosine at ")
+    assert f"Δ 1: {small.result.by_lag[1]:.3f}" in text
+    QTest.mouseClick(small.rows.buttons["projected"], LEFT)
+    assert "rows projected on PC 1, 2, 3" in small.header.caption.text()
+
+
+def test_the_switch_and_the_components_ask_anew(small, stage):
+    QTest.mouseClick(small.rows.buttons["projected"], LEFT)
+    assert small.answered == SimilarityOf((20, 119), (1, 2, 3))
+    stage.session.components = (4, 2, 1)
+    assert small.answered == SimilarityOf((20, 119), (1, 2, 4))
+    QTest.mouseClick(small.rows.buttons["raw"], LEFT)
+    assert small.answered == SimilarityOf((20, 119))
+
+
+def test_another_range_is_asked_for_calmly(small, stage, qtbot):
+    stage.session.dragging = True
+    stage.controller.request_positions(30, 99)
+    assert small.answered.positions == (20, 119)
+    qtbot.waitUntil(lambda: small.answered.positions == (30, 99))
+    stage.controller.request_positions(40, 99)
+    stage.session.dragging = False
+    assert small.answered.positions == (40, 99)
+    assert small.heatmap.first == (40, 40)
+
+
+def test_a_range_of_one_position_is_shown(stage, write_table):
+    stage.open(write_table(), positions=(5, 5))
+    assert stage.panel.result.cosines.shape == (1, 1)
+
+
+# Brushing.
+
+
+def test_hovering_a_cell_is_told_to_everybody(small, stage):
+    hover(small.heatmap.viewport(), cell(small, 40, 90))
+    assert stage.session.hover == 90
+    value = small.heatmap.value_at(40, 90)
+    said = small.heatmap.hover_text().replace("\N{MINUS SIGN}", "-")
+    assert said == f"40 and 90 · cosine {value:.3f} · Δ = 50"
+    assert small.lags.hover_text().startswith("Δ = 50 · mean cosine ")
+    hover(small, QPoint(2, 2))
+    assert stage.session.hover is None
+    assert small.heatmap.hover_text() == ""
+    assert small.lags.hover_text() == ""
+
+
+def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
+    before = small.heatmap.grab().toImage()
+    stage.session.hover = 60
+    after = small.heatmap.grab().toImage()
+    on_row, on_column = cell(small, 60, 100), cell(small, 100, 60)
+    for point in (on_row, on_column):
+        assert any(
+            before.pixel(point + QPoint(dx, dy)) != after.pixel(point + QPoint(dx, dy))
+            for dx in (-1, 0, 1)
+            for dy in (-1, 0, 1)
+        )
+    stage.session.hover = 5  # outside the range
+    assert small.heatmap.grab().toImage() == before
+
+
+def test_hovering_a_lag_says_its_mean(small):
+    point = small.lags.view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
+    hover(small.lags.viewport(), point)
+    value = f"{small.result.by_lag[33]:.3f}".replace("-", "\N{MINUS SIGN}")
+    assert small.lags.hover_text() == f"Δ = 33 · mean cosine {value}"
+
+
+def test_clicks_select_both_positions(small, stage):
+    QTest.mouseClick(small.heatmap.viewport(), LEFT, NONE, cell(small, 40, 90))
+    assert stage.session.selection == (40, 90)
+    QTest.mouseClick(small.heatmap.viewport(), LEFT, SHIFT, cell(small, 30, 30))
+    assert stage.session.selection == (40, 90, 30)
+
+
+def test_selected_positions_are_marked(small, stage):
+    before = small.heatmap.grab().toImage()
+    stage.session.selection = (60, 5)
+    assert small.heatmap.grab().toImage() != before
+    stage.session.selection = (5,)
+    assert small.heatmap.grab().toImage() == before
+
+
+# Colours.
+
+
+def test_colours_can_be_dragged_and_reset(small):
+    bar = small.bar
+    QTest.mousePress(bar, LEFT, NONE, QPoint(6, 10))
+    QTest.mouseMove(bar, QPoint(6, 60))
+    QTest.mouseRelease(bar, LEFT, NONE, QPoint(6, 60))
+    low, high = bar.levels
+    assert low == -1.0
+    assert -1.0 < high < 1.0
+    assert tuple(small.heatmap.image.levels) == pytest.approx((low, high))
+    QTest.mouseDClick(bar, LEFT, NONE, QPoint(6, 60))
+    assert bar.levels == (-1.0, 1.0)
+
+
+def test_themes_have_maps_of_their_own(small):
+    light = small.heatmap.image.lut.copy()
+    small.set_theme(DARK)
+    assert COLORMAPS["light"] != COLORMAPS["dark"]
+    assert (small.heatmap.image.lut != light).any()
+
+
+# What can be taken away.
+
+
+def test_numbers(small, stage, monkeypatch, tmp_path):
+    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "similarity.npz")
+    with np.load(path) as file:
+        assert (file["cosine"] == small.result.cosines).all()
+        assert (file["position"] == np.arange(20, 120)).all()
+        assert (file["mean_cosine_at_lag"] == small.result.by_lag).all()
+
+
+def test_figure(small):
+    left, right, bar = small.figure(small.result)().axes
+    assert left.images[0].get_array().shape == (100, 100)
+    assert left.get_xlim() == (19.5, 119.5)
+    assert (right.lines[1].get_ydata() == small.result.by_lag).all()
+    assert (left.get_xlabel(), right.get_xlabel()) == ("Position j", "Lag Δ (positions)")
+    assert bar.get_ylabel() == "cos(Pᵢ, Pⱼ)"
+
+
+@pytest.mark.parametrize("rows", ["raw", "projected"])
+def test_python_prints_the_same(small, stage, run_python, rows):
+    small.configure(rows=rows)
+    printed = run_python(stage.python())
+    assert printed.startswith("(100, 100)")
+    numbers = printed.partition("[")[2].strip("] \n").split()
+    np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)
