@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
 
 from geometry.claims import Claim, Verdict
-from gui.docks import DOCKS
 from gui.panels.base import label
+from gui.panels.claims_links import leading_to, what_a_click_opens
 from gui.panels.claims_question import ClaimsOf, Ledger
 from gui.panels.claims_table import ClaimsTable
 from gui.panels.claims_text import WORDS, comma_separated, counts, markdown, outcome
@@ -30,11 +30,6 @@ NONE_SUCH = {
     "fails": "No claim fails for this model.",
     "unknown": "All claims can be told for this model.",
 }
-_NEAREST = {
-    "shape": "positions", "dimensions": "positions", "similarity": "positions",
-    "layernorm": "norms", "capture": "overlaps", "overlaps": "spectra", "directions": "spectra",
-}  # fmt: skip
-"""Where a claim leads while the panel that shows it is not in the window."""
 
 
 class ClaimsPanel(ResultPanel):
@@ -74,7 +69,7 @@ class ClaimsPanel(ResultPanel):
     def build(self) -> QWidget:
         """Make the table, and what it says in place of lines."""
         self.table = ClaimsTable(self.theme)
-        self.table.rows.leads_to = _leads()
+        self.table.rows.leads_to = what_a_click_opens()
         self.table.chosen.connect(self._open)
         self.nothing = label("", "muted")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -160,8 +155,8 @@ class ClaimsPanel(ResultPanel):
         self.content.setCurrentWidget(self.table if shown else self.nothing)
 
     def _open(self, claim: Claim) -> None:
-        if (dock := _leading_to(claim.panel)) is not None:
-            self.showRequested.emit(dock, {})
+        if (found := leading_to(claim)) is not None:
+            self.showRequested.emit(*found)
 
     def _save_ledger(self) -> None:
         if self.result is None:
@@ -177,26 +172,3 @@ class ClaimsPanel(ResultPanel):
             f"{self.session.model.name} · the shown positions {first}–{last} or all rows, by claim"
             " · layer 0, raw weights"
         )
-
-
-def _leading_to(panel: str) -> str | None:
-    """Return the dock that shows a claim, or the nearest to it; None if there is neither."""
-    docks = {dock.name for dock in DOCKS}
-    at: str | None = panel
-    while at is not None and at not in docks:
-        at = _NEAREST.get(at)
-    return at
-
-
-def _leads() -> dict[str, str]:
-    """Say for each panel of the ledger what a click on its claims opens."""
-    titles = {dock.name: dock.title for dock in DOCKS}
-    said: dict[str, str] = {}
-    for panel in (*_NEAREST, "positions", "norms", "spectra"):
-        dock = _leading_to(panel)
-        if dock is None:
-            said[panel] = "No panel of this window shows it."
-        else:
-            near = "" if dock == panel else ", the nearest to what shows it"
-            said[panel] = f"Click to open {titles[dock]}{near}."
-    return said

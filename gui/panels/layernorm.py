@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -67,6 +67,12 @@ class LayerNormPanel(ResultPanel):
     def question(self) -> LayerNormOf:
         """Ask for the shown range."""
         return LayerNormOf(self.session.positions)
+
+    def configure(self, **options: Any) -> None:
+        """Show ``version``, "orthogonal" or "constant_norm"."""
+        self.version.show_value(options.pop("version", self.version.value()))
+        self._on_version_changed()
+        super().configure(**options)
 
     def build(self) -> QWidget:
         """Make both plots and the table of tokens."""

@@ -14,11 +14,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QTabBar
 from geometry.claims import CLAIMS, Verdict, check_claims
 from geometry.hub.faults import NoNetwork
 from geometry.measurements import Measurements, Scope
+from geometry.residual_stream import Subject
 from geometry.sources import open_source
 from gui.docks import DOCKS
 from gui.panels import claims_question
-from gui.panels.claims import NONE_SUCH, ClaimsPanel, _leading_to
+from gui.panels.claims import NONE_SUCH, ClaimsPanel
 from gui.panels.claims_figure import ledger_figure
+from gui.panels.claims_links import _SHOWN, leading_to, nearest_dock
 from gui.panels.claims_question import ClaimsOf
 from gui.panels.claims_table import ARTICLE, CLAIM, EXPECTED, OUTCOME, ClaimsTable
 from gui.panels.claims_text import (
@@ -287,17 +289,35 @@ def test_a_right_click_opens_no_other_panel(claims):
     assert in_front(claims.window) == "Claims"
 
 
-def test_every_claim_leads_to_a_panel_of_the_window():
-    docks = {dock.name for dock in DOCKS}
-    assert {_leading_to(claim.panel) for claim in CLAIMS} <= docks
+def test_every_claim_leads_to_the_panel_that_shows_it(claims):
+    for claim in CLAIMS:
+        claims.window.docks["claims"].raise_()
+        claims.table.chosen.emit(claim)
+        if claim.panel != "positions":
+            assert in_front(claims.window) == claims.window.docks[claim.panel].windowTitle()
+    assert {*_SHOWN} <= {claim.id for claim in CLAIMS}
+
+
+def test_a_claim_about_two_matrices_opens_them(claims):
+    click_row(claims.table, "overlap.W_Q_P.folded")
+    controls = claims.window.panels["overlaps"].controls
+    assert controls.rows.subject == Subject("W_Q", fold_ln=True)
+    assert controls.columns.subject == Subject("P")
+
+
+def test_a_claim_about_one_version_opens_it(claims):
+    click_row(claims.table, "layernorm.constant")
+    assert claims.window.panels["layernorm"].version.value() == "constant_norm"
 
 
 def test_a_claim_whose_panel_is_missing_leads_to_the_nearest(monkeypatch):
     some = tuple(dock for dock in DOCKS if dock.name in ("norms", "spectra"))
-    monkeypatch.setattr("gui.panels.claims.DOCKS", some)
-    assert _leading_to("layernorm") == "norms"
-    assert _leading_to("capture") == "spectra"
-    assert _leading_to("shape") is None
+    monkeypatch.setattr("gui.panels.claims_links.DOCKS", some)
+    by_id = {claim.id: claim for claim in CLAIMS}
+    assert leading_to(by_id["layernorm.constant"]) == ("norms", {})
+    assert leading_to(by_id["capture.weak"]) == ("spectra", {})
+    assert leading_to(by_id["shape.helix"]) is None
+    assert nearest_dock("norms") == "norms"
 
 
 def test_letters_are_left_to_the_window(claims):
