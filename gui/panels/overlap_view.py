@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.panels.color_bar import ColorBar, format_level
@@ -24,6 +25,13 @@ class OverlapMap(Heatmap):
     def tooltip_at(self, point: QPointF) -> str:
         """Return the gestures, beside the cells."""
         return "" if self.holds(point) else GESTURES
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Keep cells square, also after the widget has become lower."""
+        super().resizeEvent(event)
+        if event is not None:
+            # The margins of the size before may have kept the layout from following.
+            self.centralWidget.setGeometry(self.range)
 
 
 class OverlapView(QWidget):
