@@ -29,6 +29,7 @@ COLORMAPS = (
     "romaO",
 )
 """Colour maps on offer: the article's, then perceptual and colour-blind-safe ones."""
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,11 @@ def format_number(value: float, digits: int = 3) -> str:
     if text.startswith("-"):
         text = text[1:] if not text.strip("-0. \N{THIN SPACE}") else "\N{MINUS SIGN}" + text[1:]
     return text
+
+
+def format_power(power: int) -> str:
+    """Write a power of ten: ``10⁻⁵``."""
+    return f"10{str(power).translate(_RAISED)}"
 
 
 def format_percent(share: float, digits: int = 1) -> str:

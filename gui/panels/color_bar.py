@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.colors import lookup_table
-from gui.theme import GRID, SMALL, Theme, format_number
+from gui.theme import GRID, SMALL, Theme, format_number, format_power
 from gui.tooltips import wrapped
 
 BAR, WIDTH = 12, 72
@@ -182,7 +182,5 @@ def format_level(value: float) -> str:
         return "0"
     power = math.floor(math.log10(abs(value)))
     if power < -4 or power > 5:
-        sign = "\N{MINUS SIGN}" if power < 0 else ""
-        raised = sign + str(abs(power))
-        return f"{format_number(value / 10.0**power, 1)}·10^{raised}"
+        return f"{format_number(value / 10.0**power, 1)}·{format_power(power)}"
     return format_number(value, max(0, 2 - power))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from gui.panels.plot_axis import TICK_GAP, PlotAxis
-from gui.theme import format_number
+from gui.theme import format_number, format_power
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _GAP = {"bottom": 40, "left": 22}
 """The least distance between ticks in pixels; labels are short."""
 
@@ -41,5 +40,5 @@ def _number(logarithm: float) -> str:
     times = round(10 ** (logarithm - power))
     if -3 <= power <= 4:
         return format_number(times * 10.0**power, max(0, -power))
-    raised = f"10{str(power).translate(_RAISED)}"
+    raised = format_power(power)
     return raised if times == 1 else f"{times}·{raised}"
