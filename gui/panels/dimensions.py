@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
 from gui import selection
@@ -38,7 +39,6 @@ COLORS = {name: colors[1:] for name, colors in SERIES.items()}
 """Of the entries; the first colour is that of the text, and of the waves."""
 MOST = 6
 """So many entries can be told apart in one plot."""
-TABLE_WIDTH = 296
 COLUMNS = (
     Column("entry", "Index of the entry in the rows of P, from 0", 48),
     Column("variance", "Of the entry over the shown range, before projection, in units of P²", 64),
@@ -124,9 +124,9 @@ class DimensionsPanel(ResultPanel):
         self.plot.pointHovered.connect(self._on_point_hovered)
         self.plot.pointClicked.connect(self._on_point_clicked)
         self.plot.swept.connect(self._on_swept)
-        self.table = ChoiceTable(COLUMNS, ROW_TIP, scrolls_from=3)
+        self.table = ChoiceTable(COLUMNS, ROW_TIP, spare=(1, 2))
         self.table.setAccessibleName("All entries")
-        self.table.setFixedWidth(TABLE_WIDTH)
+        self.table.fit(self.width())
         self.table.chosen.connect(self._on_row_chosen)
         content = QWidget()
         row = QHBoxLayout(content)
@@ -242,6 +242,12 @@ class DimensionsPanel(ResultPanel):
     def _on_selection_changed(self) -> None:
         if self.result is not None:
             self.plot.set_selected(self.session.selection)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave a narrow panel's room to the plots."""
+        super().resizeEvent(event)
+        if self.content is not None:
+            self.table.fit(self.width())
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""

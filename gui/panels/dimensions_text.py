@@ -19,11 +19,13 @@ GOOD = 0.8
 def entry_row(result: Dimensions, entry: int) -> Row:
     """Return an entry's row of the list."""
     waves = result.sinusoids
+    # As many for all entries, so that they can be compared at a glance.
+    decimals = 4 if result.variance.max() >= 0.01 else 5
     return Row(
         entry,
         (
             str(entry),
-            format_number(result.variance[entry], 4),
+            format_number(result.variance[entry], decimals),
             format_number(waves.cycles[entry], 2),
             format_number(waves.r2[entry]),
             format_number(result.after_projection_r2[entry]),

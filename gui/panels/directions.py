@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from geometry.model import PositionalModel
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from gui.panels.position_curves import PositionCurves
 
 COLORS = {name: colors[1:] for name, colors in SERIES.items()}
-TABLE_WIDTH = 250
+PLOT_WIDTH = 104
 TABLE = (
     Column(
         "i", "The direction of P, from the strongest; last, the mean of as many random ones", 66
@@ -129,10 +130,12 @@ class DirectionsPanel(ResultPanel):
         self.over_index.setAccessibleName("Directions over embedding index")
         self.over_index.pointHovered.connect(self._on_index_hovered)
         self.over_index.pointClicked.connect(self._on_index_clicked)
-        self.table = ChoiceTable(TABLE, ROW_TIP, scrolls_from=3)
+        self.table = ChoiceTable(TABLE, ROW_TIP, spare=(1, 3, 4))
         self.table.setAccessibleName("Directions")
-        self.table.setFixedWidth(TABLE_WIDTH)
+        self.table.fit(self.width())
         self.table.chosen.connect(self._on_row_chosen)
+        for plot in (self.over_position, self.over_index):
+            plot.setMinimumWidth(PLOT_WIDTH)
         content = QWidget()
         row = QHBoxLayout(content)
         row.setContentsMargins(0, 0, 0, 0)
@@ -247,6 +250,12 @@ class DirectionsPanel(ResultPanel):
     def _on_selection_changed(self) -> None:
         if self.result is not None:
             self.over_position.set_selected(self.session.selection)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave a narrow panel's room to the plots."""
+        super().resizeEvent(event)
+        if self.content is not None:
+            self.table.fit(self.width())
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""

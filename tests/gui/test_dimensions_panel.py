@@ -293,6 +293,19 @@ def test_numbers_and_figure_hold_what_is_drawn(small, qtbot):
     assert figure.axes[0].get_xlabel() == "Position (tokens)"
 
 
+def test_a_narrow_panel_leaves_its_room_to_the_plot(small):
+    wide = small.table.width()
+    small.resize(420, 300)
+    QApplication.processEvents()
+    assert small.table.width() < wide
+    shown = [i for i in range(5) if not small.table.isColumnHidden(i)]
+    assert shown == [0, 3, 4]
+    assert small.plot.width() > small.table.width()
+    small.resize(1000, 420)
+    QApplication.processEvents()
+    assert small.table.width() == wide
+
+
 def test_dark_colours(small):
     click_row(small, 7)
     small.set_theme(DARK)

@@ -277,6 +277,21 @@ def test_numbers_and_figure_hold_what_is_drawn(gpt2):
     assert right.get_xlabel() == "Embedding index"
 
 
+def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
+    gpt2.resize(420, 300)
+    QApplication.processEvents()
+    assert [i for i in range(5) if not gpt2.table.isColumnHidden(i)] == [0, 2]
+    assert gpt2.content.minimumSizeHint().width() <= gpt2.content.width()
+    gpt2.resize(260, 300)
+    QApplication.processEvents()
+    assert not gpt2.table.isVisible()
+    assert gpt2.content.minimumSizeHint().width() <= gpt2.content.width()
+    gpt2.resize(1100, 420)
+    QApplication.processEvents()
+    assert gpt2.table.isVisible()
+    assert not any(gpt2.table.isColumnHidden(i) for i in range(5))
+
+
 def test_dark_colours(gpt2):
     click_row(gpt2, 4)
     gpt2.set_theme(DARK)
