@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -40,12 +40,19 @@ from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.viewport import Viewport
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
-DEFAULT_SIZE = (1440, 900)
+DEFAULT_SIZE = QSize(1440, 900)
+TITLE_BAR = 5 * GRID
+"""Room for what the window manager puts above a window; how much, it tells only later."""
 COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 280
 KEYS = 9
 """Panels that a number key opens."""
 MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
 """What the columns need for nothing to be cut off, in logical pixels."""
+
+
+def first_size(available: QSize) -> QSize:
+    """Return the window's first size on a screen with so much room: all of it is in sight."""
+    return DEFAULT_SIZE.boundedTo(available - QSize(0, TITLE_BAR))
 
 
 class MainWindow(QMainWindow):
@@ -255,7 +262,7 @@ class MainWindow(QMainWindow):
     # ---- layout ------------------------------------------------------------------------
 
     def _restore_layout(self) -> None:
-        self.resize(*DEFAULT_SIZE)
+        self.resize(first_size(self.screen().availableSize()))
         self._arrange()
         layout = self.settings.layout
         if layout is not None:

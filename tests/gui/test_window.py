@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QListWidget, QWidget
@@ -16,7 +16,7 @@ from safetensors.numpy import save_file
 
 from geometry.pca import fit_pca
 from gui.app import Application, _Interrupt
-from gui.main_window import MainWindow
+from gui.main_window import TITLE_BAR, MainWindow, first_size
 from gui.save_picture import PictureDialog, PictureOptions
 from gui.settings import Settings
 from gui.theme import DARK, LIGHT
@@ -48,6 +48,24 @@ def drop(window: MainWindow, path: Path) -> None:
     QApplication.sendEvent(window, enter)
     assert enter.isAccepted()
     QApplication.sendEvent(window, QDropEvent(QPointF(at), copy, data, LEFT, no_keys))
+
+
+@pytest.mark.parametrize(
+    ("screen", "size"),
+    [
+        ((1920, 1080), (1440, 900)),
+        ((1440, 900), (1440, 900 - TITLE_BAR)),  # else the title bar pushed the last line out
+        ((1280, 760), (1280, 760 - TITLE_BAR)),
+    ],
+)
+def test_the_first_window_is_no_larger_than_the_screen(
+    screen: tuple[int, int], size: tuple[int, int]
+) -> None:
+    assert first_size(QSize(*screen)) == QSize(*size)
+
+
+def test_a_window_without_a_layout_has_that_size(window: MainWindow) -> None:
+    assert window.size() == first_size(window.screen().availableSize())
 
 
 def test_open_folder_from_the_menu(
