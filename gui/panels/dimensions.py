@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
-from gui import selection
 from gui.panels.choice_table import ChoiceTable, choose
 from gui.panels.dimensions_question import Dimensions, DimensionsOf
 from gui.panels.dimensions_text import (
@@ -118,12 +117,12 @@ class DimensionsPanel(ResultPanel):
     def build(self) -> QWidget:
         """Make the plot and the list."""
         from gui.panels.position_curves import PositionCurves
+        from gui.panels.position_gestures import PositionGestures
 
         self.plot = PositionCurves(self.theme, "position (tokens)", "entry (units of P)")
         self.plot.setAccessibleName("Entries over position")
         self.plot.pointHovered.connect(self._on_point_hovered)
-        self.plot.pointClicked.connect(self._on_point_clicked)
-        self.plot.swept.connect(self._on_swept)
+        PositionGestures(self.plot, self.session, self.selectionRequested.emit)
         self.table = ChoiceTable(COLUMNS, ROW_TIP, spare=(1, 2))
         self.table.setAccessibleName("All entries")
         self.table.fit(self.width())
@@ -224,20 +223,6 @@ class DimensionsPanel(ResultPanel):
         curve = min(self._curve, len(entries) - 1)
         text = described(self.result, self.answered, entries[curve], position, token)
         self.plot.set_hover((curve, position - first), text)
-
-    def _on_point_clicked(self, _: int, row: int, modifiers: Qt.KeyboardModifier) -> None:
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        position = self.result.positions[0] + row
-        self.selectionRequested.emit(
-            selection.click(
-                self.session.selection, position, toggle=shift, extend=shift and control
-            )
-        )
-
-    def _on_swept(self, first: int, last: int) -> None:
-        ends = self.plot.position_of(first), self.plot.position_of(last)
-        self.selectionRequested.emit(selection.click(ends[:1], ends[1], extend=True))
 
     def _on_selection_changed(self) -> None:
         if self.result is not None:

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 from geometry.model import PositionalModel
 from geometry.overlaps import LARGE
 from geometry.stores import RegionStore
-from gui import selection
 from gui.panels.choice_table import ChoiceTable, choose
 from gui.panels.directions_question import TOP, DirectionsOf, TopDirections
 from gui.panels.directions_text import (
@@ -120,12 +119,12 @@ class DirectionsPanel(ResultPanel):
         """Make the two plots and the table."""
         from gui.panels.curve_plot import CurvePlot
         from gui.panels.position_curves import PositionCurves
+        from gui.panels.position_gestures import PositionGestures
 
         self.over_position = PositionCurves(self.theme, "position (tokens)", "uᵢ")
         self.over_position.setAccessibleName("Directions over position")
         self.over_position.pointHovered.connect(self._on_position_hovered)
-        self.over_position.pointClicked.connect(self._on_position_clicked)
-        self.over_position.swept.connect(self._on_swept)
+        PositionGestures(self.over_position, self.session, self.selectionRequested.emit)
         self.over_index = CurvePlot(self.theme, "embedding index", "vᵢ", whole_x=True)
         self.over_index.setAccessibleName("Directions over embedding index")
         self.over_index.pointHovered.connect(self._on_index_hovered)
@@ -233,19 +232,6 @@ class DirectionsPanel(ResultPanel):
         curve = min(self._curve, len(drawn) - 1)
         text = described_position(result, drawn[curve], position, token)
         self.over_position.set_hover((curve, position), text)
-
-    def _on_position_clicked(self, _: int, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        self.selectionRequested.emit(
-            selection.click(
-                self.session.selection, position, toggle=shift, extend=shift and control
-            )
-        )
-
-    def _on_swept(self, first: int, last: int) -> None:
-        start, end = (self.over_position.position_of(point) for point in (first, last))
-        self.selectionRequested.emit(selection.click((start,), end, extend=True))
 
     def _on_selection_changed(self) -> None:
         if self.result is not None:

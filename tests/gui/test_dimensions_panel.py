@@ -256,6 +256,32 @@ def test_click_and_sweep_select_positions(small, session):
     assert session.selection == tuple(range(100, 111))
 
 
+def test_arrows_step_and_stop_at_the_ends_of_the_range(small, session):
+    session.positions = (20, 90)
+    small.plot.setFocus()
+    QTest.keyClick(small.plot, Qt.Key.Key_Right)
+    assert session.selection == (20,)
+    QTest.keyClick(small.plot, Qt.Key.Key_Right)
+    QTest.keyClick(small.plot, Qt.Key.Key_Right, SHIFT)
+    assert session.selection == (21, 22)
+    session.selection = (90,)
+    QTest.keyClick(small.plot, Qt.Key.Key_Right)
+    assert session.selection == (90,)
+
+
+def test_a_double_click_shows_everything_and_selects_nothing(small, session):
+    session.selection = (7, 8)
+    small.plot.view.zoom_x(0.2)
+    window = small.window()
+    point = small.plot.viewport().mapTo(window, place(small, 0, 100))
+    asked = []
+    small.selectionRequested.connect(asked.append)
+    QTest.mouseDClick(window.windowHandle(), LEFT, NONE, point)
+    assert len(asked) == 2
+    assert session.selection == (7, 8)
+    assert not small.plot.view.is_zoomed
+
+
 def test_a_selection_elsewhere_is_marked_where_it_can_be_seen(small, session):
     session.selection = (0, 30, 199)
     assert small.plot.marked() == (30, 199)
