@@ -151,3 +151,13 @@ def drag(widget: QWidget, start: QPoint, end: QPoint) -> None:
     QTest.mouseMove(handle, last)
     QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, none, last)
     QApplication.processEvents()
+
+
+def double_click(widget: QWidget, point: QPoint) -> None:
+    """Double-click a point of a widget; through its window, which then holds no button down."""
+    window = widget.window()
+    none = Qt.KeyboardModifier.NoModifier
+    QTest.mouseDClick(
+        window.windowHandle(), Qt.MouseButton.LeftButton, none, widget.mapTo(window, point)
+    )
+    QApplication.processEvents()

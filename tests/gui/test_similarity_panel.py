@@ -16,7 +16,7 @@ from gui.panels.similarity import COLORMAPS, SimilarityPanel
 from gui.panels.similarity_question import MOST, SimilarityOf, chosen
 from gui.questions import Subjects, resolve
 from gui.theme import DARK
-from tests.gui.result_stage import ResultStage, hover
+from tests.gui.result_stage import ResultStage, double_click, hover
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -204,7 +204,7 @@ def test_colours_can_be_dragged_and_reset(small):
     assert low == -1.0
     assert -1.0 < high < 1.0
     assert tuple(small.heatmap.image.levels) == pytest.approx((low, high))
-    QTest.mouseDClick(bar, LEFT, NONE, QPoint(6, 60))
+    double_click(bar, QPoint(6, 60))
     assert bar.levels == (-1.0, 1.0)
 
 

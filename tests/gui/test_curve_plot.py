@@ -1,0 +1,193 @@
+"""Plots of several curves: places, logarithms, hover, and the line that is dragged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.panels.curve_plot import CurvePlot, PlotCurve
+from gui.panels.log_axis import LogAxis
+from gui.theme import DARK, LIGHT
+from tests.gui.result_stage import drag, hover
+
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+X = np.arange(1.0, 101.0)
+
+
+def shown(qtbot, **options):
+    plot = CurvePlot(LIGHT, "index", "value", **options)
+    qtbot.addWidget(plot)
+    plot.resize(600, 300)
+    plot.show()
+    qtbot.waitExposed(plot)
+    return plot
+
+
+@pytest.fixture
+def plot(qtbot):
+    made = shown(qtbot, whole_x=True)
+    made.set_curves(
+        [
+            PlotCurve(X, np.sqrt(X), "#000000"),
+            PlotCurve(X, np.full(100, 5.0), "#888888", "dashed", silent=True),
+            PlotCurve(X, 12.0 - X / 10, "#ff0000"),
+        ]
+    )
+    QApplication.processEvents()
+    return made
+
+
+@pytest.fixture
+def log(qtbot):
+    made = shown(qtbot, log_x=True, log_y=True)
+    made.set_curves([PlotCurve(X, X**-2.0, "#000000"), PlotCurve(X, X * 0.0, "#000000")])
+    QApplication.processEvents()
+    return made
+
+
+def test_everything_is_in_sight(plot, log):
+    (x0, x1), (y0, y1) = plot.view.spans()
+    assert x0 < 1 < 100 < x1
+    assert y0 < 1 < 12 < y1
+    (x0, x1), (y0, y1) = log.view.spans()
+    assert x0 < 0 < 2 < x1
+    assert y0 < -4 < 0 < y1
+
+
+def test_a_span_can_be_given(plot):
+    plot.set_curves(plot.curves, y=(0.0, 50.0))
+    assert plot.view.spans()[1] == (0.0, 50.0)
+
+
+def test_hover_tells_curve_and_index_and_passes_silent_ones_by(plot):
+    seen = []
+    plot.pointHovered.connect(seen.append)
+    hover(plot.viewport(), plot.point_of(0, 40).toPoint())
+    assert seen[-1] == (0, 40)
+    hover(plot.viewport(), plot.point_of(2, 10).toPoint())
+    assert seen[-1] == (2, 10)
+    hover(plot.viewport(), plot.point_of(1, 97).toPoint())
+    assert seen[-1] != (1, 97)
+    hover(plot.viewport(), QPoint(1, 1))
+    assert seen[-1] is None
+
+
+def test_indices_count_points_that_a_logarithm_leaves_out(qtbot):
+    plot = shown(qtbot, log_y=True)
+    y = np.where(np.arange(100) < 50, 0.0, X)
+    plot.set_curves([PlotCurve(X, y, "#000000")])
+    seen = []
+    plot.pointHovered.connect(seen.append)
+    hover(plot.viewport(), plot.point_of(0, 80).toPoint())
+    assert seen[-1] == (0, 80)
+
+
+def test_clicks_tell_the_point(plot):
+    clicked = []
+    plot.pointClicked.connect(lambda *point: clicked.append(point))
+    QTest.mouseClick(plot.viewport(), LEFT, NONE, plot.point_of(2, 10).toPoint())
+    assert clicked == [(2, 10, NONE)]
+
+
+def test_the_label_is_where_the_point_is_while_that_is_in_sight(plot):
+    plot.set_hover((0, 40), "here")
+    assert plot.hover_text() == "here"
+    plot.view.zoom_x(0.1, 90.0)
+    assert plot.hover_text() == ""
+    plot.view.show_all()
+    assert plot.hover_text() == "here"
+    plot.set_hover(None)
+    assert plot.hover_text() == ""
+
+
+def test_other_curves_take_the_hover_back(plot):
+    plot.set_hover((0, 40), "here")
+    plot.set_curves(plot.curves[:1])
+    assert plot.hover_text() == ""
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_the_upright_line_is_dragged_in_the_units_of_x(qtbot, plot, log, logarithmic):
+    made = log if logarithmic else plot
+    dragged = []
+    made.markerDragged.connect(dragged.append)
+    made.set_marker(30.0, "explained")
+    x = np.log10(50.0) if logarithmic else 50.0
+    start = made.marker_point().toPoint()
+    assert made.tooltip_at(QPointF(start)) == "explained"
+    target = made.view.mapViewToScene(QPointF(x, 0.0)).toPoint()
+    drag(made.viewport(), start, target)
+    assert dragged[-1] == pytest.approx(50.0, rel=0.02)
+    assert not made.view.is_zoomed
+    end = 10 ** made.view.home[0][1] if logarithmic else made.view.home[0][1]
+    made.set_marker(dragged[-1])
+    edge = QPoint(made.width() - 1, start.y())
+    drag(made.viewport(), made.marker_point().toPoint(), edge)
+    assert dragged[-1] == pytest.approx(end)
+
+
+def test_a_hidden_line_is_not_taken_hold_of(plot):
+    plot.set_marker(30.0)
+    point = plot.marker_point().toPoint()
+    plot.set_marker(None)
+    dragged = []
+    plot.markerDragged.connect(dragged.append)
+    drag(plot.viewport(), point, point + QPoint(30, 0))
+    assert dragged == []
+
+
+def test_over_the_line_the_cursor_says_it_can_be_dragged(plot):
+    plot.set_marker(30.0)
+    hover(plot.viewport(), plot.marker_point().toPoint())
+    assert plot.viewport().cursor().shape() == Qt.CursorShape.SizeHorCursor
+    hover(plot.viewport(), plot.marker_point().toPoint() + QPoint(60, 0))
+    assert plot.viewport().cursor().shape() == Qt.CursorShape.CrossCursor
+
+
+def test_the_view_stays_when_curves_of_the_same_span_are_set(plot):
+    plot.view.zoom_x(0.5)
+    before = plot.view.spans()
+    plot.set_curves(plot.curves)
+    assert plot.view.spans() == before
+
+
+def test_nothing_but_zeros_on_a_logarithmic_axis_is_no_fault(qtbot):
+    plot = shown(qtbot, log_x=True, log_y=True)
+    plot.set_curves([PlotCurve(X, np.zeros(100), "#000000")])
+    plot.set_curves([])
+    hover(plot.viewport(), QPoint(300, 100))
+
+
+def test_themes(plot):
+    plot.set_theme(DARK)
+    assert DARK.panel in plot._label.styleSheet()
+
+
+def test_no_axis_is_left_where_another_one_stands(log):
+    assert isinstance(log.x_axis, LogAxis)
+    axes = [item for item in log.scene().items() if hasattr(item, "tickValues")]
+    assert len(axes) == 2
+
+
+# Ticks.
+
+
+@pytest.mark.parametrize(
+    ("span", "size", "expected"),
+    [
+        ((0.0, 3.0), 400, ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1\u2009000"]),
+        ((0.0, 3.0), 200, ["1", "10", "100", "1\u2009000"]),
+        ((-4.0, 6.0), 150, ["10⁻³", "1", "1\u2009000", "10⁶"]),
+        ((-5.0, -4.0), 400, ["10⁻⁵", "2·10⁻⁵", "5·10⁻⁵", "10⁻⁴"]),
+    ],
+)
+def test_ticks_read_as_numbers_and_have_room(span, size, expected, qapp):
+    axis = LogAxis("bottom", "index")
+    ((spacing, values),) = axis.tickValues(*span, size)
+    assert axis.tickStrings(values, 1.0, spacing) == [
+        "0.001" if text == "10⁻³" else text for text in expected
+    ]

@@ -1,0 +1,283 @@
+"""Heatmaps and their colour bars: what is where, zoom, colours, through real events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QContextMenuEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
+
+from gui.colors import lookup_table
+from gui.panels.color_bar import ColorBar, format_level
+from gui.panels.heatmap import GESTURES, Heatmap
+from gui.theme import DARK, LIGHT
+from tests.gui.result_stage import double_click, drag, hover
+
+LEFT = Qt.MouseButton.LeftButton
+NONE = Qt.KeyboardModifier.NoModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def heatmap(qtbot):
+    made = Heatmap(LIGHT, "across", "down")
+    holder = QWidget()
+    row = QHBoxLayout(holder)
+    row.addWidget(made)
+    row.addWidget(QWidget())
+    qtbot.addWidget(holder)
+    made.holder = holder  # which Qt would delete with its last reference
+    holder.resize(700, 400)
+    holder.show()
+    qtbot.waitExposed(holder)
+    values = np.zeros((20, 30))
+    values[3, 25] = 1.0
+    made.set_colors("gray", (0.0, 1.0))
+    made.set_image(values)
+    QApplication.processEvents()
+    return made
+
+
+def wheel(widget, point, steps):
+    scene = QPointF(point)
+    event = QWheelEvent(
+        scene, QPointF(widget.mapToGlobal(point)), QPoint(), QPoint(0, 120 * steps),
+        Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(widget, event)
+
+
+def colour(heatmap, row, column):
+    return heatmap.grab().toImage().pixelColor(heatmap.point_of(row, column).toPoint())
+
+
+def aspect(heatmap):
+    """Pixels of a cell, across by down."""
+    (x0, x1), (y0, y1) = heatmap.view.spans()
+    area = heatmap.view.sceneBoundingRect()
+    return area.width() / (x1 - x0) / (area.height() / (y1 - y0))
+
+
+def test_a_value_is_a_pixel_at_its_place(heatmap):
+    assert colour(heatmap, 3, 25) == QColor("#ffffff")
+    assert colour(heatmap, 16, 4) == QColor("#000000")
+
+
+@pytest.mark.parametrize("size", [(700, 400), (400, 700), (300, 300)])
+def test_cells_are_square_in_any_window(heatmap, size, qtbot):
+    heatmap.parentWidget().resize(*size)
+    QApplication.processEvents()
+    assert aspect(heatmap) == pytest.approx(1.0, abs=0.03)
+
+
+def test_no_room_is_taken_that_it_cannot_use(heatmap):
+    area = heatmap.view.sceneBoundingRect()
+    assert heatmap.width() - area.right() < 40
+
+
+def test_hover_and_click_tell_the_cell(heatmap, qtbot):
+    seen, clicked = [], []
+    heatmap.cellHovered.connect(seen.append)
+    heatmap.cellClicked.connect(lambda *cell: clicked.append(cell))
+    point = heatmap.point_of(3, 25).toPoint()
+    hover(heatmap.viewport(), point)
+    assert seen[-1] == (3, 25)
+    QTest.mouseClick(heatmap.viewport(), LEFT, SHIFT, point)
+    assert clicked == [(3, 25, SHIFT)]
+    hover(heatmap.viewport(), QPoint(3, 3))
+    assert seen[-1] is None
+
+
+def test_cells_are_counted_from_the_first(heatmap):
+    heatmap.set_image(np.arange(100.0).reshape(10, 10), first=(40, 7))
+    seen = []
+    heatmap.cellHovered.connect(seen.append)
+    hover(heatmap.viewport(), heatmap.point_of(42, 9).toPoint())
+    assert seen[-1] == (42, 9)
+    assert heatmap.value_at(42, 9) == 22.0
+
+
+def test_the_label_says_what_it_is_told_and_stays_inside(heatmap):
+    heatmap.set_hover(3, 29, "a rather long text about this cell")
+    assert heatmap.hover_text() == "a rather long text about this cell"
+    area = heatmap.view.sceneBoundingRect()
+    assert area.contains(heatmap._label.geometry())
+    heatmap.set_hover(None, None)
+    assert heatmap.hover_text() == ""
+
+
+def test_the_wheel_zooms_about_the_mouse_and_cells_stay_square(heatmap):
+    point = heatmap.point_of(3, 25).toPoint()
+    before = heatmap.to_data(QPointF(point))
+    wheel(heatmap.viewport(), point, 2)
+    after = heatmap.to_data(QPointF(point))
+    assert (after.x(), after.y()) == pytest.approx((before.x(), before.y()), abs=0.3)
+    assert heatmap.view.is_zoomed
+    assert aspect(heatmap) == pytest.approx(1.0, abs=0.05)
+    double_click(heatmap.viewport(), point)
+    assert not heatmap.view.is_zoomed
+
+
+def test_drag_pans_when_zoomed(heatmap):
+    heatmap.setFocus()
+    QTest.keyClick(heatmap, Qt.Key.Key_Plus)
+    before = heatmap.view.spans()
+    start = heatmap.point_of(10, 15).toPoint()
+    drag(heatmap.viewport(), start, start + QPoint(15, 10))
+    after = heatmap.view.spans()
+    assert after[0][0] < before[0][0]
+    assert after[1][0] < before[1][0]
+    QTest.keyClick(heatmap, Qt.Key.Key_Minus)
+    QTest.keyClick(heatmap, Qt.Key.Key_F)
+    assert not heatmap.view.is_zoomed
+
+
+def test_the_view_stays_when_the_same_cells_get_other_values(heatmap):
+    heatmap.view.zoom_x(0.5)
+    before = heatmap.view.spans()
+    heatmap.set_image(np.ones((20, 30)))
+    assert heatmap.view.spans() == before
+    heatmap.set_image(np.ones((20, 31)))
+    assert not heatmap.view.is_zoomed
+
+
+def test_levels_and_logarithm_change_colours(heatmap):
+    values = np.full((20, 30), 0.01)
+    values[3, 25] = 1.0
+    values[4, 25] = 0.0
+    heatmap.set_image(values)
+    assert colour(heatmap, 16, 4).red() < 10
+    heatmap.set_colors("gray", (1e-4, 1.0), log=True)
+    assert colour(heatmap, 16, 4).red() == pytest.approx(128, abs=3)  # half way, in decades
+    assert colour(heatmap, 4, 25) == QColor("#000000")
+    heatmap.set_colors("gray", (0.0, 0.02))
+    assert colour(heatmap, 16, 4).red() == pytest.approx(128, abs=3)
+    heatmap.set_colors("viridis", (0.0, 0.02))
+    table = lookup_table("viridis")
+    shown = colour(heatmap, 16, 4).getRgb()[:3]
+    assert np.abs(np.array(shown) - table[128, :3]).max() <= 4
+
+
+def test_many_cells_are_averaged_and_not_dropped(heatmap):
+    values = np.zeros((1024, 1024))
+    values[::2] = 1.0
+    heatmap.set_image(values)
+    assert 60 < colour(heatmap, 500, 500).red() < 200
+
+
+def test_marks_are_lines_through_the_cell(heatmap):
+    def red(at):
+        picture = heatmap.grab().toImage()
+        near = (picture.pixelColor(at + QPoint(dx, dy)) for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+        return any(pixel.saturation() > 100 for pixel in near)
+
+    row_line = heatmap.point_of(10, 25).toPoint()
+    assert not red(row_line)
+    heatmap.set_hover(10, 5)
+    assert red(row_line)
+    assert red(heatmap.point_of(18, 5).toPoint())
+    heatmap.set_hover(None, None)
+    heatmap.set_selected([10], [])
+    assert red(row_line)
+
+
+def test_right_click_is_left_to_the_panel(qtbot):
+    asked = []
+
+    class Holder(QWidget):
+        def contextMenuEvent(self, event):
+            asked.append(event.pos())
+
+    holder = Holder()
+    qtbot.addWidget(holder)
+    heatmap = Heatmap(LIGHT, "across", "down", holder)
+    heatmap.resize(300, 200)
+    holder.show()
+    qtbot.waitExposed(holder)
+    at = QPoint(150, 100)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, heatmap.mapToGlobal(at))
+    QApplication.sendEvent(heatmap.viewport(), event)
+    assert len(asked) == 1
+
+
+def test_gestures_are_explained_beside_the_cells(heatmap):
+    assert heatmap.tooltip_at(QPointF(2, 2)) == GESTURES
+    assert heatmap.tooltip_at(heatmap.point_of(3, 3)) == ""
+
+
+def test_themes(heatmap):
+    heatmap.set_theme(DARK)
+    assert DARK.panel in heatmap._label.styleSheet()
+
+
+# The colour bar.
+
+
+@pytest.fixture
+def bar(qtbot):
+    made = ColorBar(LIGHT, "Overlap")
+    qtbot.addWidget(made)
+    made.levelsRequested.connect(lambda low, high: made.show_scale("gray", (low, high), (0.0, 1.0)))
+    made.show_scale("gray", (0.0, 1.0), (0.0, 1.0))
+    made.resize(made.sizeHint().width(), 200)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_the_large_values_are_at_the_top(bar):
+    picture = bar.grab().toImage()
+    assert picture.pixelColor(6, 12).red() > 230
+    assert picture.pixelColor(6, 188).red() < 25
+
+
+def test_dragging_the_upper_half_up_raises_the_upper_end(bar):
+    drag(bar, QPoint(6, 60), QPoint(6, 20))
+    low, high = bar.levels
+    assert low == 0.0
+    assert high > 1.05
+
+
+def test_dragging_the_lower_half_moves_the_lower_end(bar):
+    drag(bar, QPoint(6, 150), QPoint(6, 120))
+    low, high = bar.levels
+    assert 0.0 < low < 1.0
+    assert high == 1.0
+
+
+def test_double_click_and_home_go_back(bar):
+    drag(bar, QPoint(6, 60), QPoint(6, 90))
+    assert bar.levels != (0.0, 1.0)
+    double_click(bar, QPoint(6, 60))
+    assert bar.levels == (0.0, 1.0)
+    bar.setFocus()
+    QTest.keyClick(bar, Qt.Key.Key_Down)
+    assert bar.levels == (0.0, pytest.approx(0.8))
+    QTest.keyClick(bar, Qt.Key.Key_Up, SHIFT)
+    assert bar.levels[0] > 0.0
+    QTest.keyClick(bar, Qt.Key.Key_Home)
+    assert bar.levels == (0.0, 1.0)
+
+
+def test_a_logarithmic_bar_stays_positive(qtbot):
+    bar = ColorBar(LIGHT, "Overlap")
+    qtbot.addWidget(bar)
+    asked = []
+    bar.levelsRequested.connect(lambda low, high: asked.append((low, high)))
+    bar.show_scale("gray", (1e-4, 1.0), (1e-4, 1.0), log=True)
+    bar.show()
+    QTest.keyClick(bar, Qt.Key.Key_Down, SHIFT)
+    low, high = asked[-1]
+    assert 0.0 < low < 1e-4
+    assert high == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1.00"), (0.0215, "0.0215"), (-1.0, "\N{MINUS SIGN}1.00"), (125.0, "125"),
+     (3e-6, "3.0·10⁻⁶")],
+)  # fmt: skip
+def test_levels_are_written_with_three_digits(value, text):
+    assert format_level(value) == text

@@ -1,0 +1,73 @@
+"""A number that is dragged or typed: one value, told once."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from gui.panels.number_slider import NumberSlider
+from gui.theme import DARK, LIGHT
+
+
+@pytest.fixture
+def number(qtbot):
+    made = NumberSlider("k", 1, 40, 30, "How many", LIGHT)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitExposed(made)
+    made.told = []
+    made.changed.connect(made.told.append)
+    return made
+
+
+def test_slider_and_field_agree(number):
+    QTest.keyClick(number.slider, Qt.Key.Key_Right)
+    assert (number.slider.value(), number.field.value(), number.value) == (31, 31, 31)
+    QTest.keyClick(number.field, Qt.Key.Key_Down)
+    assert (number.slider.value(), number.value) == (30, 30)
+    assert number.told == [31, 30]
+
+
+def test_typing_tells_when_it_is_done(number):
+    number.field.setFocus()
+    number.field.selectAll()
+    QTest.keyClicks(number.field, "12")
+    assert number.told == []
+    QTest.keyClick(number.field, Qt.Key.Key_Return)
+    assert number.told == [12]
+
+
+def test_showing_tells_nobody_and_keeps_within_bounds(number):
+    number.show_value(99)
+    assert number.value == 40
+    number.set_bounds(1, 8)
+    assert (number.slider.value(), number.value) == (8, 8)
+    assert number.told == []
+
+
+def test_the_wheel_is_the_panels_until_it_has_the_focus(number, qtbot):
+    from PySide6.QtCore import QPoint, QPointF
+    from PySide6.QtGui import QWheelEvent
+    from PySide6.QtWidgets import QApplication
+
+    def turn():
+        event = QWheelEvent(
+            QPointF(20, 8), QPointF(20, 8), QPoint(), QPoint(0, 120), Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        )  # fmt: skip
+        QApplication.sendEvent(number.slider, event)
+
+    number.field.setFocus()
+    turn()
+    assert number.told == []
+    number.activateWindow()
+    number.slider.setFocus()
+    qtbot.waitUntil(number.slider.hasFocus)
+    turn()
+    assert number.told
+
+
+def test_it_says_what_it_is(number):
+    assert number.slider.accessibleName() == number.field.accessibleName() == "k"
+    assert number.slider.toolTip() == "How many"
+    number.set_theme(DARK)
+    assert DARK.muted in number.slider.styleSheet()
