@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -21,6 +21,25 @@ GESTURES = "Hover shows the value. Wheel zooms, drag pans, double-click or F sho
 
 class OverlapMap(Heatmap):
     """A heatmap whose rows and columns are directions, numbered from 1."""
+
+    _over: QWidget | None = None
+
+    def label_over(self, widget: QWidget) -> None:
+        """Let the hover's words take the room of a widget around: cells may have little."""
+        self._label.setParent(widget)
+        self._over = widget
+
+    def _place_label(self) -> None:
+        if self._over is None:
+            super()._place_label()
+            return
+        row, column = self._at
+        (x0, x1), (y0, y1) = self.view.spans()
+        seen = self._said and x0 <= column <= x1 and y0 <= row <= y1
+        corner = QPointF(self.viewport().mapTo(self._over, QPoint()))
+        point = corner + self.point_of(row, column) if seen else None
+        self._label.say(self._said, point, QRectF(self._over.rect()))
+        self._label.raise_()
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return the gestures, beside the cells."""
@@ -55,6 +74,7 @@ class OverlapView(QWidget):
         row.addWidget(self.heatmap, 1)
         row.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignTop)
         row.addStretch(0)
+        self.heatmap.label_over(self)
         self.heatmap.cellHovered.connect(self._on_hovered)
         self.heatmap.view.sigResized.connect(self._on_fitted)
 

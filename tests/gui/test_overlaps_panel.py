@@ -15,6 +15,7 @@ from geometry.errors import TensorUnavailable
 from geometry.overlaps import corner_contrast
 from geometry.residual_stream import ResidualStream, Subject
 from geometry.sources import open_source
+from gui.panels.hover_label import HoverLabel
 from gui.panels.overlaps import OverlapsPanel
 from gui.panels.overlaps_look import GREY, Look, arrange, blurred, colored, shrunk
 from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
@@ -260,6 +261,20 @@ def test_hover_says_where_and_how_much(gpt2, qtbot):
     assert heatmap.hover_text() == (f"i {i} · j {j} · {value:.3f} · {value * 768:.1f} × chance")
     move(gpt2, QPoint(4, 4))
     qtbot.waitUntil(lambda: heatmap.hover_text() == "")
+
+
+def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
+    gpt2.resize(718, 204)
+    heatmap = gpt2.heatmap.heatmap
+    view = heatmap.view
+    qtbot.waitUntil(lambda: view.height() < 150 and abs(view.width() - view.height()) < 3)
+    move(gpt2, QPoint(4, 4))
+    move(heatmap.viewport(), cell(gpt2, 400, 700))
+    qtbot.waitUntil(lambda: heatmap.hover_text() != "")
+    label = gpt2.heatmap.findChild(HoverLabel)
+    assert label.text() == heatmap.hover_text()
+    assert label.text().endswith("× chance")
+    assert gpt2.heatmap.rect().contains(label.geometry())
 
 
 def test_blur_is_for_display_only(gpt2):
