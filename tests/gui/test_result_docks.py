@@ -1,0 +1,227 @@
+"""The tabs under the viewport in the real window: built when seen, floated, closed, found again."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu, QTabBar
+
+from gui.docks import BOTTOM, DOCKS
+from gui.panels.result_panel import ResultPanel
+
+LEFT = Qt.MouseButton.LeftButton
+MIDDLE = Qt.MouseButton.MiddleButton
+NONE = Qt.KeyboardModifier.NoModifier
+LAZY = [dock.name for dock in DOCKS if dock.lazy]
+
+
+@pytest.fixture
+def window(application, qtbot):
+    window = application.window
+    qtbot.waitUntil(lambda: bool(window._panels))
+    return window
+
+
+def bars(window):
+    """The tab bars in use; Qt deletes and makes them as it likes."""
+    found = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    return [bar for bar in found if bar.isVisible()]
+
+
+@pytest.fixture
+def bar(window, qtbot):
+    qtbot.waitUntil(lambda: len(bars(window)) == 1)
+    return bars(window)[0]
+
+
+def tab(bar, title):
+    return next(i for i in range(bar.count()) if bar.tabText(i) == title)
+
+
+def click_tab(bar, title, button=LEFT):
+    QTest.mouseClick(bar, button, NONE, bar.tabRect(tab(bar, title)).center())
+    QApplication.processEvents()
+
+
+def test_tabs_stand_in_the_order_of_the_keys_with_norms_in_front(bar):
+    titles = [dock.title for dock in DOCKS if dock.area == BOTTOM]
+    assert [bar.tabText(i) for i in range(bar.count())] == titles
+    assert bar.tabText(bar.currentIndex()) == titles[0] == "Norms"
+
+
+def test_no_panel_is_built_before_it_is_seen(window, bar):
+    assert not set(LAZY) & set(window._panels)
+    click_tab(bar, "Spectra")
+    assert set(LAZY) & set(window._panels) == {"spectra"}
+    assert window._panels["spectra"].isVisible()
+
+
+def test_each_panel_knows_its_dock(window, bar):
+    for dock in (dock for dock in DOCKS if dock.lazy):
+        window.docks[dock.name].raise_()
+        window._results.need(dock.name)
+        panel = window._panels[dock.name]
+        assert isinstance(panel, ResultPanel)
+        assert panel.slot == dock.name
+        assert window.docks[dock.name].widget() is panel
+
+
+def test_every_panel_explains_itself(window, bar):
+    for name in LAZY:
+        window._results.need(name)
+        panel = window._panels[name]
+        sentences = panel.explanation.count(". ") + panel.explanation.endswith(".")
+        assert sentences == 2, f"{name}: {panel.explanation}"
+        assert panel.empty.startswith("Open a model to see ")
+        assert panel.header.formula.text()
+
+
+def test_a_panel_is_answered_in_the_window(application, window, bar, wait_until_idle):
+    click_tab(bar, "Spectra")
+    wait_until_idle(application)
+    panel = window._panels["spectra"]
+    assert panel.result is not None
+    assert panel.plot.isVisible()
+
+
+def test_only_the_panel_in_front_asks(application, window, bar, wait_until_idle):
+    for title in ("Spectra", "Similarity"):
+        click_tab(bar, title)
+        wait_until_idle(application)
+    panel = window._panels["similarity"]
+    click_tab(bar, "Norms")
+    before = panel.answered
+    application.controller.request_positions(10, 90)
+    wait_until_idle(application)
+    assert panel.answered == before
+    click_tab(bar, "Similarity")
+    wait_until_idle(application)
+    assert panel.answered.positions == (10, 90)
+
+
+def test_hover_goes_from_panel_to_panel(application, window, bar, wait_until_idle):
+    click_tab(bar, "Similarity")
+    wait_until_idle(application)
+    panel = window._panels["similarity"]
+    panel.heatmap.cellHovered.emit((20, 30))
+    assert application.session.hover == 30
+    panel.heatmap.cellClicked.emit(20, 30, NONE)
+    assert application.session.selection == (20, 30)
+
+
+def test_a_tab_is_the_title_and_a_window_has_one(window, bar, qtbot):
+    dock = window.docks["spectra"]
+    click_tab(bar, "Spectra")
+    qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
+    QTest.mouseClick(window._results.tabs.buttons.floated, LEFT)
+    qtbot.waitUntil(lambda: dock.isFloating() and dock.titleBarWidget().sizeHint().height() > 0)
+    assert window._panels["spectra"].isVisible()
+    dock.setFloating(False)
+    qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
+    assert bar.tabText(bar.currentIndex()) == "Spectra"
+
+
+def test_a_tab_is_closed_and_found_again_in_the_menu(window, bar, qtbot):
+    click_tab(bar, "Spectra")
+    QTest.mouseClick(window._results.tabs.buttons.closed, LEFT)
+    assert not window.docks["spectra"].isVisible()
+    action = window.docks["spectra"].toggleViewAction()
+    assert action in window.commands.menus["Panels"].actions()
+    action.trigger()
+    assert window.docks["spectra"].isVisible()
+    qtbot.waitUntil(lambda: "Spectra" in [bar.tabText(i) for i in range(bar.count())])
+
+
+def test_the_middle_button_closes_a_tab(window, bar):
+    click_tab(bar, "Capture", MIDDLE)
+    assert not window.docks["capture"].isVisible()
+    assert window.docks["spectra"].isVisible()
+
+
+def test_a_double_click_floats_a_tab(window, bar):
+    QTest.mouseDClick(bar, LEFT, NONE, bar.tabRect(tab(bar, "Capture")).center())
+    assert window.docks["capture"].isFloating()
+
+
+def test_the_menu_of_a_tab(window, bar):
+    at = bar.tabRect(tab(bar, "Capture")).center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, bar.mapToGlobal(at))
+    QApplication.sendEvent(bar, event)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    float_it, close_it = menu.actions()
+    assert (float_it.text(), close_it.text()) == ("Float", "Close")
+    close_it.trigger()
+    menu.close()
+    assert not window.docks["capture"].isVisible()
+
+
+def test_the_buttons_stand_beside_the_tabs_and_not_on_them(window, bar, qtbot):
+    buttons = window._results.tabs.buttons
+    last = bar.tabRect(bar.count() - 1)
+    if buttons.isVisible():
+        assert buttons.x() > bar.mapTo(window, last.topRight()).x()
+    else:
+        assert last.right() + buttons.sizeHint().width() > bar.width()
+    for name in LAZY:
+        window.docks[name].close()
+    window.docks["spectra"].show()
+    qtbot.waitUntil(buttons.isVisible)
+    right = bar.mapTo(window, QPointF(bar.width(), 0).toPoint()).x()
+    assert abs(buttons.geometry().right() - right) <= 2
+    assert buttons.y() == bar.mapTo(window, QPoint(0, 0)).y()
+
+
+def test_reset_brings_all_tabs_back(window, bar, qtbot):
+    window.docks["spectra"].setFloating(True)
+    window.docks["capture"].close()
+    window.commands.by_name["reset_layout"].trigger()
+    titles = {dock.title for dock in DOCKS if dock.area == BOTTOM}
+    qtbot.waitUntil(
+        lambda: {b.tabText(i) for b in bars(window) for i in range(b.count())} == titles
+    )
+    assert not window.docks["spectra"].isFloating()
+
+
+def test_the_tab_in_front_comes_back_at_the_next_start(
+    start_application, write_table, wait_until_idle
+):
+    first = start_application(write_table(name="kept"))
+    first.window.docks["similarity"].raise_()
+    wait_until_idle(first)
+    first.close()
+    second = start_application(None)
+    panel = second.window.panels.get("similarity")
+    assert panel is not None
+    wait_until_idle(second)
+    assert panel.isVisible()
+    assert panel.result is not None
+    assert "spectra" not in second.window.panels
+
+
+def test_a_panel_can_lead_to_another(application, window, bar, wait_until_idle):
+    click_tab(bar, "Spectra")
+    wait_until_idle(application)
+    window._panels["spectra"].showRequested.emit("similarity", {"rows": "projected"})
+    wait_until_idle(application)
+    assert bar.tabText(bar.currentIndex()) == "Similarity"
+    assert window._panels["similarity"].answered.components == (1, 2, 3)
+
+
+def test_panels_built_later_have_the_theme_of_now(application, window, bar):
+    application.choose_theme("dark")
+    click_tab(bar, "Spectra")
+    assert window._panels["spectra"].theme.name == "dark"
+    application.choose_theme("light")
+    assert window._panels["spectra"].theme.name == "light"
+
+
+def test_keys_above_nine_open_nothing(window):
+    before = {name: dock.isVisible() for name, dock in window.docks.items()}
+    window.docks[DOCKS[-1].name].hide()
+    QTest.keyClicks(window.viewport.interactor, ":")
+    assert not window.docks[DOCKS[-1].name].isVisible()
+    window.docks[DOCKS[-1].name].show()
+    assert {name: dock.isVisible() for name, dock in window.docks.items()} == before
