@@ -194,7 +194,8 @@ class Heatmap(Plot):
         row, column = self._at
         (x0, x1), (y0, y1) = self.view.spans()
         seen = self._said and x0 <= column <= x1 and y0 <= row <= y1
-        area = self.view.sceneBoundingRect()
+        # Over the axes too: a heatmap is often small, and the cell is what one looks at.
+        area = QRectF(self.viewport().rect())
         self._label.say(self._said, self.point_of(row, column) if seen else None, area)
 
     # The mouse.

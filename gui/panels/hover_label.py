@@ -37,18 +37,25 @@ class HoverLabel(QLabel):
         )
 
     def say(self, text: str, point: QPointF | None, area: QRectF) -> None:
-        """Stand beside a point, within an area; without a point or a text, nowhere."""
+        """Stand beside a point, within an area; without a point or a text, nowhere.
+
+        The text may have several lines; each is cut where it does not fit.
+        """
         if point is None or not text:
             self.hide()
             return
         room = int(area.width()) - PADDING
-        shown = self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        lines = (self._elided(line, room) for line in text.split("\n"))
+        shown = "\n".join(lines)
         if self.text() != shown:
             self.setText(shown)
             self.adjustSize()
         place = _beside(point, QSizeF(self.size()), area)
         self.move(place.toPoint())
         self.show()
+
+    def _elided(self, line: str, room: int) -> str:
+        return self.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, room)
 
 
 def _beside(point: QPointF, size: QSizeF, area: QRectF) -> QPointF:

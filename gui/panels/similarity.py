@@ -171,7 +171,7 @@ class SimilarityPanel(ResultPanel):
         for position in (i, j):
             token = self.session.token_at(position)
             names.append(f"{position}" if token is None else f"{position} {token!r}")
-        return f"{names[0]} and {names[1]} · cosine {value} · Δ = {j - i}"
+        return f"{names[0]} and {names[1]}\ncosine {value} · Δ = {j - i}"
 
     def _on_cell_clicked(self, i: int, j: int, modifiers: Qt.KeyboardModifier) -> None:
         before = self.session.selection if modifiers & Qt.KeyboardModifier.ShiftModifier else ()

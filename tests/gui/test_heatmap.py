@@ -102,8 +102,9 @@ def test_cells_are_counted_from_the_first(heatmap):
 def test_the_label_says_what_it_is_told_and_stays_inside(heatmap):
     heatmap.set_hover(3, 29, "a rather long text about this cell")
     assert heatmap.hover_text() == "a rather long text about this cell"
-    area = heatmap.view.sceneBoundingRect()
-    assert area.contains(heatmap._label.geometry())
+    assert heatmap.viewport().rect().contains(heatmap._label.geometry())
+    heatmap.set_hover(3, 29, "two\nlines")
+    assert heatmap._label.text() == "two\nlines"
     heatmap.set_hover(None, None)
     assert heatmap.hover_text() == ""
 

@@ -147,7 +147,7 @@ def test_hovering_a_cell_is_told_to_everybody(small, stage):
     assert stage.session.hover == 90
     value = small.heatmap.value_at(40, 90)
     said = small.heatmap.hover_text().replace("\N{MINUS SIGN}", "-")
-    assert said == f"40 and 90 · cosine {value:.3f} · Δ = 50"
+    assert said == f"40 and 90\ncosine {value:.3f} · Δ = 50"
     assert small.lags.hover_text().startswith("Δ = 50 · mean cosine ")
     hover(small, QPoint(2, 2))
     assert stage.session.hover is None
