@@ -53,6 +53,7 @@ class CapturePanel(ResultPanel):
         self.matrix.addItems([f"of {name}" for name in NAMES[1:]])
         self.matrix.setAccessibleName("Whose directions")
         self.matrix.setToolTip(wrapped("Whose directions are captured"))
+        self.layer.addItem("Layer 0")
         self.layer.setAccessibleName("Layer")
         self.layer.setToolTip(wrapped("The layer of the weight"))
         self.k = NumberSlider("k", 1, RANK, RANK, RANK_TIP, theme)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from geometry.residual_stream import NAMES, Name, Subject
 from gui.panels.drop_down import DropDown
+from gui.panels.flow_row import FlowRow
 from gui.panels.subject_text import WORDS
 from gui.theme import GRID
 from gui.tooltips import wrapped
@@ -34,12 +35,9 @@ class MatrixChips(QWidget):
         self.layer.setAccessibleName("Layer")
         self._subjects: tuple[Subject, ...] = ()
         self._missing: Mapping[str, str] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID // 2)
+        row = FlowRow(self, GRID // 2)
         for name in NAMES:
             if name == "W_Q":
-                row.addSpacing(GRID // 2)
                 row.addWidget(self.layer)
             self.chips[name] = chip = QToolButton()
             chip.setText(name)
@@ -50,6 +48,7 @@ class MatrixChips(QWidget):
             chip.clicked.connect(lambda on, name=name: self._on_clicked(name, on))
             row.addWidget(chip)
         self.layer.currentIndexChanged.connect(self._show)
+        self.set_model(None, {})
 
     def set_model(self, n_layers: int | None, missing: Mapping[str, str]) -> None:
         """Offer what a model has.

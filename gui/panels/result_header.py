@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolTip, QWidget
 
 from gui.panels.base import label
+from gui.panels.flow_row import FlowRow
 from gui.panels.opening_row import FixedText
 from gui.theme import GRID, SMALL, Theme
 from gui.tooltips import wrapped
@@ -38,15 +39,13 @@ class ResultHeader(QWidget):
         self.more = _button("⋯", MENU_TIP, "Save or copy")
         self.caption = FixedText(1, SMALL)
         self._heading, self._controls = QWidget(self), QWidget(self)
-        self._row = QHBoxLayout(self._controls)
+        self._row = FlowRow(self._controls)
         heading = QHBoxLayout(self._heading)
-        for row in (heading, self._row):
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(GRID)
+        heading.setContentsMargins(0, 0, 0, 0)
+        heading.setSpacing(GRID)
         for widget in (self.formula, self.meaning, self.help):
             heading.addWidget(widget)
         heading.addStretch(1)
-        self._row.addStretch(1)
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(2 * GRID)
@@ -63,8 +62,12 @@ class ResultHeader(QWidget):
 
     def add(self, control: QWidget) -> None:
         """Put a control at the end of the row of controls."""
-        self._row.insertWidget(self._row.count() - 1, control)
+        self._row.addWidget(control)
         self._arrange()
+
+    def set_controls_enabled(self, enabled: bool) -> None:
+        """Let the controls be used, or not while there is nothing to control."""
+        self._controls.setEnabled(enabled)
 
     def set_formula(self, formula: str, meaning: str) -> None:
         """Show another quantity."""
@@ -84,7 +87,7 @@ class ResultHeader(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Return the width of the controls alone: the heading may stand above them."""
-        width = max(self._controls.minimumSizeHint().width(), self._heading_width(False))
+        width = max(self._row.minimumSize().width(), self._heading_width(False))
         return QSize(min(width, 30 * GRID), super().minimumSizeHint().height())
 
     def _arrange(self) -> None:

@@ -205,6 +205,7 @@ class ResultPanel(Panel):
 
     def _show_answer(self) -> None:
         """Show the state of things: the four that there are, and what to do about it."""
+        self.header.set_controls_enabled(self.session.model is not None)
         answer = self._answer
         state = None if answer is None or self.session.model is None else answer.state
         self.strip.setVisible(state == "working")
@@ -216,9 +217,8 @@ class ResultPanel(Panel):
                 self._say("")
             self._place_strip()
         elif answer is not None and state == "impossible":
-            self._say(
-                as_sentence(answer.why), f"{answer.advice} {self.instead}", "Try again" * answer.retry
-            )
+            advice = f"{answer.advice} {self.instead}"
+            self._say(as_sentence(answer.why), advice, "Try again" * answer.retry)
         elif answer is not None and state == "cancelled":
             self._say(CANCELLED, button="Compute")
         elif answer is not None and state == "to fetch":
