@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -12,6 +13,8 @@ from gui.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
 """Inches; a text column's width."""
+CHARACTERS = 14.5
+"""Small ones that fit into an inch."""
 DPI = 200
 # The theme's logical pixels are 1/96 inch, Matplotlib's points 1/72.
 POINTS = 72 / 96
@@ -66,12 +69,19 @@ def name_axes(axes: Axes, x: str, y: str) -> None:
 
 
 def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
-    """Put a title over axes, and a line of detail between the two."""
-    axes.set_title(title, loc="left", fontsize=TEXT * POINTS, color=theme.text, pad=18)
-    axes.annotate(
-        detail, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
-        fontsize=SMALL * POINTS, color=theme.muted,
+    """Put a title over axes, and between the two the detail, on as many lines as it takes."""
+    figure = axes.get_figure(root=True)
+    inches = SIZE[0] if figure is None else figure.get_figwidth()
+    lines = wrap(detail, round(inches * CHARACTERS)) or [""]
+    axes.set_title(
+        title, loc="left", fontsize=TEXT * POINTS, color=theme.text, pad=7 + 11 * len(lines)
+    )
+    said = axes.annotate(
+        "\n".join(lines), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
+        fontsize=SMALL * POINTS, color=theme.muted, linespacing=1.25,
     )  # fmt: skip
+    # Axes beside this one need not make room for a long line.
+    said.set_in_layout(False)
 
 
 def save_figure(figure: Figure, path: Path) -> None:

@@ -29,10 +29,10 @@ def capture_figure(captures: Captures, k: int, *, title: str, scope: str) -> Fig
     axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9)
     axes.axhline(k / captures.d, color=LIGHT.muted, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.annotate(
-        "chance", (1, k / captures.d), (0, 2), xycoords=("axes fraction", "data"),
-        textcoords="offset points", ha="right", fontsize=SMALL * POINTS, color=LIGHT.muted,
+        "chance", (0.5, k / captures.d), (0, 3), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="center", fontsize=SMALL * POINTS, color=LIGHT.muted,
     )  # fmt: skip
-    axes.set_xlim(1, max(len(values), 2))
+    axes.set_xlim(0, len(values) + 1)
     axes.set_ylim(0.0, max(1.0, float(values.max())))
     name = subject_name(captures.of)
     name_axes(axes, f"Index j of {name}'s singular direction", f"Captured by P's first {k}")

@@ -9,7 +9,7 @@ from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.theme import LIGHT, SMALL
 
-SIZE = (6.8, 3.2)
+SIZE = (6.8, 3.0)
 
 
 def similarity_figure(
@@ -29,6 +29,8 @@ def similarity_figure(
     from matplotlib.colors import ListedColormap
 
     figure, (left, right) = new_figures(LIGHT, SIZE, columns=2, width_ratios=(1.0, 1.1))
+    figure.set_layout_engine("compressed", wspace=0.1)
+    right.set_box_aspect(0.82)
     first, last = found.positions
     image = left.imshow(
         found.cosines, cmap=ListedColormap(lookup_table(colormap) / 255.0), vmin=levels[0],

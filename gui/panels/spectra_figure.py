@@ -12,6 +12,8 @@ from gui.panels.spectra_question import NamedSpectrum
 from gui.panels.subject_text import subject_color, subject_name
 from gui.theme import LIGHT, SMALL, format_percent
 
+BY_CHANCE = "Gaussian of the same shape and norm"
+
 
 def spectra_figure(
     spectra: Sequence[NamedSpectrum], k: int, *, chance: bool, title: str, scope: str
@@ -38,13 +40,14 @@ def spectra_figure(
             _draw(axes, index, spectrum.chance, color=color, linewidth=0.7, linestyle=(0, (4, 3)))
         said = f"{subject_name(spectrum.subject)} · first {k}: {energy}"
         _draw(axes, index, spectrum.singular_values, color=color, linewidth=1.2, label=said)
+    if chance:
+        axes.plot([], [], color=LIGHT.muted, linewidth=0.7, linestyle=(0, (4, 3)), label=BY_CHANCE)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.axvline(k, color=LIGHT.muted, linewidth=0.8, linestyle=(0, (1, 2)))
     name_axes(axes, "Index i of the singular value", "Singular value σᵢ")
     axes.legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=LIGHT.text)
-    dashed = " · dashed: Gaussian of the same shape and norm" if chance else ""
-    title_axes(axes, title, scope + dashed, LIGHT)
+    title_axes(axes, title, scope, LIGHT)
     return figure
 
 
