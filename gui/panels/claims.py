@@ -163,7 +163,7 @@ class ClaimsPanel(ResultPanel):
             return
         title, verdicts = self._scope(self.result), self.result.verdicts
         texts = {"md": lambda: markdown(title, verdicts), "csv": lambda: comma_separated(verdicts)}
-        self.saver.save_text(self, "Save ledger", self._file_name(), FILES, texts)
+        self.saver.save_text(self, "Save ledger", self.file_name(), FILES, texts)
 
     def _scope(self, result: Ledger) -> str:
         assert self.session.model is not None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pyqtgraph as pg
@@ -15,45 +13,17 @@ from PySide6.QtWidgets import QWidget
 from gui.panels.hover_label import HoverLabel
 from gui.panels.log_axis import LogAxis
 from gui.panels.plot import Plot
+from gui.panels.plot_curve import STYLES, PlotCurve
 from gui.panels.plot_view import Span
 from gui.theme import Theme
+
+__all__ = ["CurvePlot", "PlotCurve"]
 
 REACH = 24
 """A point this near to the mouse, in pixels, is hovered."""
 GRIP = 6
 """A line this near to the mouse is taken hold of."""
 DOT = 7
-
-Style = Literal["solid", "dashed", "dotted"]
-_STYLES = {
-    "solid": Qt.PenStyle.SolidLine,
-    "dashed": Qt.PenStyle.DashLine,
-    "dotted": Qt.PenStyle.DotLine,
-}
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class PlotCurve:
-    """One curve.
-
-    Attributes
-    ----------
-    x, y : (n,)
-        Finite; on a logarithmic axis what is not positive is left out.
-    color
-        ``#rrggbb``.
-    style, width
-        Of the line; width in pixels.
-    silent
-        Whether the mouse passes it by: a line for comparison.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    color: str
-    style: Style = "solid"
-    width: float = 1.0
-    silent: bool = False
 
 
 class CurvePlot(Plot):
@@ -132,7 +102,7 @@ class CurvePlot(Plot):
         for item in self._items:
             self.view.removeItem(item)
         self.curves = tuple(curves)
-        self._places = [self._to_view(curve) for curve in curves]
+        self._places = [curve.places(self.log) for curve in curves]
         self._items = [
             pg.PlotCurveItem(place[:, 0], place[:, 1], antialias=True, skipFiniteCheck=True)
             for place in self._places
@@ -251,7 +221,7 @@ class CurvePlot(Plot):
         """Return curve and index of what :meth:`index_at` counted."""
         for number, place in enumerate(self._places):
             if index < len(place):
-                return number, self._kept(self.curves[number])[index]
+                return number, self.curves[number].shown(self.log)[index]
             index -= len(place)
         raise IndexError(index)
 
@@ -265,24 +235,6 @@ class CurvePlot(Plot):
         self.centralLayout.addItem(new, row, column)
         new.linkToView(self.view)
         return new
-
-    def _kept(self, curve: PlotCurve) -> list[int]:
-        """Return the indices of a curve's points that its axes can show."""
-        shown = np.ones(len(curve.x), dtype=bool)
-        for log, values in zip(self.log, (curve.x, curve.y), strict=True):
-            if log:
-                shown &= values > 0.0
-        found: list[int] = np.flatnonzero(shown).tolist()
-        return found
-
-    def _to_view(self, curve: PlotCurve) -> np.ndarray:
-        kept = self._kept(curve)
-        columns = (np.asarray(curve.x, float)[kept], np.asarray(curve.y, float)[kept])
-        scaled = [
-            np.log10(values) if log else values
-            for log, values in zip(self.log, columns, strict=True)
-        ]
-        return np.column_stack(scaled)
 
     def _at(self, curve: int, index: int) -> QPointF:
         found = self.curves[curve]
@@ -302,7 +254,7 @@ class CurvePlot(Plot):
 
     def _draw_lines(self) -> None:
         for item, curve in zip(self._items, self.curves, strict=True):
-            style = _STYLES[curve.style]
+            style = STYLES[curve.style]
             item.setPen(pg.mkPen(curve.color, width=curve.width, style=style))
 
     def _place_label(self, *_: object) -> None:

@@ -6,21 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Signal
 from PySide6.QtGui import QContextMenuEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QMenu,
-    QPushButton,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.answers import Answer
 from gui.loading import short_name
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.result_header import ResultHeader
+from gui.panels.result_menu import result_menu, show_menu
+from gui.panels.words_page import WordsPage
 from gui.panels.working_strip import WorkingStrip
 from gui.sentences import as_sentence
 from gui.session import Session
@@ -74,11 +69,12 @@ class ResultPanel(Panel):
         self._ready: Answer | None = None
         self._in_front = True
         self.header = ResultHeader(self.formula, self.meaning, self.explanation, theme)
-        self.header.menuRequested.connect(self._show_menu)
+        self.header.menuRequested.connect(lambda at: show_menu(self, at))
         self.strip = WorkingStrip(theme)
         self.strip.cancelRequested.connect(self.cancelRequested)
-        self.message, self.advice = _line(""), _line("muted")
-        self.button = QPushButton()
+        self.words = WordsPage()
+        self.message, self.advice = self.words.message, self.words.advice
+        self.button = self.words.button
         self.button.clicked.connect(self._on_button)
         self._build_layout()
         events = session.events
@@ -247,12 +243,8 @@ class ResultPanel(Panel):
         self._ready = None
         self.header.caption.set_text("")
         self.header.more.setEnabled(False)
-        self.message.setText(text)
-        self.advice.setText(advice.strip())
-        self.advice.setVisible(bool(advice.strip()))
-        self.button.setText(button)
-        self.button.setVisible(bool(button))
-        self._stack.setCurrentWidget(self._words_page)
+        self.words.say(text, advice, button)
+        self._stack.setCurrentWidget(self.words)
 
     # What the user wants.
 
@@ -263,43 +255,14 @@ class ResultPanel(Panel):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to save and copy."""
         if self._ready is not None:
-            self._show_menu(event.globalPos())
-
-    def _show_menu(self, at: QPoint) -> None:
-        menu = self.menu()
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(at)
+            show_menu(self, event.globalPos())
 
     def menu(self) -> QMenu:
         """Return the menu of what can be done with the result; the caller shows it."""
-        menu = QMenu(self)
-        for text, slot in (
-            ("Save figure…", self._save_figure),
-            ("Save numbers…", self._save_numbers),
-            ("Copy figure", self._copy_figure),
-            ("Copy as Python", self._copy_python),
-        ):
-            menu.addAction(text, slot).setEnabled(self._ready is not None)
-        return menu
+        return result_menu(self)
 
-    def _save_figure(self) -> None:
-        if self._ready is not None:
-            self.saver.save_figure(self, self._file_name(), self.figure(self._ready.result))
-
-    def _save_numbers(self) -> None:
-        if self._ready is not None:
-            numbers = self.numbers(self._ready.result)
-            self.saver.save_numbers(self, self._file_name(), lambda: numbers)
-
-    def _copy_figure(self) -> None:
-        if self._ready is not None:
-            self.saver.copy_figure(self.figure(self._ready.result))
-
-    def _copy_python(self) -> None:
-        if self._ready is not None:
-            self.saver.copy_text(self.python())
-
-    def _file_name(self) -> str:
+    def file_name(self) -> str:
+        """Return the name that files are offered under, without an ending."""
         assert self.session.model is not None
         # A revision such as gpt2@refs/pr/1 is no folder.
         return f"{self.session.model.name.replace('/', '-')} {self.slot}"
@@ -319,19 +282,7 @@ class ResultPanel(Panel):
         self._content_page = QWidget()
         self._page = QVBoxLayout(self._content_page)
         self._page.setContentsMargins(0, 0, 0, 0)
-        self._words_page = QWidget()
-        words = QVBoxLayout(self._words_page)
-        words.setSpacing(GRID)
-        words.addStretch(1)
-        words.addWidget(self.message)
-        words.addWidget(self.advice)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.button)
-        row.addStretch(1)
-        words.addLayout(row)
-        words.addStretch(1)
-        self._stack.addWidget(self._words_page)
+        self._stack.addWidget(self.words)
         self._stack.addWidget(self._content_page)
         self.strip.setParent(self)
         self.strip.hide()
@@ -346,10 +297,3 @@ class ResultPanel(Panel):
         middle = area.center() - self.strip.rect().center()
         self.strip.move(middle if self._ready is None else corner)
         self.strip.raise_()
-
-
-def _line(role: str) -> Any:
-    made = label("", role)
-    made.setWordWrap(True)
-    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
-    return made
