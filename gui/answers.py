@@ -168,7 +168,7 @@ class Answers:
     def _start(self, question: Any, fetch: bool) -> None:
         from geometry.hub.network import LARGE
         from geometry.hub.transfer import Transfer
-        from gui.questions import Progress, Subjects, resolve
+        from gui.questions import Progress, Seldom, Subjects, resolve
 
         assert self._model is not None
         model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
@@ -186,7 +186,7 @@ class Answers:
             with model.through(transfer):
                 if not fetch and (nbytes := _to_fetch(model, question)) > LARGE:
                     raise _FetchFirst(nbytes)
-                return resolve(question, Subjects(model, stream, tell, transfer.check))
+                return resolve(question, Subjects(model, stream, Seldom(tell), transfer.check))
 
         self._jobs.start(
             run.job,

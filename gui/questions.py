@@ -6,6 +6,7 @@ equal questions have equal results. It is answered on a worker thread and knows 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -13,6 +14,9 @@ from typing import Any, Protocol, runtime_checkable
 from geometry.matrices import WeightName
 from geometry.model import PositionalModel
 from geometry.residual_stream import ResidualStream, Subject
+
+TELL_S = 0.05
+"""Between two tellings of how far an answer is; nobody reads faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,28 @@ class Subjects:
         """Raise when the answer is given up, so that the work ends."""
         if self._check is not None:
             self._check()
+
+
+class Seldom:
+    """Passes on what is told at most every :data:`TELL_S` seconds.
+
+    A loop that tells of each turn would else fill the GUI thread's queue faster than it is read.
+
+    Parameters
+    ----------
+    tell
+        Gets the :class:`Progress` that is passed on.
+    """
+
+    def __init__(self, tell: Callable[[Progress], None]) -> None:
+        self._tell, self._next = tell, 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell, unless something was told just before."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + TELL_S
+            self._tell(progress)
 
 
 class Question(Hashable, Protocol):

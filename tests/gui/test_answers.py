@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shiboken6
 
 from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import WholeDownload
@@ -19,7 +20,7 @@ from geometry.residual_stream import Subject
 from gui.answers import FAULT, Answers
 from gui.jobs import InlineJobs
 from gui.qt_jobs import QtJobs
-from gui.questions import Progress, Subjects, resolve, tensors_of
+from gui.questions import Progress, Seldom, Subjects, resolve, tensors_of
 from gui.session import Session
 
 ANSWERED: list[Any] = []
@@ -166,7 +167,10 @@ def test_asking_the_same_again_starts_nothing(session, answers, hand_jobs):
     assert len(hand_jobs.started) == 1
 
 
-def test_the_answer_before_stays_until_waiting_is_worth_words(session, answers, hand_jobs):
+def test_the_answer_before_stays_until_waiting_is_worth_words(
+    session, answers, hand_jobs, monkeypatch
+):
+    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
     answers.ask("a", Slow(3))
@@ -396,6 +400,16 @@ def test_resolve_answers_either_kind(model):
     assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
 
 
+def test_progress_is_passed_on_now_and_then(monkeypatch):
+    now, told = [100.0], []
+    monkeypatch.setattr("gui.questions.time.monotonic", lambda: now[0])
+    tell = Seldom(lambda progress: told.append(progress.fraction))
+    for fraction, later in ((0.1, 0.0), (0.2, 0.01), (0.3, 0.03), (0.4, 0.02), (0.5, 0.0)):
+        now[0] += later
+        tell(Progress(fraction))
+    assert told == [0.1, 0.4]
+
+
 def test_check_ends_the_work_between_two_steps(model):
     def check() -> None:
         if len(ANSWERED) == 2:
@@ -434,6 +448,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
     assert ended.wait(10)
     answers.close()
     jobs.shut_down()
+    shiboken6.delete(jobs)  # here and now, and not by the garbage collector on another thread
 
 
 def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
