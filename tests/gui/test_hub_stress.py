@@ -30,7 +30,7 @@ def nine(loopback_hub, tmp_path, monkeypatch):
 
 @pytest.fixture
 def jobs(qapp, session):
-    made = QtJobs(session)
+    made = QtJobs(session, qapp)
     yield made
     made.shut_down()
     assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]

@@ -20,7 +20,8 @@ def session():
 
 @pytest.fixture
 def jobs(qapp, session):
-    made = QtJobs(session)
+    # With an owner, as in the window: what nobody owns the collector deletes on any thread.
+    made = QtJobs(session, qapp)
     yield made
     made.shut_down()
 
@@ -160,8 +161,8 @@ def test_a_delivery_can_start_the_next_job(qtbot, jobs, session):
     assert session.jobs == 0
 
 
-def test_shutting_down_waits_for_the_threads_and_delivers_nothing(qtbot, session):
-    jobs, gate, results = QtJobs(session), Gate("late"), []
+def test_shutting_down_waits_for_the_threads_and_delivers_nothing(qtbot, session, qapp):
+    jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
     jobs.start("a", gate, results.append, unexpected)
     jobs.start("b", lambda: "never begun or dropped", results.append, unexpected)
     assert gate.begun.wait(10)
@@ -239,7 +240,7 @@ def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
 
 @pytest.mark.parametrize("how", ["cancelled", "superseded", "the end"])
 def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, how):
-    jobs, results = QtJobs(session), []
+    jobs, results = QtJobs(session, qapp), []
     gate = stoppable(jobs, "a", results.append)
     if how == "cancelled":
         jobs.cancel("a")
@@ -280,7 +281,7 @@ def test_jobs_that_wait_for_others_keep_nothing_waiting(qtbot, jobs, session):
 def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeypatch):
     """A name that is being looked up: its thread ends later, and tells nobody."""
     monkeypatch.setattr("gui.qt_jobs.PATIENCE_S", 0.0)
-    jobs, gate, results = QtJobs(session), Gate("late"), []
+    jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
     jobs.start("a", gate, results.append, unexpected, stop=lambda: None)
     assert gate.begun.wait(10)
     thread = next(t for t in threading.enumerate() if t.name == "helixscope-a")

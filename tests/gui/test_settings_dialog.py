@@ -560,8 +560,8 @@ def test_close_closes_and_enter_elsewhere_does_nothing(make, filled, opener):
     assert not dialog.isVisible()
 
 
-def test_with_real_jobs(make, filled, session, qtbot):
-    jobs = QtJobs(session)
+def test_with_real_jobs(make, filled, session, qtbot, qapp):
+    jobs = QtJobs(session, qapp)
     dialog = make(filled, jobs)
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert len(rows(dialog)) == 3
