@@ -270,6 +270,11 @@ def test_a_cache_that_cannot_be_written(command, loopback_hub, gpt2_commit, tmp_
 # ---- Ctrl+C --------------------------------------------------------------------------------
 
 
+def _heed_ctrl_c() -> None:
+    # What a shell starts in the background ignores Ctrl+C, and so would its children.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def interrupted(environment: dict[str, str]) -> Callable[..., tuple[int, bytes, bytes]]:
     """Run the command line and press Ctrl+C once a fault is being played: status and output."""
@@ -278,7 +283,7 @@ def interrupted(environment: dict[str, str]) -> Callable[..., tuple[int, bytes, 
         with subprocess.Popen(
             [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
             env=os.environ | environment | {"HF_HUB_DOWNLOAD_TIMEOUT": "60"},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_heed_ctrl_c,
         ) as process:  # fmt: skip
             assert playing.reached.wait(60)
             process.send_signal(signal.SIGINT)
