@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from geometry.claims import CLAIMS, AtLeast, AtMost, MoreThan, check_claims
+from geometry.claims import CLAIMS, at_least, at_most, check_claims, more_than
 from geometry.errors import RangeError
 from geometry.measurements import Measurements, Scope
 from geometry.report import report
@@ -95,9 +95,9 @@ def test_short_tables_cannot_tell(table):
 @pytest.mark.parametrize(
     ("expected", "value", "holds", "words"),
     [
-        (AtLeast(2), 2, True, "at least 2"), (AtLeast(2), 1.9, False, "at least 2"),
-        (AtMost(0.5), 0.5, True, "at most 0.5"), (AtMost(0.5), 0.6, False, "at most 0.5"),
-        (MoreThan(0), 0, False, "more than 0"), (MoreThan(0), 1e-9, True, "more than 0"),
+        (at_least(2), 2, True, "at least 2"), (at_least(2), 1.9, False, "at least 2"),
+        (at_most(0.5), 0.5, True, "at most 0.5"), (at_most(0.5), 0.6, False, "at most 0.5"),
+        (more_than(0), 0, False, "more than 0"), (more_than(0), 1e-9, True, "more than 0"),
     ],
 )  # fmt: skip
 def test_expectations(expected, value, holds, words):
