@@ -29,6 +29,8 @@ COLORMAPS = (
     "romaO",
 )
 """Colour maps on offer: the article's, then perceptual and colour-blind-safe ones."""
+DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
+"""Colour maps with two ends, and the background's tone in the middle."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -12,12 +12,13 @@ from geometry.model import PositionalModel
 from geometry.residual_stream import NAMES, Subject
 from gui.panels.capture_question import CaptureOf, Captures
 from gui.panels.drop_down import DropDown
+from gui.panels.figure_text import capture_scope, capture_title
 from gui.panels.number_slider import NumberSlider
 from gui.panels.result_panel import ResultPanel
 from gui.panels.subject_text import subject_color, subject_name
 from gui.session import Session
 from gui.snippets import opening, written
-from gui.theme import Theme, format_count, format_number
+from gui.theme import Theme, format_number
 from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -171,16 +172,13 @@ class CapturePanel(ResultPanel):
 
     def _scope(self, result: Captures) -> str:
         assert self.session.model is not None
-        rows, side = format_count(self.session.model.n_positions), ""
-        if result.of.name != "E":
-            side = ", output side" if result.of.name == "W_O" else ", input side, gain not folded"
-        return f"{subject_name(result.of)}{side}, by P: all {rows} positions, uncentred"
+        return capture_scope(self.session.model, result.of)
 
     def figure(self, result: Captures) -> Callable[[], Figure]:
         """Return what draws the same for print."""
         assert self.session.model is not None
         k, scope = self.k.value, self._scope(result)
-        title = f"{self.session.model.name} · capture by the first {k} directions of P"
+        title = capture_title(self.session.model, k)
 
         def draw() -> Figure:
             from gui.panels.capture_figure import capture_figure

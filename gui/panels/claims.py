@@ -15,6 +15,7 @@ from gui.panels.claims_links import leading_to, what_a_click_opens
 from gui.panels.claims_question import ClaimsOf, Ledger
 from gui.panels.claims_table import ClaimsTable
 from gui.panels.claims_text import WORDS, comma_separated, counts, markdown, outcome
+from gui.panels.figure_text import ledger_scope
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
 from gui.session import Session
@@ -167,8 +168,4 @@ class ClaimsPanel(ResultPanel):
 
     def _scope(self, result: Ledger) -> str:
         assert self.session.model is not None
-        first, last = result.positions
-        return (
-            f"{self.session.model.name} · the shown positions {first}–{last} or all rows, by claim"
-            " · layer 0, raw weights"
-        )
+        return ledger_scope(self.session.model, result.positions)

@@ -22,9 +22,10 @@ from gui.panels.dimensions_text import (
     summary,
     values,
 )
-from gui.panels.position_rows import Column
+from gui.panels.figure_text import dimensions_title
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
+from gui.panels.table_text import Column
 from gui.session import Session
 from gui.theme import GRID, SERIES, Theme
 from gui.tooltips import wrapped
@@ -253,24 +254,13 @@ class DimensionsPanel(ResultPanel):
     def figure(self, result: Dimensions) -> Callable[[], Figure]:
         """Return what draws the same for print."""
         assert self.session.model is not None
-        title, where = f"{self.session.model.name} · entries of P", scope(result, self.answered)
-        (first, last), question = result.positions, self.answered
-        drawn = tuple(zip(self._colors(), COLORS["light"], strict=False))
+        title, question = dimensions_title(self.session.model), self.answered
+        drawn = tuple(self._colors())
 
         def draw() -> Figure:
-            from gui.panels.dimensions_figure import DrawnEntry, dimensions_figure
+            from gui.panels.dimensions_figure import dimensions_figure
 
-            entries = [
-                DrawnEntry(
-                    values(result, question, entry),
-                    result.sinusoids.values(entry),
-                    result.rows[:, entry] if question.projected else None,
-                    color,
-                    fit(result, entry),
-                )
-                for entry, color in drawn
-            ]
-            return dimensions_figure(entries, np.arange(first, last + 1), title=title, scope=where)
+            return dimensions_figure(result, question, drawn, title=title)
 
         return draw
 

@@ -3,53 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
-from gui.theme import LIGHT, SMALL
+from gui.panels.dimensions_question import Dimensions, DimensionsOf
+from gui.panels.dimensions_text import fit, scope, values
+from gui.theme import LIGHT, SERIES, SMALL
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class DrawnEntry:
-    """One entry of P: its values over the range, its sinusoid, its colour and what it is called.
-
-    ``before`` are the values before projection, None where nothing is projected.
-    """
-
-    values: np.ndarray
-    wave: np.ndarray
-    before: np.ndarray | None
-    color: str
-    label: str
+COLORS = SERIES["light"][1:]
 
 
 def dimensions_figure(
-    entries: Sequence[DrawnEntry], positions: np.ndarray, *, title: str, scope: str
+    result: Dimensions, question: DimensionsOf, entries: Sequence[int], *, title: str
 ) -> Figure:
-    """Entries over position, each with its sinusoid dashed.
+    """Entries over position, each with its sinusoid dashed; pale, before projection.
 
     Parameters
     ----------
+    result, question
+        All entries, and what was asked of them.
     entries
-        Curves.
-    positions : (m,)
-        Where their values are.
-    title, scope
-        The lines above.
+        Those that are drawn, six at most.
+    title
+        The line above.
     """
     figure, axes = new_figure(LIGHT)
-    for entry in entries:
-        if entry.before is not None:
-            axes.plot(positions, entry.before, color=entry.color, linewidth=0.5, alpha=0.35)
-        axes.plot(positions, entry.values, color=entry.color, linewidth=0.8, label=entry.label)
-        axes.plot(positions, entry.wave, color=LIGHT.text, linewidth=0.9, linestyle=(0, (4, 3)))
-    axes.set_xlim(positions[0], max(positions[-1], positions[0] + 1))
+    first, last = result.positions
+    positions = np.arange(first, last + 1)
+    for entry, color in zip(entries, COLORS, strict=False):
+        if question.projected:
+            axes.plot(positions, result.rows[:, entry], color=color, linewidth=0.5, alpha=0.35)
+        shown = values(result, question, entry)
+        axes.plot(positions, shown, color=color, linewidth=0.8, label=fit(result, entry))
+        wave = result.sinusoids.values(entry)
+        axes.plot(positions, wave, color=LIGHT.text, linewidth=0.9, linestyle=(0, (4, 3)))
+    axes.set_xlim(first, max(last, first + 1))
     name_axes(axes, "Position (tokens)", "Entry of P (units of P)")
     figure.legend(
         frameon=False, fontsize=SMALL * POINTS, labelcolor=LIGHT.text, loc="outside lower left"
     )
-    title_axes(axes, title, scope, LIGHT)
+    title_axes(axes, title, scope(result, question), LIGHT)
     return figure

@@ -83,22 +83,47 @@ class DimensionsOf:
         # It brings parts of SciPy, which the window must not wait for.
         from geometry.single_dimensions import best_sinusoids, r2_after_projection
 
-        W_pos, (first, last) = about.model.W_pos, self.positions
+        W_pos = about.model.W_pos
         yield Progress(None, "Fitting the components")
         pca = fit_pca(W_pos, self.positions, max(self.components))
         r2 = r2_after_projection(W_pos, pca, self.components)
-        rows, basis = W_pos[first : last + 1], _basis(pca, self.components)
-        scores = (rows - pca.mean) @ basis.T
         yield Progress(None, "Fitting a sinusoid to every entry")
-        if self.projected:
-            found = best_sinusoids(pca.mean + scores @ basis, (0, last - first))
-            found = replace(found, positions=self.positions)
-        else:
-            found = best_sinusoids(W_pos, self.positions)
-        variance = rows.var(axis=0)
-        for array in (variance, scores, basis):
-            array.flags.writeable = False
-        yield Dimensions(rows, found, variance, r2, pca.mean, scores, basis)
+        raw = None if self.projected else best_sinusoids(W_pos, self.positions)
+        yield dimensions_of(W_pos, pca, self.components, r2, raw)
+
+
+def dimensions_of(
+    W_pos: np.ndarray,
+    pca: PositionPCA,
+    components: tuple[int, ...],
+    after_projection_r2: np.ndarray,
+    sinusoids: Sinusoids | None = None,
+) -> Dimensions:
+    """Put together what is known of every entry over the range of a PCA.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    pca, components
+        Components of the range, and which of them are shown, from 1.
+    after_projection_r2 : (d_model,)
+        Of the projection on these.
+    sinusoids
+        Those of the rows as they are; if None, they are fitted to the rows after projection.
+    """
+    from geometry.single_dimensions import best_sinusoids
+
+    first, last = pca.positions
+    rows, basis = W_pos[first : last + 1], _basis(pca, components)
+    scores = (rows - pca.mean) @ basis.T
+    if sinusoids is None:
+        sinusoids = best_sinusoids(pca.mean + scores @ basis, (0, last - first))
+        sinusoids = replace(sinusoids, positions=pca.positions)
+    variance = rows.var(axis=0)
+    for array in (variance, scores, basis):
+        array.flags.writeable = False
+    return Dimensions(rows, sinusoids, variance, after_projection_r2, pca.mean, scores, basis)
 
 
 def _basis(pca: PositionPCA, components: tuple[int, ...]) -> np.ndarray:

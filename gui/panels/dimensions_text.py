@@ -8,7 +8,7 @@ import numpy as np
 
 from geometry.model import PositionalModel
 from gui.panels.dimensions_question import Dimensions, DimensionsOf
-from gui.panels.position_rows import Row
+from gui.panels.table_text import Row
 from gui.snippets import opening
 from gui.theme import format_count, format_number
 

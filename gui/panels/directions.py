@@ -25,10 +25,11 @@ from gui.panels.directions_text import (
     script,
     summary,
 )
-from gui.panels.position_rows import Column
+from gui.panels.figure_text import directions_scope, directions_title
 from gui.panels.result_panel import ResultPanel
+from gui.panels.table_text import Column
 from gui.session import Session
-from gui.theme import GRID, SERIES, Theme, ThemeName, format_count
+from gui.theme import GRID, SERIES, Theme, ThemeName
 from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -261,12 +262,12 @@ class DirectionsPanel(ResultPanel):
 
     def _scope(self) -> str:
         assert self.session.model is not None
-        return f"all {format_count(self.session.model.n_positions)} positions, uncentred"
+        return directions_scope(self.session.model)
 
     def figure(self, result: TopDirections) -> Callable[[], Figure]:
         """Return what draws both for print."""
         assert self.session.model is not None
-        title = f"{self.session.model.name} · directions of P"
+        title = directions_title(self.session.model)
         scope, drawn = self._scope(), tuple(self._colors("light").items())
 
         def draw() -> Figure:

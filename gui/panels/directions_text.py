@@ -9,7 +9,7 @@ import numpy as np
 from geometry.model import PositionalModel
 from geometry.overlaps import LARGE, Sparsity
 from gui.panels.directions_question import TopDirections
-from gui.panels.position_rows import Row
+from gui.panels.table_text import Row
 from gui.snippets import opening
 from gui.theme import format_count, format_number, format_percent
 

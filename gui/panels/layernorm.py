@@ -9,6 +9,7 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from gui.panels.figure_text import layernorm_scope
 from gui.panels.layernorm_question import Errors, LayerNormOf, LayerNorms
 from gui.panels.position_rows import Column, Row
 from gui.panels.position_table import PositionTable
@@ -243,8 +244,4 @@ for one in measured.cosines.most_alike():
 
     def _scope(self, result: LayerNorms) -> str:
         assert self.session.model is not None
-        first, last = result.positions
-        return (
-            f"{self.session.model.name} · positions {first}–{last} with "
-            f"{format_count(result.n_tokens)} tokens; cosines of all rows"
-        )
+        return layernorm_scope(self.session.model, result.positions, result.n_tokens)

@@ -91,20 +91,25 @@ class LayerNormOf:
         """
         yield Progress(None, "Reading token embeddings")
         measured = Measurements(about.model, Scope(self.positions))
-        errors = measured.layernorm
+        _ = measured.layernorm
         yield Progress(None, "Comparing all tokens with all positions")
-        cosines = measured.cosines
-        yield LayerNorms(
-            self.positions,
-            len(errors.tokens),
-            _errors(errors.orthogonal),
-            _errors(errors.constant_norm),
-            cosines.histogram,
-            tuple(
-                Alike(one.token, _text(about.model, one.token), one.position, one.value)
-                for one in cosines.most_alike(MOST_ALIKE)
-            ),
-        )
+        yield layernorms_of(measured)
+
+
+def layernorms_of(measured: Measurements) -> LayerNorms:
+    """Put together what is measured; TensorUnavailable as :meth:`LayerNormOf.steps`."""
+    errors, cosines = measured.layernorm, measured.cosines
+    return LayerNorms(
+        measured.positions,
+        len(errors.tokens),
+        _errors(errors.orthogonal),
+        _errors(errors.constant_norm),
+        cosines.histogram,
+        tuple(
+            Alike(one.token, _text(measured.model, one.token), one.position, one.value)
+            for one in cosines.most_alike(MOST_ALIKE)
+        ),
+    )
 
 
 def _errors(values: np.ndarray) -> Errors:

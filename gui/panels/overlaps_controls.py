@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QImage, QPixmap
@@ -14,14 +15,13 @@ from gui.colors import lookup_table
 from gui.panels.base import label
 from gui.panels.drop_down import DropDown
 from gui.panels.overlaps_look import GREY, MAX_BLUR, Look
-from gui.panels.overlaps_question import FigureOf, OverlapsOf, plain
+from gui.panels.overlaps_question import FigureOf, OverlapsOf, article_figure, plain
 from gui.panels.segmented import Segmented
 from gui.panels.subject_picker import SubjectPicker
 from gui.theme import COLORMAPS, GRID, Theme
 from gui.tooltips import wrapped
 
 SWATCH = QSize(32, 12)
-ATTENTION = ("W_Q", "W_K", "W_V", "W_O")
 FOLD_TIP = (
     "Multiply what W_Q, W_K, W_V and W_in read by the gain of the LayerNorm before them. The"
     " articles do not; libraries for interpretability do, and it can change the answer."
@@ -76,13 +76,8 @@ class OverlapsControls(QWidget):
                 for picker in (self.rows, self.columns)
             )
             return OverlapsOf(one, other)
-        names = ATTENTION if self.view == "attention" else ("W_in",)
-        chosen = replace(self.rows.subject, side=None, fold_ln=fold, centred=False)
-        tables = (Subject("P", centred=centred), Subject("E", centred=centred))
-        if self.view == "mlp":
-            # The article's order: tokens first.
-            tables = tables[::-1]
-        return FigureOf(tuple(plain(replace(chosen, name=name)) for name in names), tables)  # type: ignore[arg-type]
+        view: Literal["attention", "mlp"] = "attention" if self.view == "attention" else "mlp"
+        return article_figure(view, replace(self.rows.subject, fold_ln=fold), centred=centred)
 
     def look(self) -> Look:
         """Return how the picture is to look."""

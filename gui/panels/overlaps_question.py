@@ -11,13 +11,15 @@ import numpy as np
 from geometry.errors import TensorUnavailable
 from geometry.matrices import WEIGHTS
 from geometry.overlaps import Contrast, corner_contrast, squared_overlaps, top3
-from geometry.residual_stream import Subject
+from geometry.residual_stream import Name, Subject
 from gui.questions import Progress, Subjects, Tensor, tensors_of
 from gui.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
 """What reads the residual stream, and may have a LayerNorm before it."""
 WITH_HEADS = ("W_Q", "W_K", "W_V", "W_O")
+ATTENTION: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O")
+"""Down the article's eight-panel figure; its figure of the MLP has W_in alone."""
 TABLES = ("P", "E")
 
 Gain = Literal["", "gain not folded", "gain folded", "no LayerNorm before it"]
@@ -146,6 +148,27 @@ class FigureOf:
             advice = f"{last.advice} {what_is_there(about)}"
             raise TensorUnavailable(str(last), advice.strip()) from last
         yield OverlapFigure(tuple(cells), len(self.columns))
+
+
+def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: bool) -> FigureOf:
+    """Return what a figure of the article asks.
+
+    Parameters
+    ----------
+    view
+        The eight panels of attention, or the two of the MLP.
+    of
+        Layer, head and gain of the weights.
+    centred
+        Whether the mean row is taken off P and E.
+    """
+    names: tuple[Name, ...] = ATTENTION if view == "attention" else ("W_in",)
+    tables = (Subject("P", centred=centred), Subject("E", centred=centred))
+    if view == "mlp":
+        # The article's order: tokens first.
+        tables = tables[::-1]
+    weights = (replace(of, name=name, side=None, centred=False) for name in names)
+    return FigureOf(tuple(plain(weight) for weight in weights), tables)
 
 
 def overlap_of(about: Subjects, rows: Subject, columns: Subject) -> Overlap:

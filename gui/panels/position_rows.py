@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
+from gui.panels.table_text import Column, Row
 from gui.tooltips import wrapped
 
 REMOVE = "×"
 """The text of a cell that takes its row out."""
 Index = QModelIndex | QPersistentModelIndex
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column: its title, what the title means, a width in pixels (0 shares what is left)."""
-
-    title: str
-    tip: str
-    width: int = 0
-    left: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row: the position it stands for, and the text of each cell."""
-
-    position: int
-    cells: tuple[str, ...]
 
 
 class PositionRows(QAbstractTableModel):

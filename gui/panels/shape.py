@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtWidgets import QScrollArea, QWidget
 
+from gui.panels.figure_text import VERDICTS, shape_scope, shape_title
 from gui.panels.result_panel import ResultPanel
-from gui.panels.shape_numbers import VERDICTS, ShapeNumbers
+from gui.panels.shape_numbers import ShapeNumbers
 from gui.panels.shape_question import Shape, ShapeOf
 from gui.session import Session
 from gui.snippets import opening
-from gui.theme import Theme, format_number
+from gui.theme import Theme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,11 +65,7 @@ class ShapePanel(ResultPanel):
 
     def figure(self, result: Shape) -> Callable[[], Figure]:
         """Draw each component over position, with the curve."""
-        better = result.better_helix if result.best == "none" else result.curve(result.best)
-        title = f"{VERDICTS[result.best]} (R² {format_number(better.r2)})"
-        if result.best == "none":
-            title = f"{VERDICTS['none']} (the better one: R² {format_number(better.r2)})"
-        detail = self._scope(result)
+        title, detail = shape_title(result), self._scope(result)
 
         def draw() -> Figure:
             from gui.panels.shape_figure import shape_figure
@@ -109,6 +106,4 @@ class ShapePanel(ResultPanel):
 
     def _scope(self, result: Shape) -> str:
         assert self.session.model is not None
-        first, last = result.positions
-        components = ", ".join(map(str, result.components))
-        return f"{self.session.model.name} · positions {first}–{last}, centred · PC {components}"
+        return shape_scope(self.session.model, result)

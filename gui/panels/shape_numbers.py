@@ -7,17 +7,11 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from gui.panels.base import label
+from gui.panels.figure_text import VERDICTS
 from gui.panels.shape_question import Curve, Shape
 from gui.theme import GRID, format_number
 from gui.tooltips import wrapped
 
-VERDICTS = {
-    "line": "A line, no helix",
-    "circle": "A circle, no helix",
-    "helix": "A helix",
-    "drifting_helix": "A drifting helix",
-    "none": "No clear helix",
-}
 NAMES = {
     "line": ("Line", "A point and a direction: 6 free parameters"),
     "circle": ("Circle", "Plane, centre, radius, turns and phase: 8 free parameters"),

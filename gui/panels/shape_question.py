@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.errors import RangeError
-from geometry.pca import fit_pca
+from geometry.pca import PositionPCA, fit_pca
 from gui.questions import Progress, Subjects
+
+if TYPE_CHECKING:
+    from geometry.shape import Shapes
 
 LEAST_POSITIONS = 4
 """Fewer points than these lie on any of the curves."""
@@ -102,33 +106,63 @@ class ShapeOf:
         """
         from geometry.shape import fit_shapes
 
-        first, last = self.positions
-        if last - first + 1 < LEAST_POSITIONS:
-            raise RangeError(
-                f"A curve needs {LEAST_POSITIONS} positions or more, and the range is "
-                f"{first}–{last}.",
-                "Show a longer range.",
-            )
+        check_positions(self.positions)
         yield Progress(None, "Finding the components")
-        table = about.model.W_pos
-        pca = fit_pca(table, self.positions, max(self.components))
-        if max(self.components) > len(pca.components):
-            raise RangeError(
-                f"A curve in space needs three components, and this table has "
-                f"{len(pca.components)}."
-            )
-        chosen = [number - 1 for number in self.components]
-        coordinates = np.ascontiguousarray(pca.project(table[first : last + 1])[:, chosen])
-        coordinates.setflags(write=False)
+        pca = fit_pca(about.model.W_pos, self.positions, max(self.components))
+        coordinates = coordinates_in(about.model.W_pos, pca, self.components)
         yield Progress(None, "Fitting line, circle and helices")
-        shapes = fit_shapes(coordinates)
-        curves = tuple(
-            Curve(name, fit.r2, fit.bic, fit.turns, fit.radius,
-                  fit.drift * (len(coordinates) - 1), fit.climb_per_turn)
-            for name, fit in shapes.fits.items()
-        )  # fmt: skip
-        helices = (shapes.fits["helix"], shapes.fits["drifting_helix"])
-        shown = max(helices, key=lambda fit: fit.r2)
-        if shapes.best != "none":
-            shown = shapes.fits[shapes.best]
-        yield Shape(self.positions, self.components, curves, shapes.best, coordinates, shown.values)
+        yield shape_of(self.positions, self.components, coordinates, fit_shapes(coordinates))
+
+
+def check_positions(positions: tuple[int, int]) -> None:
+    """Refuse a range that every curve would fit."""
+    first, last = positions
+    if last - first + 1 < LEAST_POSITIONS:
+        raise RangeError(
+            f"A curve needs {LEAST_POSITIONS} positions or more, and the range is {first}–{last}.",
+            "Show a longer range.",
+        )
+
+
+def coordinates_in(
+    table: np.ndarray, pca: PositionPCA, components: tuple[int, int, int]
+) -> np.ndarray:
+    """(m, 3) the range's positions in three of its components, from 1; RangeError without them."""
+    if max(components) > len(pca.components):
+        raise RangeError(
+            f"A curve in space needs three components, and this table has {len(pca.components)}."
+        )
+    first, last = pca.positions
+    chosen = [number - 1 for number in components]
+    coordinates = np.ascontiguousarray(pca.project(table[first : last + 1])[:, chosen])
+    coordinates.setflags(write=False)
+    return coordinates
+
+
+def shape_of(
+    positions: tuple[int, int],
+    components: tuple[int, int, int],
+    coordinates: np.ndarray,
+    shapes: Shapes,
+) -> Shape:
+    """Put together what the fitted curves say of positions.
+
+    Parameters
+    ----------
+    positions, components
+        The range, and three of its principal components, from 1.
+    coordinates : (m, 3)
+        The positions in these.
+    shapes
+        The curves that were fitted to them.
+    """
+    curves = tuple(
+        Curve(name, fit.r2, fit.bic, fit.turns, fit.radius,
+              fit.drift * (len(coordinates) - 1), fit.climb_per_turn)
+        for name, fit in shapes.fits.items()
+    )  # fmt: skip
+    helices = (shapes.fits["helix"], shapes.fits["drifting_helix"])
+    shown = max(helices, key=lambda fit: fit.r2)
+    if shapes.best != "none":
+        shown = shapes.fits[shapes.best]
+    return Shape(positions, components, curves, shapes.best, coordinates, shown.values)

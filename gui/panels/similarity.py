@@ -11,12 +11,13 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from geometry.similarity import Similarity
 from gui.panels.color_bar import ColorBar
+from gui.panels.figure_text import similarity_scope, similarity_title
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
-from gui.panels.similarity_question import SimilarityOf
+from gui.panels.similarity_question import LEVELS, SimilarityOf
 from gui.session import Session
 from gui.snippets import opening
-from gui.theme import GRID, Theme, format_number
+from gui.theme import DIVERGING, GRID, Theme, format_number
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from gui.panels.heatmap import Heatmap
     from gui.panels.line_plot import LinePlot
 
-LEVELS = (-1.0, 1.0)
-COLORMAPS = {"light": "vik", "dark": "berlin"}
-"""Diverging ones, with the background's tone in the middle."""
 LAGS = (1, 100, 300)
 """Those that the caption tells."""
 
@@ -123,7 +121,7 @@ class SimilarityPanel(ResultPanel):
         self._on_hover_changed()
 
     def _color(self) -> None:
-        colormap = COLORMAPS[self.theme.name]
+        colormap = DIVERGING[self.theme.name]
         self.heatmap.set_colors(colormap, self._levels)
         self.bar.show_scale(colormap, self._levels, LEVELS)
 
@@ -202,23 +200,18 @@ class SimilarityPanel(ResultPanel):
         return f"{self.session.model.name} · {self._scope(result)}{lags}"
 
     def _scope(self, result: Similarity) -> str:
-        first, last = result.positions
-        components = self.answered.components
-        rows = "raw rows, uncentred"
-        if components is not None:
-            rows = f"rows projected on PC {', '.join(map(str, components))}"
-        return f"shown positions {first}–{last} · {rows}"
+        return similarity_scope(result.positions, self.answered.components)
 
     def figure(self, result: Similarity) -> Callable[[], Figure]:
         """Return what draws both for print."""
         assert self.session.model is not None
         levels, scope = self._levels, self._scope(result)
-        title = f"{self.session.model.name} · cosine similarity of positions"
+        title = similarity_title(self.session.model)
 
         def draw() -> Figure:
             from gui.panels.similarity_figure import similarity_figure
 
-            return similarity_figure(result, COLORMAPS["light"], levels, title=title, scope=scope)
+            return similarity_figure(result, DIVERGING["light"], levels, title=title, scope=scope)
 
         return draw
 

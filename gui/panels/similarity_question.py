@@ -10,6 +10,8 @@ from geometry.similarity import Similarity, similarity
 from gui.questions import Subjects
 from gui.theme import format_count
 
+LEVELS = (-1.0, 1.0)
+"""The least and the largest cosine: the ends of the colours, before anybody drags them."""
 MOST = 4096
 """More positions than this make a matrix that nothing can show and little memory can hold."""
 
@@ -37,13 +39,7 @@ class SimilarityOf:
         RangeError
             There are too many positions.
         """
-        first, last = self.positions
-        if last - first + 1 > MOST:
-            raise RangeError(
-                f"The range has {format_count(last - first + 1)} positions, and cosines of all "
-                f"pairs are shown for up to {format_count(MOST)}.",
-                "Choose a shorter range.",
-            )
+        check_size(self.positions)
         W_pos = about.model.W_pos
         if self.components is None:
             return similarity(W_pos, self.positions)
@@ -51,6 +47,17 @@ class SimilarityOf:
         pca = fit_pca(W_pos, self.positions, max(self.components))
         about.tell(None, "Comparing all pairs")
         return similarity(W_pos, self.positions, chosen(pca, self.components))
+
+
+def check_size(positions: tuple[int, int]) -> None:
+    """Refuse a range whose cosines nothing can show."""
+    first, last = positions
+    if last - first + 1 > MOST:
+        raise RangeError(
+            f"The range has {format_count(last - first + 1)} positions, and cosines of all "
+            f"pairs are shown for up to {format_count(MOST)}.",
+            "Choose a shorter range.",
+        )
 
 
 def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:

@@ -13,6 +13,7 @@ from geometry.model import PositionalModel
 from geometry.residual_stream import Subject
 from geometry.stores import RegionStore
 from gui.panels.base import label
+from gui.panels.figure_text import spectra_scope, spectra_title
 from gui.panels.matrix_chips import MatrixChips
 from gui.panels.result_panel import ResultPanel
 from gui.panels.spectra_legend import LegendRow, SpectraLegend
@@ -206,13 +207,12 @@ class SpectraPanel(ResultPanel):
 
     def _scope(self) -> str:
         assert self.session.model is not None
-        rows = format_count(self.session.model.n_positions)
-        return f"all {rows} positions, nothing centred, LayerNorm gain not folded"
+        return spectra_scope(self.session.model)
 
     def figure(self, result: Spectra) -> Callable[[], Figure]:
         """Return what draws the same curves for print."""
         assert self.session.model is not None
-        title = f"{self.session.model.name} · singular values"
+        title = spectra_title(self.session.model)
         k, chance, scope = self._k, self.chance.isChecked(), self._scope()
 
         def draw() -> Figure:

@@ -12,10 +12,10 @@ from PySide6.QtTest import QTest
 from geometry.errors import RangeError
 from geometry.pca import fit_pca
 from geometry.sources import open_source
-from gui.panels.similarity import COLORMAPS, SimilarityPanel
+from gui.panels.similarity import SimilarityPanel
 from gui.panels.similarity_question import MOST, SimilarityOf, chosen
 from gui.questions import Subjects, resolve
-from gui.theme import DARK
+from gui.theme import DARK, DIVERGING
 from tests.gui.result_stage import ResultStage, double_click, hover
 
 LEFT = Qt.MouseButton.LeftButton
@@ -211,7 +211,7 @@ def test_colours_can_be_dragged_and_reset(small):
 def test_themes_have_maps_of_their_own(small):
     light = small.heatmap.image.lut.copy()
     small.set_theme(DARK)
-    assert COLORMAPS["light"] != COLORMAPS["dark"]
+    assert DIVERGING["light"] != DIVERGING["dark"]
     assert (small.heatmap.image.lut != light).any()
 
 

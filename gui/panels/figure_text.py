@@ -1,0 +1,115 @@
+"""What stands above the figures for print, and in part in the captions; and no Qt.
+
+Each function gives a title, or the scope: of which rows a figure is, and what was done to them.
+"""
+
+from __future__ import annotations
+
+from geometry.model import PositionalModel
+from geometry.residual_stream import Subject
+from gui.panels.shape_question import Shape
+from gui.panels.subject_text import subject_name
+from gui.theme import format_count, format_number
+
+VERDICTS = {
+    "line": "A line, no helix",
+    "circle": "A circle, no helix",
+    "helix": "A helix",
+    "drifting_helix": "A drifting helix",
+    "none": "No clear helix",
+}
+"""What a table of positions is, by the best of the simple curves."""
+
+
+def _all_positions(model: PositionalModel) -> str:
+    return f"all {format_count(model.n_positions)} positions"
+
+
+def spectra_title(model: PositionalModel) -> str:
+    """Name the figure of singular values."""
+    return f"{model.name} · singular values"
+
+
+def spectra_scope(model: PositionalModel, *, fold_ln: bool = False) -> str:
+    """Say what the singular values are of."""
+    gain = "LayerNorm gain folded" if fold_ln else "LayerNorm gain not folded"
+    return f"{_all_positions(model)}, nothing centred, {gain}"
+
+
+def capture_title(model: PositionalModel, k: int) -> str:
+    """Name the figure of what P's first k directions capture."""
+    return f"{model.name} · capture by the first {k} directions of P"
+
+
+def capture_scope(model: PositionalModel, of: Subject) -> str:
+    """Say whose directions are captured, and by what."""
+    side = ""
+    if of.name != "E":
+        side = ", output side" if of.name == "W_O" else ", input side, gain not folded"
+    return f"{subject_name(of)}{side}, by P: {_all_positions(model)}, uncentred"
+
+
+def directions_title(model: PositionalModel) -> str:
+    """Name the figure of P's strongest directions."""
+    return f"{model.name} · directions of P"
+
+
+def directions_scope(model: PositionalModel) -> str:
+    """Say what the directions are of."""
+    return f"{_all_positions(model)}, uncentred"
+
+
+def similarity_title(model: PositionalModel) -> str:
+    """Name the figure of cosines."""
+    return f"{model.name} · cosine similarity of positions"
+
+
+def similarity_scope(positions: tuple[int, int], components: tuple[int, ...] | None) -> str:
+    """Say which rows are compared: raw, or projected on components."""
+    rows = "raw rows, uncentred"
+    if components is not None:
+        rows = f"rows projected on PC {', '.join(map(str, components))}"
+    return f"shown positions {positions[0]}–{positions[1]} · {rows}"
+
+
+def dimensions_title(model: PositionalModel) -> str:
+    """Name the figure of single entries."""
+    return f"{model.name} · entries of P"
+
+
+def layernorm_scope(model: PositionalModel, positions: tuple[int, int], n_tokens: int) -> str:
+    """Say of which positions and tokens the errors are, and of which the cosines."""
+    return (
+        f"{model.name} · positions {positions[0]}–{positions[1]} with "
+        f"{format_count(n_tokens)} tokens; cosines of all rows"
+    )
+
+
+def shape_title(shape: Shape) -> str:
+    """Give the verdict, with the R² of the curve that is drawn."""
+    if shape.best == "none":
+        better = format_number(shape.better_helix.r2)
+        return f"{VERDICTS['none']} (the better one: R² {better})"
+    return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.best).r2)})"
+
+
+def shape_scope(model: PositionalModel, shape: Shape) -> str:
+    """Say which positions the curve is fitted to, in which components."""
+    first, last = shape.positions
+    components = ", ".join(map(str, shape.components))
+    return f"{model.name} · positions {first}–{last}, centred · PC {components}"
+
+
+def ledger_scope(
+    model: PositionalModel,
+    positions: tuple[int, int],
+    layer: int = 0,
+    *,
+    fold_ln: bool = False,
+) -> str:
+    """Say what the claims were checked on."""
+    weights = "LayerNorm gain folded in" if fold_ln else "raw weights"
+    return (
+        f"{model.name} · the shown positions {positions[0]}–{positions[1]} or all rows, by claim"
+        f" · layer {layer}, {weights}"
+    )
