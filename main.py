@@ -224,7 +224,8 @@ def export(
 
     Coordinates are in the range's true principal components, residuals those of the first three.
     """
-    from geometry.table import FORMATS, tabulate, write_table
+    from geometry.number_files import FORMATS
+    from geometry.table import tabulate, write_table
 
     shown = parse_positions(positions)
     check_ending(out, FORMATS, "--out")

@@ -1,6 +1,5 @@
 """The numbers behind the curve, as a table in a file."""
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,11 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.components import Array, PositionPCA, check_range, check_table
-from geometry.errors import HelixscopeError
 from geometry.norms import row_norms
+from geometry.number_files import write_numbers
 from geometry.pca import fit_pca, off_subspace_residual
-
-FORMATS = (".csv", ".npz")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -84,44 +81,20 @@ def write_table(table: PositionTable, path: Path) -> None:
     HelixscopeError
         When the ending is another one, or the file cannot be written; it says why.
     """
-    write = {".csv": _write_csv, ".npz": _write_npz}.get(path.suffix.lower())
-    if write is None:
-        ending = path.suffix or "no ending"
-        raise HelixscopeError(
-            f"{path.name} has {ending}, and tables are written as {' or '.join(FORMATS)}",
-            "Choose a file name with one of these endings.",
-        )
-    try:
-        write(table, path)
-    except OSError as error:
-        raise HelixscopeError(
-            f"{path} cannot be written: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
-
-
-def _write_csv(table: PositionTable, path: Path) -> None:
-    numbers = np.column_stack((table.norms, table.residuals, table.coordinates))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        axes = (f"pc_{c}" for c in range(1, table.coordinates.shape[1] + 1))
-        writer.writerow(("position", "norm", "residual", *axes))
-        writer.writerows(
-            (i, *row) for i, row in zip(table.positions.tolist(), numbers.tolist(), strict=True)
-        )
-
-
-def _write_npz(table: PositionTable, path: Path) -> None:
-    # An open file: numpy appends its own ending to a path that ends in ".NPZ".
-    with path.open("wb") as file:
-        np.savez(
-            file,
-            positions=table.positions,
-            norms=table.norms,
-            residuals=table.residuals,
-            coordinates=table.coordinates,
-            mean=table.pca.mean,
-            components=table.pca.components,
-            singular_values=table.pca.singular_values,
-            explained_variance_ratio=table.pca.explained_variance_ratio,
-        )
+    by_position: dict[str, np.ndarray] = {
+        "position": table.positions,
+        "norm": table.norms,
+        "residual": table.residuals,
+        "pc": table.coordinates,
+    }
+    arrays: dict[str, np.ndarray] = {
+        "positions": table.positions,
+        "norms": table.norms,
+        "residuals": table.residuals,
+        "coordinates": table.coordinates,
+        "mean": table.pca.mean,
+        "components": table.pca.components,
+        "singular_values": table.pca.singular_values,
+        "explained_variance_ratio": table.pca.explained_variance_ratio,
+    }
+    write_numbers(by_position if path.suffix.lower() == ".csv" else arrays, path)

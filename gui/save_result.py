@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from geometry.errors import HelixscopeError
-from gui.number_files import write_numbers
+from geometry.number_files import write_numbers
 from gui.session import Session
 
 if TYPE_CHECKING:

@@ -104,6 +104,34 @@ class ResultStage:
         self.controller.close()
 
 
+def show_panel(
+    qtbot: Any,
+    panel_class: type[ResultPanel],
+    controller: Controller,
+    size: tuple[int, int] = (1000, 420),
+) -> Any:
+    """Show a panel whose questions a controller answers before a click returns."""
+    session = controller.session
+    panel: Any = panel_class(session, LIGHT)
+    qtbot.addWidget(panel, before_close_func=panel_class.release)
+    panel.asked.connect(
+        lambda question, fetch: controller.answers.ask(panel.slot, question, fetch=fetch)
+    )
+    panel.selectionRequested.connect(controller.select)
+    panel.hoverRequested.connect(lambda position: setattr(session, "hover", position))
+    panel.resize(*size)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def open_in(panel: ResultPanel, controller: Controller, source: Path) -> ResultPanel:
+    """Open a source; the panel asks about it."""
+    controller.open(str(source))
+    QApplication.processEvents()
+    return panel
+
+
 def write_small_gpt2(
     folder: Path, *, d_model: int = 16, n_positions: int = 64, n_layers: int = 2, tokens: int = 90
 ) -> Path:

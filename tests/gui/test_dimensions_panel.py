@@ -16,7 +16,8 @@ from gui.panels.choice_table import choose
 from gui.panels.dimensions import MOST, DimensionsPanel
 from gui.panels.dimensions_question import DimensionsOf
 from gui.questions import Subjects, resolve
-from gui.theme import DARK, LIGHT, SERIES
+from gui.theme import DARK, SERIES
+from tests.gui.result_stage import open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -25,26 +26,14 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 @pytest.fixture
-def panel(qtbot, session, controller):
+def panel(qtbot, controller):
     """A panel whose questions are answered before a click returns."""
-    made = DimensionsPanel(session, LIGHT)
-    qtbot.addWidget(made, before_close_func=DimensionsPanel.release)
-    made.asked.connect(
-        lambda question, fetch: controller.answers.ask(made.slot, question, fetch=fetch)
-    )
-    made.selectionRequested.connect(controller.select)
-    made.hoverRequested.connect(lambda position: setattr(session, "hover", position))
-    made.resize(1000, 420)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return show_panel(qtbot, DimensionsPanel, controller)
 
 
 @pytest.fixture
 def gpt2(panel, controller, gpt2_folder):
-    controller.open(str(gpt2_folder))
-    QApplication.processEvents()
-    return panel
+    return open_in(panel, controller, gpt2_folder)
 
 
 @pytest.fixture

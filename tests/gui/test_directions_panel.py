@@ -16,7 +16,8 @@ from gui.panels.directions import DirectionsPanel
 from gui.panels.directions_question import DirectionsOf, column_energy
 from gui.panels.directions_text import RANDOM, home_of, summary, union_of
 from gui.questions import Subjects, resolve
-from gui.theme import DARK, LIGHT, SERIES
+from gui.theme import DARK, SERIES
+from tests.gui.result_stage import open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -25,33 +26,19 @@ ALL = (1, 2, 3, 4, 5)
 
 
 @pytest.fixture
-def panel(qtbot, session, controller):
+def panel(qtbot, controller):
     """A panel whose questions are answered before a click returns."""
-    made = DirectionsPanel(session, LIGHT)
-    qtbot.addWidget(made, before_close_func=DirectionsPanel.release)
-    made.asked.connect(
-        lambda question, fetch: controller.answers.ask(made.slot, question, fetch=fetch)
-    )
-    made.selectionRequested.connect(controller.select)
-    made.hoverRequested.connect(lambda position: setattr(session, "hover", position))
-    made.resize(1100, 420)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return show_panel(qtbot, DirectionsPanel, controller, (1100, 420))
 
 
 @pytest.fixture
 def gpt2(panel, controller, gpt2_folder):
-    controller.open(str(gpt2_folder))
-    QApplication.processEvents()
-    return panel
+    return open_in(panel, controller, gpt2_folder)
 
 
 @pytest.fixture
 def minilm(panel, controller, minilm_folder):
-    controller.open(str(minilm_folder))
-    QApplication.processEvents()
-    return panel
+    return open_in(panel, controller, minilm_folder)
 
 
 def click_row(panel, number, modifiers=NONE):

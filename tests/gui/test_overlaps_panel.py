@@ -21,37 +21,26 @@ from gui.panels.overlaps_look import GREY, Look, arrange, blurred, colored, shru
 from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
 from gui.questions import Subjects, resolve
 from gui.theme import DARK, LIGHT
+from tests.gui.result_stage import open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture
-def panel(qtbot, session, controller):
+def panel(qtbot, controller):
     """A panel whose questions are answered before a click returns."""
-    made = OverlapsPanel(session, LIGHT)
-    qtbot.addWidget(made, before_close_func=OverlapsPanel.release)
-    made.asked.connect(
-        lambda question, fetch: controller.answers.ask(made.slot, question, fetch=fetch)
-    )
-    made.resize(1000, 420)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return show_panel(qtbot, OverlapsPanel, controller)
 
 
 @pytest.fixture
 def gpt2(panel, controller, gpt2_folder):
-    controller.open(str(gpt2_folder))
-    QApplication.processEvents()
-    return panel
+    return open_in(panel, controller, gpt2_folder)
 
 
 @pytest.fixture
 def minilm(panel, controller, minilm_folder):
-    controller.open(str(minilm_folder))
-    QApplication.processEvents()
-    return panel
+    return open_in(panel, controller, minilm_folder)
 
 
 def choose(box, text):
