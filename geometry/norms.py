@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.components import Array, check_table
+from geometry.stretches import AFTER, measure_stretch
 
 NEIGHBOURS = 8
 OUTLIER_LOG_RATIO = 0.3
@@ -39,8 +40,23 @@ class NormProfile:
     cv: float
     outliers: tuple[int, ...]
 
+    def measured_from(self, after: int) -> "NormProfile":
+        """Return the same norms, their stability measured from another position on.
 
-def norm_profile(W_pos: npt.ArrayLike, *, after: int = 100, centred: bool = False) -> NormProfile:
+        Parameters
+        ----------
+        after
+            As in :func:`norm_profile`.
+
+        Raises
+        ------
+        ValueError
+            When `after` is negative.
+        """
+        return _profile(self.values, self.centred, after, self.outliers)
+
+
+def norm_profile(W_pos: npt.ArrayLike, *, after: int = AFTER, centred: bool = False) -> NormProfile:
     """Norms of all stored rows, their stability and their outliers.
 
     Parameters
@@ -59,16 +75,14 @@ def norm_profile(W_pos: npt.ArrayLike, *, after: int = 100, centred: bool = Fals
         When W_pos is no table or `after` is negative.
     """
     table = check_table(W_pos)
-    if after < 0:
-        raise ValueError(f"expected a first position of at least 0, got {after}")
     values = row_norms(table - table.mean(axis=1, keepdims=True) if centred else table)
     values.flags.writeable = False
-    stretch = values[after : len(values) - 1]
-    if stretch.size == 0:
-        stretch = values
-    mean, std = float(stretch.mean()), float(stretch.std())
-    cv = std / mean if mean > 0.0 else 0.0
-    return NormProfile(values, centred, after, mean, std, cv, find_outliers(values))
+    return _profile(values, centred, after, find_outliers(values))
+
+
+def _profile(values: Array, centred: bool, after: int, outliers: tuple[int, ...]) -> NormProfile:
+    found = measure_stretch(values, after)
+    return NormProfile(values, centred, after, found.mean, found.std, found.cv, outliers)
 
 
 def row_norms(rows: Array) -> Array:

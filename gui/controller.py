@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.neighbours import position_details
-from geometry.norms import norm_profile
 from gui.answers import Answers
 from gui.fetching import Fetching
 from gui.fitting import Fitter
@@ -21,8 +20,10 @@ from gui.hub_search import HubSearch
 from gui.jobs import Jobs
 from gui.listening import Listening
 from gui.loading import Opened, Wanted, list_models, remembered_name
+from gui.measuring import Measuring
 from gui.notices import UNSET, is_offline_by_environment, notice_of
 from gui.opening import Opening
+from gui.overlaying import Overlaying
 from gui.prompting import Prompting
 from gui.session import ColorBy, Notice, Session
 
@@ -66,12 +67,13 @@ class Controller:
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
+        self._measuring = Measuring(session, jobs, self._fail)
+        self.overlays = Overlaying(session, jobs, self._fetching, opener)
         events = session.events
         self._listening = Listening()
         for signal, slot in (
             (events.curve, self._describe_selection),
             (events.selection, self._describe_selection),
-            (events.norms_centred, self._on_norms_centred_changed),
             (events.prompt, self._prompting.tokenize),
             (events.offline, self._on_offline_changed),
         ):
@@ -81,6 +83,8 @@ class Controller:
         """Stop answering."""
         self._listening.stop()
         self.answers.close()
+        self._measuring.close()
+        self.overlays.close()
         self._fitter.close()
         self._fetching.close()
 
@@ -188,10 +192,8 @@ class Controller:
         )
 
     def _show(self, wanted: Wanted, opened: Opened) -> None:
-        session, model, norms = self.session, opened.model, opened.norms
+        session, model = self.session, opened.model
         self._fitter.pause()
-        if norms.centred != session.norms_centred:  # changed while the model was being opened
-            norms = norm_profile(model.W_pos, centred=session.norms_centred)
         session.change(
             # The first to be told of, so that it is on the screen before the panels begin.
             curve=opened.curve,
@@ -202,7 +204,7 @@ class Controller:
             model=model,
             positions=opened.curve.pca.positions,
             turn=np.eye(3),
-            norms=norms,
+            norms=self._measuring.as_wanted(opened.norms, model),
         )
         session.change(opening="", transfer=None)
         source = remembered_name(wanted.source)
@@ -241,7 +243,7 @@ class Controller:
         self.session.color_component = component
         self.session.color_by = quantity
 
-    # ---- selection, norms, prompt ------------------------------------------------------
+    # ---- selection, prompt -------------------------------------------------------------
 
     def select(self, positions: tuple[int, ...]) -> None:
         """Select positions, the last one being the current one; those off the table are dropped."""
@@ -269,12 +271,6 @@ class Controller:
         session.details = position_details(
             session.model.W_pos, session.pca, session.current, session.components
         )
-
-    def _on_norms_centred_changed(self) -> None:
-        if self.session.model is not None:
-            self.session.norms = norm_profile(
-                self.session.model.W_pos, centred=self.session.norms_centred
-            )
 
     def in_background(
         self, slot: str, function: Callable[[], Any], on_result: Callable[[Any], None], what: str

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from geometry.neighbours import PositionDetails
     from geometry.norms import NormProfile
     from geometry.pca import PositionPCA
-    from gui.answers import Answer
+    from geometry.row_lengths import RowLengths
+    from gui.answer import Answer
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
 Projection = Literal["perspective", "parallel"]
+Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "installed", "cached", "online"]
 
 
@@ -39,6 +41,31 @@ class ModelRow:
 
     entry: CatalogueEntry
     state: ModelState
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Overlay:
+    """Another model, whose rows are compared with those of the open one.
+
+    Attributes
+    ----------
+    source
+        What was opened for it.
+    name
+        What it is called.
+    lengths
+        Norms and steps of all its rows; None while it is being read.
+    shown
+        Whether its curve is drawn.
+    color
+        Which of the colours for several curves it has.
+    """
+
+    source: str
+    name: str
+    lengths: RowLengths | None
+    shown: bool
+    color: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +136,14 @@ class Session:
         Text whose tokens label the positions.
     norms_centred
         Norms of rows centred over ``d_model`` instead of raw ones.
+    norms_quantity
+        What the norms panel shows by position: norm, step to the next row, or residual.
+    norms_after
+        First position of the stretch whose stability is measured.
+    norms_relative
+        Divide each model's norms or steps by their own mean where several are compared.
+    sphere
+        Whether the viewport shows where rows of the mean norm lie.
     offline
         No request leaves this machine.
     model
@@ -124,6 +159,10 @@ class Session:
         picture from flipping while the components change under a drag; exports ignore it.
     norms
         Norms of all positions of the open model.
+    lengths
+        Norms and steps of the open model's rows, once steps were wanted; else None.
+    overlays
+        The models that are compared with the open one in the norms panel.
     details
         What the inspector tells about the current position.
     tokens, tokens_missing
@@ -161,6 +200,10 @@ class Session:
     hover: int | None = None
     prompt: str = ""
     norms_centred: bool = False
+    norms_quantity: Quantity = "norm"
+    norms_after: int = 100
+    norms_relative: bool = False
+    sphere: bool = False
     offline: bool = False
 
     # What is open, and what was found. Written by the controller alone.
@@ -170,6 +213,8 @@ class Session:
     curve: Curve | None = None
     turn: np.ndarray = field(default_factory=_identity)
     norms: NormProfile | None = None
+    lengths: RowLengths | None = None
+    overlays: tuple[Overlay, ...] = ()
     details: PositionDetails | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""

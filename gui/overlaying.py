@@ -1,0 +1,167 @@
+"""Other models whose norms are laid over those of the open one. Knows no toolkit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from geometry.hub.transfer import Transfer
+from gui.fetching import Fetch, Fetching
+from gui.jobs import Jobs
+from gui.listening import Listening
+from gui.loading import Wanted, remembered_name, short_name
+from gui.notices import notice_of
+from gui.session import Overlay, Session
+
+if TYPE_CHECKING:
+    from geometry.hub.network import Network
+    from geometry.model import PositionalModel
+    from geometry.row_lengths import RowLengths
+
+log = logging.getLogger(__name__)
+
+MOST = 6
+"""Overlays at once: each has a colour of its own."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Measured:
+    """What an overlay needs of a model; its table is let go of."""
+
+    name: str
+    lengths: RowLengths
+
+
+def measure(
+    source: str,
+    network: Callable[[], Network],
+    opener: Callable[..., PositionalModel] | None = None,
+) -> Measured:
+    """Open a source and measure its rows.
+
+    Parameters
+    ----------
+    source
+        Folder, file, or a model's id on the Hub.
+    network
+        Makes what a model from the Hub goes through; not called for what lies on this machine.
+    opener
+        ``geometry.sources.open_source`` unless a test brings its own.
+
+    Raises
+    ------
+    geometry.errors.HelixscopeError
+        If the source cannot be opened.
+    """
+    from geometry.row_lengths import row_lengths
+    from geometry.sources import is_on_hub, open_source
+
+    through = network() if is_on_hub(source) else None
+    model = (opener or open_source)(source, network=through)
+    return Measured(model.name, row_lengths(model.W_pos))
+
+
+class Overlaying:
+    """Keeps ``session.overlays``: each is read in the background, and stays until it is removed.
+
+    Parameters
+    ----------
+    session, jobs, fetching
+        What it reads and writes, what runs the work, what it goes through.
+    opener
+        Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        fetching: Fetching,
+        opener: Callable[..., PositionalModel] | None = None,
+    ) -> None:
+        self._session, self._jobs, self._fetching = session, jobs, fetching
+        self._opener = opener
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._drop_the_open_one)
+
+    def close(self) -> None:
+        """Stop answering, and give up what is being read."""
+        self._listening.stop()
+        for overlay in self._session.overlays:
+            self._jobs.cancel(_job(overlay.source))
+
+    def add(self, source: str) -> None:
+        """Lay a model over the open one; a second time, or one too many, does nothing.
+
+        A model that cannot be opened becomes a notice that says why. Nothing is downloaded as a
+        whole file.
+        """
+        session = self._session
+        if len(session.overlays) >= MOST or self._find(source) is not None:
+            return
+        taken = {overlay.color for overlay in session.overlays}
+        color = next(number for number in range(MOST) if number not in taken)
+        session.overlays = (
+            *session.overlays,
+            Overlay(source, short_name(source), None, shown=True, color=color),
+        )
+        network = self._fetching.network
+
+        def work(transfer: Transfer) -> Measured:
+            return measure(source, lambda: network(transfer, Wanted(source)), self._opener)
+
+        fetch = Fetch(work)
+        self._jobs.start(
+            _job(source),
+            fetch,
+            lambda measured: self._on_measured(source, measured),
+            lambda error: self._on_failed(source, error),
+            on_progress=lambda _: None,  # only position tables are read: there is no time for a bar
+            stop=fetch.stop,
+        )
+
+    def remove(self, source: str) -> None:
+        """Take an overlay away; one that is being read is given up."""
+        self._jobs.cancel(_job(source))
+        self._session.overlays = tuple(o for o in self._session.overlays if o.source != source)
+
+    def show(self, source: str, shown: bool) -> None:
+        """Draw an overlay's curve, or leave it out for now."""
+        self._change(source, lambda overlay: replace(overlay, shown=shown))
+
+    def _find(self, source: str) -> Overlay | None:
+        return next((o for o in self._session.overlays if o.source == source), None)
+
+    def _change(self, source: str, change: Callable[[Overlay], Overlay]) -> None:
+        self._session.overlays = tuple(
+            change(overlay) if overlay.source == source else overlay
+            for overlay in self._session.overlays
+        )
+
+    def _on_measured(self, source: str, measured: Measured) -> None:
+        self._change(
+            source, lambda overlay: replace(overlay, name=measured.name, lengths=measured.lengths)
+        )
+
+    def _on_failed(self, source: str, error: Exception) -> None:
+        what = f"{short_name(source)} could not be laid over the open model"
+        log.error("%s", what, exc_info=error)
+        self.remove(source)
+        # Its buttons would open the model in place of the one that is open.
+        self._session.notice = replace(notice_of(error, what), candidates=(), retry=False, whole=0)
+
+    def _drop_the_open_one(self) -> None:
+        """A model is not compared with itself."""
+        model, overlays = self._session.model, self._session.overlays
+        if model is None or not overlays:
+            return
+        opened = remembered_name(model.source)
+        for overlay in overlays:
+            if remembered_name(overlay.source) == opened:
+                self.remove(overlay.source)
+
+
+def _job(source: str) -> str:
+    return f"overlay {source}"
