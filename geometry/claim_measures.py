@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from geometry.errors import HelixscopeError
-from geometry.measurements import LEADING, Measurements
+from geometry.measurements import Measurements
 from geometry.norms import row_norms
 from geometry.pca import fit_pca
 from geometry.residual_stream import Name
@@ -172,7 +172,7 @@ def captured(first: float, last: float) -> Callable[[Measurements], float]:
     def measure(measured: Measurements) -> float:
         values = measured.capture
         part = values[int(first * len(values)) : max(int(last * len(values)), 1)]
-        return float(part.mean() * measured.width("E") / measured.rank)
+        return float(part.mean() / measured.capture_chance)
 
     return measure
 
@@ -186,15 +186,14 @@ def corner(
 
 def top3_overlap(rows: Name, columns: Name) -> Callable[[Measurements], float]:
     """Measure the overlap of the first three directions of each, the gain not folded."""
-    return lambda measured: float(measured.overlaps(rows, columns, fold_ln=False)[:3, :3].sum())
+    return lambda measured: measured.top3(rows, columns, fold_ln=False)
 
 
 def folded_share(measured: Measurements) -> float:
     """Overlap of queries with P's top with the gain folded in, over that without."""
-    raw, folded = (
-        measured.overlaps("W_Q", "P", fold_ln=fold)[:3, :3].sum() for fold in (False, True)
-    )
-    return float(folded / raw)
+    raw, folded = (measured.top3("W_Q", "P", fold_ln=fold) for fold in (False, True))
+    # A share of nothing is not a number; Python's own division would raise.
+    return float(np.divide(folded, raw))
 
 
 def heaviest(measured: Measurements) -> float:
@@ -221,6 +220,6 @@ def tokens_there(measured: Measurements) -> float:
 
 def context_waves(measured: Measurements) -> float:
     """Mean R² of a sinusoid for P's leading directions over position."""
-    vectors = measured.contexts.vectors[:LEADING].T
+    vectors = measured.contexts.vectors.T
     found = best_sinusoids(vectors, _span(measured, 1, -2))
     return float(found.r2.mean())

@@ -15,6 +15,8 @@ import numpy as np
 
 from geometry import claim_measures as measures
 from geometry.errors import HelixscopeError
+from geometry.hub.faults import HubError
+from geometry.hub.transfer import Cancelled
 from geometry.measurements import Measurements
 
 HELIX = "GPT-2's positional embedding matrix is a helix"
@@ -109,16 +111,37 @@ def check_claims(measured: Measurements) -> tuple[Verdict, ...]:
 
 
 def check(claim: Claim, measured: Measurements) -> Verdict:
-    """Check one claim on one model."""
+    """Check one claim on one model, unless its verdict is known.
+
+    One that depends on no range of positions is kept with ``measured.of_model``.
+    """
+    if (kept := known_verdict(claim, measured)) is not None:
+        return kept
+    measured.range_was_read = False
     try:
         # A share of nothing is not defined, and said to be so.
         with np.errstate(divide="ignore", invalid="ignore"):
             value = claim.measure(measured)
+    except Cancelled:
+        raise
     except HelixscopeError as error:
-        return Verdict(claim, None, None, str(error))
-    if not np.isfinite(value):
-        return Verdict(claim, None, None, "the quantity is not defined for this model")
-    return Verdict(claim, float(value), claim.expected.holds(value), None)
+        verdict = Verdict(claim, None, None, str(error))
+        if isinstance(error, HubError):  # the network may be there the next time
+            return verdict
+    else:
+        verdict = Verdict(claim, float(value), claim.expected.holds(value), None)
+        if not np.isfinite(value):
+            verdict = Verdict(claim, None, None, "the quantity is not defined for this model")
+    if not measured.range_was_read:
+        measured.of_model.once(claim, lambda: verdict)
+    return verdict
+
+
+def known_verdict(claim: Claim, measured: Measurements) -> Verdict | None:
+    """Return what is known of a claim whichever range is shown; None if that is nothing."""
+    found = measured.of_model.known(claim)
+    assert found is None or isinstance(found, Verdict)
+    return found
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -7,6 +7,7 @@ the positions' norms the same as well, √(‖E_t‖² + c²), and the position 
 After "The positional embeddings' norms are stable" (2023), which argues that GPT-2 comes close.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,7 +142,11 @@ class TokenPositionCosines:
 
 
 def token_position_cosines(
-    W_E: npt.ArrayLike, W_pos: npt.ArrayLike, bins: int = 200
+    W_E: npt.ArrayLike,
+    W_pos: npt.ArrayLike,
+    bins: int = 200,
+    *,
+    on_block: Callable[[float], None] | None = None,
 ) -> TokenPositionCosines:
     """Cosines of all tokens with all positions, raw, block by block.
 
@@ -153,6 +158,9 @@ def token_position_cosines(
         The table: all stored rows.
     bins
         Of the histogram.
+    on_block
+        Called after each block with the share of the tokens that are done; what it raises ends the
+        work.
 
     Raises
     ------
@@ -177,6 +185,8 @@ def token_position_cosines(
         largest[part] = cosines[np.arange(len(block)), where[part]].clip(max=1.0)
         at = np.minimum((cosines * bins).astype(np.int32), bins - 1)
         histogram += np.bincount(at.ravel(), minlength=bins)
+        if on_block is not None:
+            on_block((start + len(block)) / len(tokens))
     for array in (largest, where, histogram):
         array.flags.writeable = False
     return TokenPositionCosines(largest, where, histogram)

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
-from geometry.components import Array, PositionPCA, check_range
-from geometry.directions import Directions, singular_directions
-from geometry.errors import RangeError, TensorUnavailable
-from geometry.layernorm import (
-    LayerNormErrors,
-    TokenPositionCosines,
-    layernorm_errors,
-    token_position_cosines,
-)
+from geometry.components import Array, PositionPCA
+from geometry.directions import Directions
+from geometry.layernorm import LayerNormErrors, TokenPositionCosines
+from geometry.measured_model import DEFAULT_RANK, LEADING, MeasuredModel
+from geometry.measured_range import N_COMPONENTS, MeasuredRange
 from geometry.model import PositionalModel
-from geometry.norms import NormProfile, norm_profile
-from geometry.overlaps import (
-    Contrast,
-    Sparsity,
-    capture,
-    check_rank,
-    corner_contrast,
-    sparsity,
-    squared_overlaps,
-)
-from geometry.pca import fit_pca, off_subspace_residual
+from geometry.norms import NormProfile
+from geometry.overlaps import Contrast, Sparsity
 from geometry.residual_stream import Name, ResidualStream, Subject
-from geometry.shape import Shapes, fit_shapes
-from geometry.similarity import Similarity, similarity
-from geometry.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
-from geometry.spectra import Spectrum, summarise
+from geometry.shape import Shapes
+from geometry.similarity import Similarity
+from geometry.single_dimensions import Sinusoids
+from geometry.spectra import Spectrum
 
-N_COMPONENTS = 10
-DEFAULT_RANK = 30
-LEADING = 5
+__all__ = ["DEFAULT_RANK", "LEADING", "N_COMPONENTS", "Measurements", "Scope"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +51,18 @@ class Scope:
 class Measurements:
     """What is measured on one model in one scope.
 
+    All that depends on the shown range is reached through :attr:`of_range`, so that
+    :attr:`range_was_read` tells whether a number does.
+
     Parameters
     ----------
     model
         The open model; tensors are read when something needs them.
     scope
         See :class:`Scope`.
+    of_model
+        What was measured of the model before, in the same scope but for the positions; nothing if
+        None.
 
     Raises
     ------
@@ -83,154 +70,141 @@ class Measurements:
         When the range leaves the table, the model has no such layer, or P no such rank.
     """
 
-    def __init__(self, model: PositionalModel, scope: Scope | None = None) -> None:
-        self.model, self.scope = model, scope or Scope()
+    def __init__(
+        self,
+        model: PositionalModel,
+        scope: Scope | None = None,
+        of_model: MeasuredModel | None = None,
+    ) -> None:
+        scope = scope or Scope()
         last = model.n_positions - 1
-        self.positions = check_range(self.scope.positions or (min(1, last), last), last + 1)
-        directions = min(model.n_positions, model.d_model)
-        self.rank = min(DEFAULT_RANK, directions) if self.scope.rank is None else self.scope.rank
-        if not 1 <= self.rank <= directions:
-            raise RangeError(
-                f"rank {self.rank} is none that this table has: it has {directions} directions",
-                f"Choose a rank from 1 to {directions}.",
-            )
-        if model.n_layers is not None and not 0 <= self.scope.layer < max(model.n_layers, 1):
-            raise RangeError(
-                f"{model.name} has layers 0–{model.n_layers - 1}, got {self.scope.layer}"
-            )
-        self.stream = ResidualStream(model)
+        self.model = model
+        self._range = MeasuredRange(model, scope.positions or (min(1, last), last))
+        self.of_model = of_model or MeasuredModel(
+            model, layer=scope.layer, rank=scope.rank, after=scope.after, fold_ln=scope.fold_ln
+        )
+        self.range_was_read = False
+
+    @property
+    def stream(self) -> ResidualStream:
+        """The model's directions."""
+        return self.of_model.stream
 
     # ---- of the shown range ------------------------------------------------------------
 
     @property
+    def of_range(self) -> MeasuredRange:
+        """What depends on the shown range."""
+        self.range_was_read = True
+        return self._range
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        return self.of_range.positions
+
+    @property
     def rows(self) -> Array:
         """(m, d_model) the range's rows."""
-        first, last = self.positions
-        rows: Array = self.model.W_pos[first : last + 1]
-        return rows
+        return self.of_range.rows
 
-    @cached_property
+    @property
     def pca(self) -> PositionPCA:
         """Exact components of the range: at least ten, as far as they exist."""
-        return fit_pca(self.model.W_pos, self.positions, N_COMPONENTS)
+        return self.of_range.pca
 
-    @cached_property
+    @property
     def residual(self) -> Array:
         """(m,) off-subspace residual of three components."""
-        return off_subspace_residual(self.rows, self.pca)
+        return self.of_range.residual
 
-    @cached_property
+    @property
     def similarity(self) -> Similarity:
         """Cosines of the range's rows."""
-        return similarity(self.model.W_pos, self.positions)
+        return self.of_range.similarity
 
-    @cached_property
+    @property
     def similarity_projected(self) -> Similarity:
         """The same of the rows projected on the first three components."""
-        return similarity(self.model.W_pos, self.positions, first_three(self.pca))
+        return self.of_range.similarity_projected
 
-    @cached_property
+    @property
     def sinusoids(self) -> Sinusoids:
         """The best sinusoid of each entry."""
-        return best_sinusoids(self.model.W_pos, self.positions)
+        return self.of_range.sinusoids
 
-    @cached_property
+    @property
     def projected_r2(self) -> Array:
         """(d_model,) R² of the projection on three components as a prediction of each entry."""
-        return r2_after_projection(self.model.W_pos, self.pca)
+        return self.of_range.projected_r2
 
-    @cached_property
+    @property
     def shapes(self) -> Shapes | None:
         """Line, circle, helices; None for a range of fewer than 4 positions or 3 components."""
-        if len(self.rows) < 4 or len(self.pca.components) < 3:
-            return None
-        return fit_shapes(self.pca.project(self.rows)[:, :3])
+        return self.of_range.shapes
 
-    # ---- of all stored rows ------------------------------------------------------------
+    @property
+    def layernorm(self) -> LayerNormErrors:
+        """Errors of the two approximations; TensorUnavailable without token embeddings."""
+        return self.of_range.layernorm
 
-    @cached_property
+    # ---- of all stored rows, and of the weights ------------------------------------------
+
+    @property
+    def rank(self) -> int:
+        """How many of P's directions count as its subspace."""
+        return self.of_model.rank
+
+    @property
     def norms(self) -> NormProfile:
         """Raw norms."""
-        return norm_profile(self.model.W_pos, after=self.scope.after)
-
-    def directions(self, name: Name, *, fold_ln: bool | None = None) -> Directions:
-        """Directions of a matrix in the residual stream; TensorUnavailable if it is not there."""
-        return self.stream.directions(self.subject(name, fold_ln=fold_ln))
-
-    def overlaps(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Array:
-        """Squared overlaps of two matrices; TensorUnavailable if one is not there."""
-        return self.stream.overlaps(
-            self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln)
-        )
+        return self.of_model.norms
 
     def subject(self, name: Name, *, fold_ln: bool | None = None) -> Subject:
         """Return a matrix as this scope looks at it."""
-        if name in ("P", "E"):
-            return Subject(name)
-        fold = self.scope.fold_ln if fold_ln is None else fold_ln
-        return Subject(name, self.scope.layer, fold_ln=fold)
+        return self.of_model.subject(name, fold_ln=fold_ln)
+
+    def directions(self, name: Name, *, fold_ln: bool | None = None) -> Directions:
+        """Directions of a matrix in the residual stream; TensorUnavailable if it is not there."""
+        return self.of_model.directions(name, fold_ln=fold_ln)
 
     def spectrum(self, name: Name) -> Spectrum:
         """Singular values and what sums them up."""
-        return summarise(self.directions(name).singular_values)
-
-    def width(self, name: Name) -> int:
-        """Dimensions of the space that a matrix's directions lie in."""
-        return int(self.directions(name).vectors.shape[1])
-
-    def contrast(self, rows: Name, columns: Name) -> Contrast:
-        """Corners of the squared overlaps, over chance."""
-        one, other = self.stream.pair(self.subject(rows), self.subject(columns))
-        return corner_contrast(squared_overlaps(one, other), 1 / one.vectors.shape[1])
-
-    @cached_property
-    def capture(self) -> Array:
-        """How much of each of E's directions lies in P's strongest ``rank``."""
-        P, E = self.stream.pair(self.subject("P"), self.subject("E"))
-        return capture(P, E, check_rank(self.rank, P))
-
-    @cached_property
-    def contexts(self) -> Directions:
-        """P's left singular vectors: its leading directions over position."""
-        return singular_directions(self.model.W_pos, "output")
-
-    @cached_property
-    def sparsity(self) -> Sparsity:
-        """Sparsity of P's leading directions over the embedding's entries."""
-        return sparsity(self.directions("P").vectors[:LEADING])
-
-    # ---- LayerNorm ---------------------------------------------------------------------
-
-    @cached_property
-    def layernorm(self) -> LayerNormErrors:
-        """Errors of the two approximations; TensorUnavailable without token embeddings."""
-        tokens, type_row = self._tokens, self.model.token_type
-        return layernorm_errors(tokens, self.model.W_pos, self.positions, type_row=type_row)
-
-    @cached_property
-    def cosines(self) -> TokenPositionCosines:
-        """Cosines of all tokens with all positions; TensorUnavailable without embeddings."""
-        return token_position_cosines(self._tokens, self.model.W_pos)
+        return self.of_model.spectrum(name)
 
     @property
-    def _tokens(self) -> npt.NDArray[np.float32]:
-        """(d_vocab, d_model) token embeddings that positions can be added to as they are."""
-        tokens, width = self.model.W_E, self.model.d_model
-        if tokens.shape[1] != width:
-            raise TensorUnavailable(
-                f"{self.model.name} has tokens of {tokens.shape[1]} dimensions and positions of "
-                f"{width}: as they are stored the two cannot be added."
-            )
-        return tokens
+    def contexts(self) -> Directions:
+        """P's leading left singular vectors, up to five: its directions over position."""
+        return self.of_model.contexts
 
+    @property
+    def sparsity(self) -> Sparsity:
+        """Sparsity of P's leading directions over the embedding's entries."""
+        return self.of_model.sparsity
 
-def first_three(pca: PositionPCA) -> PositionPCA:
-    """Return a PCA with its first three components only."""
-    return PositionPCA(
-        pca.positions,
-        pca.mean,
-        pca.components[:3],
-        pca.singular_values[:3],
-        pca.explained_variance_ratio[:3],
-        pca.exact,
-    )
+    def overlaps(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Array:
+        """Squared overlaps of two matrices, not kept; TensorUnavailable if one is not there."""
+        return self.of_model.overlaps(rows, columns, fold_ln=fold_ln)
+
+    def contrast(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Contrast:
+        """Corners of the squared overlaps, over chance."""
+        return self.of_model.contrast(rows, columns, fold_ln=fold_ln)
+
+    def top3(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> float:
+        """Overlap of the three strongest directions of each: 0 to 3."""
+        return self.of_model.top3(rows, columns, fold_ln=fold_ln)
+
+    @property
+    def capture(self) -> Array:
+        """How much of each of E's directions lies in P's strongest ``rank``."""
+        return self.of_model.capture
+
+    @property
+    def capture_chance(self) -> float:
+        """What of any direction lies there by chance: rank over the dimensions of their space."""
+        return self.of_model.capture_chance
+
+    @property
+    def cosines(self) -> TokenPositionCosines:
+        """Cosines of all tokens with all positions; TensorUnavailable without embeddings."""
+        return self.of_model.cosines

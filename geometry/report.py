@@ -1,12 +1,12 @@
 """Everything measured on a model, as the dictionary that becomes ``report.json``."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from geometry.claims import check_claims
+from geometry.claims import Verdict, check_claims
 from geometry.components import Array
 from geometry.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import Offline
@@ -16,6 +16,8 @@ from geometry.overlaps import top3
 from geometry.residual_stream import Name
 from geometry.shape import ShapeFit
 
+NOT_HERE = "not on this machine, and the network may not be used"
+"""Why there is none of what would have to be fetched."""
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 300, 500)
 _WEIGHTS: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
@@ -88,8 +90,18 @@ def report(
     return describe(Measurements(model, scope))
 
 
-def describe(measured: Measurements) -> dict[str, Any]:
-    """Measure everything; see :func:`report`."""
+def describe(
+    measured: Measurements, check: Callable[[Measurements], Sequence[Verdict]] = check_claims
+) -> dict[str, Any]:
+    """Measure everything; see :func:`report`.
+
+    Parameters
+    ----------
+    measured
+        What is measured is kept there.
+    check
+        Checks the claims; who needs the verdicts too looks on here.
+    """
     missing = _missing(measured.model)
 
     def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
@@ -101,7 +113,7 @@ def describe(measured: Measurements) -> dict[str, Any]:
         except Offline:
             for name in NEEDS:
                 if name == section or name.startswith(f"{section}."):
-                    missing[name] = "not on this machine, and the network may not be used"
+                    missing[name] = NOT_HERE
             return None
 
     return {
@@ -124,7 +136,7 @@ def describe(measured: Measurements) -> dict[str, Any]:
         "shape": _shape(measured),
         "lookback": None,
         "kernels": None,
-        "claims": _claims(measured),
+        "claims": _claims(check(measured)),
     }
 
 
@@ -196,7 +208,7 @@ def _capture(measured: Measurements) -> dict[str, Any]:
     return {
         "rank": measured.rank,
         "values": measured.capture.tolist(),
-        "chance": measured.rank / measured.width("E"),
+        "chance": measured.capture_chance,
     }
 
 
@@ -285,7 +297,7 @@ def _curve(fit: ShapeFit) -> dict[str, float]:
     return numbers
 
 
-def _claims(measured: Measurements) -> list[dict[str, Any]]:
+def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     return [
         {
             "id": verdict.claim.id,
@@ -297,5 +309,5 @@ def _claims(measured: Measurements) -> list[dict[str, Any]]:
             "holds": verdict.holds,
             "why_null": verdict.why_null,
         }
-        for verdict in check_claims(measured)
+        for verdict in verdicts
     ]

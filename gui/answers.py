@@ -10,10 +10,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
 from geometry.hub.faults import WholeDownload
+from geometry.once import Once
+from gui.answer import Answer
 from gui.cache import ResultCache
 from gui.jobs import Jobs
 from gui.listening import Listening
@@ -32,43 +34,6 @@ MAX_BYTES = 256_000_000
 """Bound on the results kept in memory."""
 FAULT = "This is a fault of Helixscope; its log has the details."
 
-State = Literal["working", "ready", "impossible", "cancelled", "to fetch"]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Answer:
-    """What came of a question so far.
-
-    Attributes
-    ----------
-    question
-        What was asked.
-    state
-        "ready": there is a result. "working": it has taken long enough for the user to wonder.
-        "impossible": there is none, and ``why``. "cancelled": the user gave it up. "to fetch":
-        so much would have to be downloaded that the user is asked first.
-    result
-        What the question gives; None unless ready.
-    why, advice
-        Why there is no result, as a sentence, and what to do.
-    retry
-        Whether asking again may help.
-    fraction, message
-        How far the work is, 0 to 1 or None, and what is being done.
-    bytes_to_fetch
-        How much would have to be downloaded.
-    """
-
-    question: Any
-    state: State
-    result: Any = None
-    why: str = ""
-    advice: str = ""
-    retry: bool = False
-    fraction: float | None = None
-    message: str = ""
-    bytes_to_fetch: int = 0
-
 
 class _FetchFirst(Exception):
     """So many bytes would have to be fetched, and the user has not agreed to it."""
@@ -86,6 +51,7 @@ class _Run:
     announced: bool = False
     fraction: float | None = None
     message: str = ""
+    so_far: Any = None
 
 
 class Answers:
@@ -104,6 +70,7 @@ class Answers:
         self._cache = ResultCache(max_bytes)
         self._model: PositionalModel | None = None
         self._stream: ResidualStream | None = None
+        self._once = Once()
         self._wanted: dict[str, Any] = {}
         self._running: dict[Any, _Run] = {}
         self._listening = Listening()
@@ -132,8 +99,8 @@ class Answers:
         self._follow_model()
         if self._model is None:
             return
-        before = self._wanted.get(slot)
-        self._wanted[slot] = question
+        before = self._wanted.pop(slot, None)
+        self._wanted[slot] = question  # the newest is the last
         if before != question:
             self._give_up(before)
         result = self._cache.get(question)
@@ -151,6 +118,20 @@ class Answers:
         if question is not None and question in self._running:
             self._give_up(question)
             self._tell(slot, Answer(question, "cancelled"))
+
+    def cancel_newest(self) -> bool:
+        """Give up what was asked for last of all that the user sees being worked on.
+
+        Returns
+        -------
+        False if there is no such thing.
+        """
+        for slot, question in reversed(self._wanted.items()):
+            run = self._running.get(question)
+            if run is not None and run.announced:
+                self.cancel(slot)
+                return True
+        return False
 
     def forget(self, slot: str) -> None:
         """Give up what a slot waits for, silently: nobody looks at it any more."""
@@ -172,6 +153,7 @@ class Answers:
 
         assert self._model is not None
         model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
+        once = self._once
         self._running[question] = run
 
         def on_transfer(progress: TransferProgress) -> None:
@@ -186,7 +168,8 @@ class Answers:
             with model.through(transfer):
                 if not fetch and (nbytes := _to_fetch(model, question)) > LARGE:
                     raise _FetchFirst(nbytes)
-                return resolve(question, Subjects(model, stream, Seldom(tell), transfer.check))
+                about = Subjects(model, stream, Seldom(tell), transfer.check, once)
+                return resolve(question, about)
 
         self._jobs.start(
             run.job,
@@ -227,7 +210,7 @@ class Answers:
             return
         self._give_up_all()
         self._cache.clear()
-        self._model, self._stream = self._session.model, None
+        self._model, self._stream, self._once = self._session.model, None, Once()
         self._session.answers = MappingProxyType({})
 
     # ---- what comes of it ------------------------------------------------------------------
@@ -240,6 +223,7 @@ class Answers:
     def _on_progress(self, question: Any, progress: Progress) -> None:
         run = self._running[question]
         run.fraction, run.message = progress.fraction, progress.message or run.message
+        run.so_far = run.so_far if progress.so_far is None else progress.so_far
         if run.announced:
             self._tell_all(question, self._working(question, run))
 
@@ -264,7 +248,7 @@ class Answers:
         self._tell_all(question, answer)
 
     def _working(self, question: Any, run: _Run) -> Answer:
-        return Answer(question, "working", fraction=run.fraction, message=run.message)
+        return Answer(question, "working", run.so_far, fraction=run.fraction, message=run.message)
 
     def _tell_all(self, question: Any, answer: Answer) -> None:
         slots = [slot for slot, wanted in self._wanted.items() if wanted == question]

@@ -9,11 +9,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from geometry.matrices import WeightName
 from geometry.model import PositionalModel
+from geometry.once import Once
 from geometry.residual_stream import ResidualStream, Subject
+
+if TYPE_CHECKING:
+    from geometry.measured_model import MeasuredModel
 
 TELL_S = 0.05
 """Between two tellings of how far an answer is; nobody reads faster."""
@@ -29,10 +33,14 @@ class Progress:
         0 to 1, or None where nobody knows.
     message
         What is being done, without a full stop.
+    so_far
+        A result that lacks something yet, to be shown meanwhile; None where there is none, or
+        nothing new.
     """
 
     fraction: float | None
     message: str = ""
+    so_far: Any = None
 
 
 class Subjects:
@@ -48,6 +56,8 @@ class Subjects:
         Called with a :class:`Progress`, on this thread; None if nobody listens.
     check
         Raises when the answer is given up; None if nobody can.
+    once
+        Where questions about this model keep what others need too; nothing is kept if None.
     """
 
     def __init__(
@@ -56,16 +66,30 @@ class Subjects:
         stream: ResidualStream | None = None,
         tell: Callable[[Progress], None] | None = None,
         check: Callable[[], None] | None = None,
+        once: Once | None = None,
     ) -> None:
         self.model = model
         self._tell, self._check = tell, check
         self.stream = (stream or ResidualStream(model)).told(self.tell)
+        self.once = once or Once()
 
-    def tell(self, fraction: float | None, message: str = "") -> None:
+    def measured(self, tell: Callable[[float, str], None] | None = None) -> MeasuredModel:
+        """Return what is measured on the model whichever range is shown, kept for all questions.
+
+        Parameters
+        ----------
+        tell
+            Called with a share and words by what takes long; :meth:`tell` if None.
+        """
+        from geometry.measured_model import MeasuredModel
+
+        return MeasuredModel(self.model, stream=self.stream, once=self.once, tell=tell or self.tell)
+
+    def tell(self, fraction: float | None, message: str = "", so_far: Any = None) -> None:
         """Tell how far the answer is; raises when it is given up, so that the work ends."""
         self.check()
         if self._tell is not None:
-            self._tell(Progress(fraction, message))
+            self._tell(Progress(fraction, message, so_far))
 
     def check(self) -> None:
         """Raise when the answer is given up, so that the work ends."""
@@ -99,7 +123,8 @@ class Question(Hashable, Protocol):
     """What every question has.
 
     A long one has, in place of :meth:`answer`, ``steps(about)``: a generator that yields a
-    :class:`Progress` now and then and the result last; each yield is a point to give up at.
+    :class:`Progress` now and then and the result last; each yield is a point to give up at, and
+    may carry what is known of the result.
 
     One that reads large tensors may say which, as ``tensors()``: pairs of a name ("W_E", "W_Q", …)
     and a layer. What of them has to be fetched from the Hub is asked about before.
@@ -145,7 +170,7 @@ def resolve(question: Any, about: Subjects) -> Any:
     result = None
     for step in question.steps(about):
         if isinstance(step, Progress):
-            about.tell(step.fraction, step.message)
+            about.tell(step.fraction, step.message, step.so_far)
         else:
             result = step
     return result

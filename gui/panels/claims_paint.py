@@ -50,7 +50,10 @@ class TwoLines(QStyledItemDelegate):
 
 
 def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
-    """Draw a tick, a cross or an open ring: they differ in shape, not only in colour."""
+    """Draw a tick, a cross or an open ring: they differ in shape, not only in colour.
+
+    What is not checked yet has no mark.
+    """
     pixmap = QPixmap(QSize(MARK, MARK) * ratio)
     pixmap.setDevicePixelRatio(ratio)
     pixmap.fill(Qt.GlobalColor.transparent)
@@ -62,7 +65,7 @@ def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
     elif how == "fails":
         painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
         painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
-    else:
+    elif how == "unknown":
         painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
     painter.end()
     icon = QIcon(pixmap)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
-from geometry.claims import CLAIMS, Verdict, check
+from geometry.claims import CLAIMS, Verdict, check, known_verdict
 from geometry.errors import HelixscopeError
 from geometry.hub.faults import HubError
 from geometry.matrices import WeightName
@@ -27,7 +28,7 @@ class Ledger:
     positions
         First and last position, both inclusive, of the claims that are about the shown range.
     verdicts
-        In the order of the articles.
+        In the order of the articles; one that is not there yet has neither value nor reason.
     """
 
     positions: tuple[int, int]
@@ -52,7 +53,7 @@ class ClaimsOf:
         )
 
     def steps(self, about: Subjects) -> Iterator[Progress | Ledger]:
-        """Check one claim after another; yield the :class:`Ledger` last.
+        """Check one claim after another, telling what is known; yield the :class:`Ledger` last.
 
         Raises
         ------
@@ -61,25 +62,28 @@ class ClaimsOf:
         """
         for name, layer in self.tensors():
             yield Progress(0.0, f"Reading {name}")
-            _read(about, name, layer)
-        done, claims = 0, CLAIMS
+            about.once(("read", name, layer), partial(_read, about, name, layer))
+        done, verdicts = 0, {claim: Verdict(claim, None, None, None) for claim in CLAIMS}
+
+        def so_far() -> Ledger:
+            return Ledger(self.positions, tuple(verdicts.values()))
 
         def tell(share: float, message: str) -> None:
-            about.tell((done + share) / len(claims), message)
+            about.tell((done + share) / len(CLAIMS), message, so_far())
 
-        measured = Measurements(about.model, Scope(self.positions, LAYER))
-        # Each matrix is decomposed once for all panels, and tells how far that is.
-        measured.stream = about.stream.told(tell)
-        verdicts: list[Verdict] = []
-        for done, claim in enumerate(claims):
-            yield Progress(done / len(claims), f"Claim {done + 1} of {len(claims)}")
-            verdicts.append(check(claim, measured))
+        scope = Scope(self.positions, LAYER)
+        measured = Measurements(about.model, scope, about.measured(tell))
+        # What depends on no range is known from the range before.
+        order = sorted(CLAIMS, key=lambda claim: known_verdict(claim, measured) is None)
+        for done, claim in enumerate(order):
+            yield Progress(done / len(order), f"Claim {done + 1} of {len(order)}", so_far())
+            verdicts[claim] = check(claim, measured)
         # One that was given up half-way is no verdict.
         about.check()
-        yield Ledger(self.positions, tuple(verdicts))
+        yield so_far()
 
 
-def _read(about: Subjects, name: str, layer: int) -> None:
+def _read(about: Subjects, name: str, layer: int) -> bool:
     """Fetch a tensor that is on the Hub; whatever else is wrong with it, its claims will say."""
     try:
         if name == "W_E":
@@ -89,4 +93,5 @@ def _read(about: Subjects, name: str, layer: int) -> None:
     except HubError:
         raise
     except HelixscopeError:
-        return
+        return False
+    return True

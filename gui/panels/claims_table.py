@@ -72,7 +72,12 @@ class ClaimRows(QAbstractTableModel):
         self.marks: dict[Outcome, QIcon] = {}
 
     def replace(self, verdicts: tuple[Verdict, ...]) -> None:
-        """Show other verdicts."""
+        """Show other verdicts; where they are of the same claims the lines stay where they are."""
+        if [one.claim for one in verdicts] == [one.claim for one in self.verdicts]:
+            self.verdicts = verdicts
+            last = self.index(len(verdicts) - 1, len(_TITLES) - 1)
+            self.dataChanged.emit(self.index(0, 0), last)
+            return
         self.beginResetModel()
         self.verdicts = verdicts
         self.endResetModel()
@@ -120,6 +125,8 @@ class ClaimRows(QAbstractTableModel):
         value = f"{claim.quantity}: {measured(verdict)}, expected {expected(verdict)}"
         if verdict.why_null:
             value = f"{claim.quantity}: cannot be told, {verdict.why_null}"
+        elif outcome(verdict) == "pending":
+            value = f"{claim.quantity}: not checked yet, expected {expected(verdict)}"
         lines = (claim.statement, value, f"“{claim.article}”", self.leads_to.get(claim.panel, ""))
         return "\n".join(filter(None, lines))
 
@@ -156,6 +163,7 @@ class ClaimsTable(QTableView):
         """Take new colours."""
         colors: dict[Outcome, str] = {
             "holds": theme.text, "fails": theme.warning, "unknown": theme.muted,
+            "pending": theme.muted,
         }  # fmt: skip
         ratio = self.devicePixelRatioF()
         self.rows.marks = {how: outcome_mark(how, colors[how], ratio) for how in WORDS}

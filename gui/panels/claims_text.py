@@ -10,33 +10,35 @@ from typing import Literal
 from geometry.claims import HELIX, NORMS, SUBSPACES, Verdict
 from gui.theme import format_number
 
-Outcome = Literal["holds", "fails", "unknown"]
+Outcome = Literal["holds", "fails", "unknown", "pending"]
 
 WORDS: dict[Outcome, str] = {
     "holds": "holds",
     "fails": "does not hold",
     "unknown": "cannot tell",
+    "pending": "…",
 }
-SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "unknown": "?"}
+SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "unknown": "?", "pending": "…"}
 SHORT_ARTICLES = {HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights"}
 NO_NUMBER = "–"
 _COLUMNS = ("id", "article", "statement", "quantity", "expected", "measured", "outcome", "why")
 
 
 def outcome(verdict: Verdict) -> Outcome:
-    """Return how a claim came out."""
+    """Return how a claim came out; it is "pending" while it is not checked yet."""
     if verdict.holds is None:
-        return "unknown"
+        return "pending" if verdict.why_null is None else "unknown"
     return "holds" if verdict.holds else "fails"
 
 
 def counts(verdicts: Sequence[Verdict]) -> str:
     """Sum up: ``31 hold, 3 do not, 9 cannot be told``."""
     found = [outcome(verdict) for verdict in verdicts]
-    holds, fails, unknown = (found.count(one) for one in WORDS)
+    holds, fails, unknown, pending = (found.count(one) for one in WORDS)
     hold = "holds" if holds == 1 else "hold"
     fail = "does not" if fails == 1 else "do not"
-    return f"{holds} {hold}, {fails} {fail}, {unknown} cannot be told"
+    rest = f", {pending} to be checked" if pending else ""
+    return f"{holds} {hold}, {fails} {fail}, {unknown} cannot be told{rest}"
 
 
 def measured(verdict: Verdict) -> str:

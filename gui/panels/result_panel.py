@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QPoint, QSize, Signal
-from PySide6.QtGui import QContextMenuEvent, QResizeEvent, QShowEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
-from gui.answers import Answer
+from gui.answer import Answer
 from gui.loading import short_name
 from gui.panels.base import Panel
 from gui.panels.result_header import ResultHeader
@@ -31,7 +31,8 @@ class ResultPanel(Panel):
     """A panel that asks a question about the open model and shows what comes of it.
 
     It asks only while it can be seen, and anew when its question becomes another one. While an
-    answer is on its way the one before stays, if it is about the same model.
+    answer is on its way the one before stays, if it is about the same model, until something is
+    known of the new one. Esc gives up waiting, as the button does.
 
     Subclasses say what they are in the class attributes, add their controls to :attr:`header`, put
     what they show into the widget that :meth:`build` makes, and call :meth:`ask` whenever something
@@ -136,7 +137,7 @@ class ResultPanel(Panel):
 
     @property
     def result(self) -> Any:
-        """The result that is shown; None if none is."""
+        """The result that is shown, which may lack something yet; None if none is."""
         return None if self._ready is None else self._ready.result
 
     @property
@@ -209,7 +210,9 @@ class ResultPanel(Panel):
             self._show_ready(answer)
         elif answer is not None and state == "working":
             self.strip.show_progress(answer.fraction, answer.message)
-            if self._ready is None:
+            if answer.result is not None:
+                self._show_ready(answer)
+            elif self._ready is None:
                 self._say("")
             self._place_strip()
         elif answer is not None and state == "impossible":
@@ -235,7 +238,8 @@ class ResultPanel(Panel):
             self._page.addWidget(self.content, 1)
         self.show_result(answer.result)
         self.show_caption()
-        self.header.more.setEnabled(True)
+        # What lacks something is not taken away.
+        self.header.more.setEnabled(answer.state == "ready")
         self._stack.setCurrentWidget(self._content_page)
 
     def _say(self, text: str, advice: str = "", button: str = "") -> None:
@@ -252,9 +256,16 @@ class ResultPanel(Panel):
         if self.session.model is not None and (question := self.question()) is not None:
             self.asked.emit(question, self._answer is not None and self._answer.state == "to fetch")
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Give up waiting with Esc; here too, as a panel may be a window of its own."""
+        if event.key() == Qt.Key.Key_Escape and not self.strip.isHidden():
+            self.cancelRequested.emit()
+        else:
+            super().keyPressEvent(event)
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to save and copy."""
-        if self._ready is not None:
+        if self._ready is not None and self._ready.state == "ready":
             show_menu(self, event.globalPos())
 
     def menu(self) -> QMenu:

@@ -1,0 +1,119 @@
+"""What is measured on the rows of a range of positions, each once and only when asked for."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.components import Array, PositionPCA, check_range
+from geometry.errors import TensorUnavailable
+from geometry.layernorm import LayerNormErrors, layernorm_errors
+from geometry.model import PositionalModel
+from geometry.pca import fit_pca, off_subspace_residual
+from geometry.shape import Shapes, fit_shapes
+from geometry.similarity import Similarity, similarity
+from geometry.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
+
+N_COMPONENTS = 10
+
+
+class MeasuredRange:
+    """What depends on the range, and on nothing else of what the user chose.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    positions
+        First and last position, both inclusive.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table.
+    """
+
+    def __init__(self, model: PositionalModel, positions: tuple[int, int]) -> None:
+        self.model = model
+        self.positions = check_range(positions, model.n_positions)
+
+    @property
+    def rows(self) -> Array:
+        """(m, d_model) the range's rows."""
+        first, last = self.positions
+        rows: Array = self.model.W_pos[first : last + 1]
+        return rows
+
+    @cached_property
+    def pca(self) -> PositionPCA:
+        """Exact components of the range: at least ten, as far as they exist."""
+        return fit_pca(self.model.W_pos, self.positions, N_COMPONENTS)
+
+    @cached_property
+    def residual(self) -> Array:
+        """(m,) off-subspace residual of three components."""
+        return off_subspace_residual(self.rows, self.pca)
+
+    @cached_property
+    def similarity(self) -> Similarity:
+        """Cosines of the raw rows, and their mean by lag."""
+        return similarity(self.model.W_pos, self.positions)
+
+    @cached_property
+    def similarity_projected(self) -> Similarity:
+        """The same of the rows projected on the first three components."""
+        return similarity(self.model.W_pos, self.positions, first_three(self.pca))
+
+    @cached_property
+    def sinusoids(self) -> Sinusoids:
+        """The best sinusoid of each entry."""
+        return best_sinusoids(self.model.W_pos, self.positions)
+
+    @cached_property
+    def projected_r2(self) -> Array:
+        """(d_model,) R² of the projection on three components as a prediction of each entry."""
+        return r2_after_projection(self.model.W_pos, self.pca)
+
+    @cached_property
+    def shapes(self) -> Shapes | None:
+        """Line, circle, helices; None for a range of fewer than 4 positions or 3 components."""
+        if len(self.rows) < 4 or len(self.pca.components) < 3:
+            return None
+        return fit_shapes(self.pca.project(self.rows)[:, :3])
+
+    @cached_property
+    def layernorm(self) -> LayerNormErrors:
+        """Errors of the two approximations; TensorUnavailable without token embeddings."""
+        tokens, type_row = addable_tokens(self.model), self.model.token_type
+        return layernorm_errors(tokens, self.model.W_pos, self.positions, type_row=type_row)
+
+
+def first_three(pca: PositionPCA) -> PositionPCA:
+    """Return a PCA with its first three components only."""
+    return PositionPCA(
+        pca.positions,
+        pca.mean,
+        pca.components[:3],
+        pca.singular_values[:3],
+        pca.explained_variance_ratio[:3],
+        pca.exact,
+    )
+
+
+def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
+    """Return (d_vocab, d_model) token embeddings that positions can be added to as they are.
+
+    Raises
+    ------
+    TensorUnavailable
+        There are none, or they are of another width than the positions.
+    """
+    tokens, width = model.W_E, model.d_model
+    if tokens.shape[1] != width:
+        raise TensorUnavailable(
+            f"{model.name} has tokens of {tokens.shape[1]} dimensions and positions of "
+            f"{width}: as they are stored the two cannot be added."
+        )
+    return tokens
