@@ -97,7 +97,8 @@ COMMANDS = (
     Command("focus_on_selection", "Positions-", "Centre on the selection", "C",
             "Bring the current position to the middle of the view", needs_model=True),
     Command("clear_selection", "Positions", "Clear the selection", "Esc",
-            "Select no position; first cancel what is fetched, stop what moves, close the notice"),
+            "Select no position; first cancel what is fetched or computed, stop what moves, close "
+            "the notice"),
     Command("label_tokens", "Positions-", "Label positions with a prompt", "Ctrl+L",
             "Type a text whose tokens label the positions", needs_model=True),
     Command("view_article", "View", "Look as in the article", "Home",

@@ -164,7 +164,7 @@ class Controller:
         self._opening.cancel()
 
     def cancel(self) -> bool:
-        """Give up on what the user waits for: an opening, or else a tokenizer.
+        """Give up on what the user waits for: an opening, or else a tokenizer, or else an answer.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class Controller:
         elif self._prompting.fetching:
             self._prompting.cancel()
         else:
-            return False
+            return self.answers.cancel_newest()
         return True
 
     def search_hub(self, text: str) -> None:

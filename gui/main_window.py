@@ -333,7 +333,7 @@ class MainWindow(QMainWindow):
             self.viewport.focus_on(self.session.current)
 
     def _cancel(self) -> None:
-        """Stop what is fetched or what moves; else close the notice; else clear the selection."""
+        """Stop what is fetched, computed or moves; else close the notice; else select nothing."""
         spin = self.commands.by_name["spin"]
         if self.controller.cancel():
             pass

@@ -27,7 +27,7 @@ class WorkingStrip(QFrame):
         self.bar.setFixedHeight(4)
         self.bar.setAccessibleName("Progress")
         self.cancel = QPushButton("Cancel")
-        self.cancel.setToolTip("Give up on this figure; “Compute” begins anew")
+        self.cancel.setToolTip("Give up on this figure (Esc); “Compute” begins anew")
         self.cancel.clicked.connect(self.cancelRequested)
         column = QVBoxLayout()
         column.setSpacing(GRID // 2)
