@@ -90,7 +90,7 @@ class LayerNormOf:
             There are no token embeddings, or none of the positions' size.
         """
         yield Progress(None, "Reading token embeddings")
-        measured = Measurements(about.model, Scope(self.positions))
+        measured = Measurements(about.model, Scope(self.positions), about.measured())
         _ = measured.layernorm
         yield Progress(None, "Comparing all tokens with all positions")
         yield layernorms_of(measured)
