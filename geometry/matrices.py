@@ -41,7 +41,9 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
             f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}.",
             "Open another checkpoint.",
         )
-    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    # A sum of squares is finite only if all numbers are; where it is not, it may have overflowed.
+    finite = np.isfinite(np.einsum("ij,ij->", table, table))
+    bad = () if finite else np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise SourceError(
             f"{place.table} has NaN or infinite numbers in {len(bad)} of its rows, the first at "

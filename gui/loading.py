@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,10 +89,11 @@ def load(
     through = network() if is_on_hub(wanted.source) else None
     model = (opener or open_source)(wanted.source, table=wanted.table, network=through)
     end = model.n_positions - 1
-    fast = RangePCA(model.W_pos)
-    # A look costs less than an exact fit or than preparing for many fast ones: both come later.
-    curve = first_look(model.W_pos, wanted.positions or (min(1, end), end), look.components)
-    return Opened(model, fast, curve, norm_profile(model.W_pos, centred=look.norms_centred))
+    with ThreadPoolExecutor(1) as beside:
+        norms = beside.submit(norm_profile, model.W_pos, centred=look.norms_centred)
+        # A look costs less than an exact fit or preparing for many fast ones: both come later.
+        curve = first_look(model.W_pos, wanted.positions or (min(1, end), end), look.components)
+        return Opened(model, RangePCA(model.W_pos), curve, norms.result())
 
 
 def first_source(last: str) -> tuple[str | None, str | None]:
