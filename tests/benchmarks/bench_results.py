@@ -1,0 +1,152 @@
+"""What the panels compute: a whole report, the window meanwhile, and a heatmap that is there.
+
+- All numbers of ``report`` on all-MiniLM-L6-v2, with its imports done, against the bare
+  eigendecompositions in double precision of the Gram matrices that it needs.
+- How long the window's event loop takes to answer while the heaviest result is computed: the
+  ledger of claims about a checkpoint of GPT-2's size. Something is asked of the loop every few
+  milliseconds; the 99th percentile of what is waited for counts.
+- Showing a heatmap whose numbers are there, against pyqtgraph drawing an image of its size.
+"""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from bench_overlaps import write_checkpoint
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from ratios import Report, interleave
+from windows import our_window, run_until
+
+from geometry.model import PositionalModel
+from geometry.report import report
+from geometry.residual_stream import Subject
+from geometry.sources import open_source
+from gui.app import prepare_qt
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+EVERY_MS = 5
+HEATMAP = (900, 620)
+
+
+def bare_grams(model: PositionalModel) -> None:
+    """Decompose what a report on MiniLM has to: P, E and the first layer's weights."""
+    weights = [model.weight(name) for name in ("W_Q", "W_K", "W_V", "W_O", "W_in")]
+    for matrix in (model.W_pos, model.W_E, *weights):
+        wide = np.asarray(matrix, dtype=np.float64)
+        np.linalg.eigh(wide.T @ wide)
+
+
+class Heartbeat:
+    """Asks something of the event loop every few milliseconds, and how long it takes to answer."""
+
+    def __init__(self) -> None:
+        self.waits: list[float] = []
+        self._due = time.perf_counter()
+        self._timer = QTimer(interval=EVERY_MS)
+        self._timer.timeout.connect(self._on_beat)
+        self._timer.start()
+
+    def _on_beat(self) -> None:
+        now = time.perf_counter()
+        # A loop that was busy for long has kept all those waiting that were due meanwhile.
+        while self._due <= now:
+            self.waits.append(1e3 * (now - self._due))
+            self._due += EVERY_MS / 1e3
+
+    def stop(self) -> float:
+        """Return the 99th percentile of what was waited, in milliseconds."""
+        self._timer.stop()
+        return float(np.percentile(self.waits, 99))
+
+
+def wait_while_computing(qt: QApplication, folder: Path) -> tuple[float, float]:
+    """Return the 99th percentile of the loop's answers in ms, and the seconds of the work."""
+    application = our_window(qt, str(folder), HEATMAP)
+    window, session = application.window, application.session
+    # What is drawn when the answer comes, and the panel's own making, are not the computing.
+    window.docks["claims"].raise_()
+    run_until(qt, lambda: "claims" in window.panels)
+    start, heart = time.perf_counter(), Heartbeat()
+
+    def done() -> bool:
+        answer = session.answers.get("claims")
+        return answer is not None and answer.state == "ready"
+
+    run_until(qt, done)
+    waited, took = heart.stop(), time.perf_counter() - start
+    application.close()
+    return waited, took
+
+
+def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
+    """Return the milliseconds of showing a known heatmap, and of a bare image of its size."""
+    import pyqtgraph as pg
+
+    application = our_window(qt, MINILM, HEATMAP)
+    window, session = application.window, application.session
+    window.docks["overlaps"].raise_()
+    run_until(qt, lambda: "overlaps" in window.panels)
+    panel = window.panels["overlaps"]
+    pairs = [(Subject("P"), Subject("E")), (Subject("W_Q"), Subject("W_K"))]
+
+    def shown() -> bool:
+        return panel.result is not None and panel.answered == panel.question()
+
+    for rows, columns in pairs:
+        panel.configure(rows=rows, columns=columns)
+        run_until(qt, shown)
+    turn = 0
+
+    def ours() -> None:
+        nonlocal turn
+        turn += 1
+        rows, columns = pairs[turn % 2]
+        panel.configure(rows=rows, columns=columns)
+        if not shown():
+            raise RuntimeError("expected a result that is kept")
+        qt.processEvents()
+
+    values = np.asarray(session.answers["overlaps"].result.values)
+    heatmap = panel.heatmap.heatmap
+    bare = pg.PlotWidget()
+    bare.resize(heatmap.size())
+    image = pg.ImageItem(axisOrder="row-major")
+    bare.addItem(image)
+    bare.show()
+    images = (values, values[::-1].copy())
+
+    def theirs() -> None:
+        image.setImage(images[turn % 2])
+        qt.processEvents()
+
+    run_until(qt, lambda: application.idle)
+    times = interleave(ours, theirs, repeats=15)
+    application.close()
+    bare.close()
+    return *times, values.shape
+
+
+def main() -> int:
+    table = Report("Results")
+    model = open_source(MINILM)
+    report(model)  # the imports
+    ours, grams = interleave(
+        lambda: report(open_source(MINILM)), lambda: bare_grams(model), repeats=7
+    )
+    table.add("report on MiniLM, vs the bare Gram decompositions", ours, grams, at_most=4)
+    qt = prepare_qt()
+    with tempfile.TemporaryDirectory(prefix="helixscope-") as name:
+        write_checkpoint(Path(name))
+        waited, took = wait_while_computing(qt, Path(name))
+    table.note(f"the ledger of GPT-2's size took {took:.1f} s")
+    table.add("the event loop meanwhile, 99th percentile", waited, None, limit=50)
+    ours, bare, shape = show_heatmaps(qt)
+    table.note(f"heatmap: {shape[0]} × {shape[1]}")
+    table.add("a heatmap that is kept, vs pyqtgraph's image", ours, bare, at_most=3)
+    return table.close()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
