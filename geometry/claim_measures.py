@@ -14,6 +14,9 @@ from geometry.pca import fit_pca
 from geometry.residual_stream import Name
 from geometry.single_dimensions import best_sinusoids
 
+BLOCK_ROWS = 1024
+"""Rows that are compared with all others at a time."""
+
 
 class CannotTell(HelixscopeError):
     """What a claim is about, the model does not have."""
@@ -37,12 +40,22 @@ def top3(measured: Measurements, first: int, last: int) -> float:
 def smallest_distance(measured: Measurements) -> float:
     """Smallest distance between two rows."""
     P = measured.model.W_pos
+    if len(P) < 2:
+        raise CannotTell("this table has only one position")
     squares = np.einsum("ij,ij->i", P, P)
-    nearest = squares[:, None] + squares - 2 * (P @ P.T)
-    np.fill_diagonal(nearest, np.inf)
-    i, j = np.unravel_index(int(nearest.argmin()), nearest.shape)
+    least, pair = np.inf, (0, 0)
+    for start in range(0, len(P), BLOCK_ROWS):
+        block = P[start : start + BLOCK_ROWS]
+        # The rows after a block's first one: those before were met before.
+        apart = (
+            squares[start : start + len(block), None] + squares[start:] - 2 * block @ P[start:].T
+        )
+        np.fill_diagonal(apart, np.inf)
+        i, j = np.unravel_index(int(apart.argmin()), apart.shape)
+        if apart[i, j] < least:
+            least, pair = apart[i, j], (start + int(i), start + int(j))
     # Of rows that are nearly alike the difference of squares is rounding; their own is not.
-    return float(np.linalg.norm(P[i] - P[j]))
+    return float(np.linalg.norm(P[pair[0]] - P[pair[1]]))
 
 
 def hand_made_line(measured: Measurements) -> float:
@@ -128,15 +141,14 @@ def sinusoidal_share(measured: Measurements) -> float:
 def lowest_cosine(measured: Measurements) -> float:
     """Lowest mean cosine by lag, to three quarters of the range."""
     # The last lags are means of a few pairs only.
-    by_lag = measured.similarity.by_lag
+    by_lag = measured.by_lag
     return float(by_lag[: max(1, len(by_lag) * 3 // 4)].min())
 
 
 def similarity_explained(measured: Measurements) -> float:
     """Correlation of the mean cosine by lag before and after projection."""
     raw, projected = (
-        found.by_lag[: len(found.by_lag) * 3 // 4]
-        for found in (measured.similarity, measured.similarity_projected)
+        by_lag[: len(by_lag) * 3 // 4] for by_lag in (measured.by_lag, measured.by_lag_projected)
     )
     if len(raw) < 3:
         raise CannotTell("too few positions are shown")

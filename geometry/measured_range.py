@@ -13,7 +13,7 @@ from geometry.layernorm import LayerNormErrors, layernorm_errors
 from geometry.model import PositionalModel
 from geometry.pca import fit_pca, off_subspace_residual
 from geometry.shape import Shapes, fit_shapes
-from geometry.similarity import Similarity, similarity
+from geometry.similarity import Similarity, mean_by_lag, similarity
 from geometry.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
 
 N_COMPONENTS = 10
@@ -67,6 +67,16 @@ class MeasuredRange:
         return similarity(self.model.W_pos, self.positions, first_three(self.pca))
 
     @cached_property
+    def by_lag(self) -> Array:
+        """(m,) mean cosine of raw rows by their distance, without the matrix of all pairs."""
+        return mean_by_lag(self.model.W_pos, self.positions)
+
+    @cached_property
+    def by_lag_projected(self) -> Array:
+        """(m,) the same of the rows projected on the first three components."""
+        return mean_by_lag(self.model.W_pos, self.positions, first_three(self.pca))
+
+    @cached_property
     def sinusoids(self) -> Sinusoids:
         """The best sinusoid of each entry."""
         return best_sinusoids(self.model.W_pos, self.positions)
@@ -86,8 +96,14 @@ class MeasuredRange:
     @cached_property
     def layernorm(self) -> LayerNormErrors:
         """Errors of the two approximations; TensorUnavailable without token embeddings."""
-        tokens, type_row = addable_tokens(self.model), self.model.token_type
-        return layernorm_errors(tokens, self.model.W_pos, self.positions, type_row=type_row)
+        model = self.model
+        return layernorm_errors(
+            addable_tokens(model),
+            model.W_pos,
+            self.positions,
+            token_scale=model.token_scale,
+            type_row=model.token_type,
+        )
 
 
 def first_three(pca: PositionPCA) -> PositionPCA:

@@ -129,6 +129,16 @@ class Measurements:
         return self.of_range.similarity_projected
 
     @property
+    def by_lag(self) -> Array:
+        """(m,) mean cosine of raw rows by their distance, without the matrix of all pairs."""
+        return self.of_range.by_lag
+
+    @property
+    def by_lag_projected(self) -> Array:
+        """(m,) the same of the rows projected on the first three components."""
+        return self.of_range.by_lag_projected
+
+    @property
     def sinusoids(self) -> Sinusoids:
         """The best sinusoid of each entry."""
         return self.of_range.sinusoids

@@ -19,9 +19,8 @@ from geometry.components import Array
 
 ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
 
-#: Frequencies tried for each turn, and how many of them are refined.
+#: Frequencies tried for each turn, beginning with a quarter, and how many of them are refined.
 PER_TURN = 4
-LEAST_TURNS = 0.25
 CANDIDATES = 4
 ALTERNATIONS = 12
 
@@ -152,16 +151,14 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
     """Fit a circle or helix: every frequency by orientation alone, then the best ones refined."""
     m = len(points)
     s = _steps(m)
-    turns = np.arange(LEAST_TURNS, max((m - 1) / 2, 2 * LEAST_TURNS), 1 / PER_TURN)
-    omegas = 2 * np.pi * turns / (m - 1)
+    omegas = 2 * np.pi / PER_TURN * np.arange(1, PER_TURN * (m - 1) / 2) / (m - 1)
     centred = points - points.mean(axis=0)
-    angle = omegas[:, None] * s
-    cosine, sine = np.cos(angle), np.sin(angle)
     # Sums over the points, for every frequency: how they go with each of the curve's coordinates.
-    M = np.stack(
-        [cosine @ centred, sine @ centred, np.broadcast_to(s @ centred, (len(omegas), 3))], axis=2
-    )
-    size_e = m - cosine.sum(axis=1) ** 2 / m  # the sines' sum is zero
+    waves = np.conj(np.fft.rfft(centred, n=PER_TURN * (m - 1), axis=0)[1 : len(omegas) + 1])
+    waves *= np.exp(-0.5j * (m - 1) * omegas)[:, None]  # counted from the middle of the range
+    M = np.stack([waves.real, waves.imag, np.broadcast_to(s @ centred, (len(omegas), 3))], axis=2)
+    # The cosines' sum in closed form; the sines' is zero.
+    size_e = m - (np.sin(m * omegas / 2) / np.sin(omegas / 2)) ** 2 / m
     size_s = float(s @ s)
     total = float((centred**2).sum())
     climbs = name == "helix"

@@ -1,5 +1,6 @@
 """Single entries of the embeddings over position, each with its best sinusoid."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,8 +93,9 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     low, high = LEAST_CYCLES, max(m / 2, LEAST_CYCLES)
     cycles = _peaks(centred, low, high)
     below, above = cycles - 1 / PER_CYCLE, cycles + 1 / PER_CYCLE
-    cycles = _refine(centred, np.maximum(below, low), np.minimum(above, high))
-    coefficients, explained = _solve(centred, cycles)
+    blocks = _in_blocks(centred)
+    cycles = _refine(blocks, m, np.maximum(below, low), np.minimum(above, high))
+    coefficients, explained = _solve(blocks, m, cycles)
     r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
     results: tuple[Array, ...] = (
         cycles,
@@ -158,15 +160,15 @@ def _peaks(centred: Array, low: float, high: float) -> Array:
     return cycles[best]
 
 
-def _refine(centred: Array, low: Array, high: Array) -> Array:
+def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:
     """Find the best frequency of each column between two, by golden section."""
     inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    of_inner, of_outer = _solve(centred, inner)[1], _solve(centred, outer)[1]
+    of_inner, of_outer = _solve(blocks, m, inner)[1], _solve(blocks, m, outer)[1]
     for _ in range(STEPS):
         lower = of_inner > of_outer
         high, low = np.where(lower, outer, high), np.where(lower, low, inner)
         moved = np.where(lower, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
-        of_moved = _solve(centred, moved)[1]
+        of_moved = _solve(blocks, m, moved)[1]
         inner, outer = np.where(lower, moved, outer), np.where(lower, inner, moved)
         of_inner, of_outer = (
             np.where(lower, of_moved, of_outer),
@@ -175,15 +177,36 @@ def _refine(centred: Array, low: Array, high: Array) -> Array:
     return (low + high) / 2
 
 
-def _solve(centred: Array, cycles: Array) -> tuple[Array, Array]:
+def _in_blocks(centred: Array) -> Array:
+    """Cut (m, d) into about √m blocks of as many rows, (a, b, d), with zeros at the end."""
+    m, d = centred.shape
+    b = math.isqrt(m - 1) + 1
+    blocks = np.zeros((-(-m // b), b, d))
+    blocks.reshape(-1, d)[:m] = centred
+    return blocks
+
+
+def _solve(blocks: Array, m: int, cycles: Array) -> tuple[Array, Array]:
     """Fit each column at its frequency: (3, d) coefficients, and the sum of squares explained."""
-    m = len(centred)
-    angle = 2 * np.pi / m * np.arange(m)[:, None] * cycles
-    with_cosine = np.einsum("ij,ij->j", np.cos(angle), centred)
-    with_sine = np.einsum("ij,ij->j", np.sin(angle), centred)
+    with_cosine, with_sine = _sums(blocks, 2 * np.pi / m * cycles)
     inverse = np.moveaxis(_inverse_grams(cycles, m), 0, -1)
     coefficients = inverse[:, 1] * with_cosine + inverse[:, 2] * with_sine
     return coefficients, coefficients[1] * with_cosine + coefficients[2] * with_sine
+
+
+def _sums(blocks: Array, angle: Array) -> tuple[Array, Array]:
+    """Sum each column times the cosine, and times the sine, of its angle at every row.
+
+    A row's angle is its block's plus that within the block: cosines and sines of √m rows do.
+    """
+    a, b, _ = blocks.shape
+    within, of_block = np.arange(b)[:, None] * angle, b * np.arange(a)[:, None] * angle
+    cosine = np.einsum("abd,bd->ad", blocks, np.cos(within))
+    sine = np.einsum("abd,bd->ad", blocks, np.sin(within))
+    turned, aside = np.cos(of_block), np.sin(of_block)
+    with_cosine: Array = (cosine * turned - sine * aside).sum(axis=0)
+    with_sine: Array = (cosine * aside + sine * turned).sum(axis=0)
+    return with_cosine, with_sine
 
 
 def _inverse_grams(cycles: Array, m: int) -> Array:

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from geometry.claim_measures import smallest_distance
 from geometry.claims import CLAIMS, at_least, at_most, check_claims, more_than
 from geometry.errors import RangeError
 from geometry.measurements import Measurements, Scope
@@ -73,6 +74,16 @@ def test_rows_that_are_alike_are_found(table):
     assert table(rows)["rows.unique"].holds is True
     rows[77] = rows[3]
     assert table(rows)["rows.unique"].holds is False
+
+
+@pytest.mark.parametrize("n", [2, 6, 7, 8, 150])
+def test_the_smallest_distance_is_that_of_all_pairs(n, tmp_path, monkeypatch):
+    monkeypatch.setattr("geometry.claim_measures.BLOCK_ROWS", 7)
+    rows = np.random.default_rng(n).standard_normal((n, 4))
+    np.save(tmp_path / "table.npy", rows)
+    measured = Measurements(open_source(tmp_path / "table.npy"))
+    apart = np.linalg.norm(rows[:, None] - rows, axis=2)[np.triu_indices(n, 1)]
+    assert smallest_distance(measured) == pytest.approx(apart.min())
 
 
 def test_a_line_is_no_helix(table):

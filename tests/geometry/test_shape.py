@@ -1,5 +1,7 @@
 """Curves are told apart, and their turns counted, whatever the phase, the pose and the noise."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -104,6 +106,19 @@ def test_minilm_has_no_helix(minilm_folder):
     W_pos = open_source(minilm_folder).W_pos
     shapes = fit_shapes(fit_pca(W_pos, (1, 511), 3).project(W_pos[1:]))
     assert shapes.best == "none"
+
+
+def test_a_long_range_needs_little_memory():
+    """Sines and cosines of every frequency at every point would be 800 MB."""
+    points = helix(4096, 40, noise=0.1)
+    tracemalloc.start()
+    try:
+        found = fit_shapes(points)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.fits["helix"].turns == pytest.approx(40, abs=0.01)
+    assert peak < 60e6
 
 
 @pytest.mark.parametrize("bad", [np.zeros((3, 3)), np.zeros((10, 2)), np.zeros(9)])

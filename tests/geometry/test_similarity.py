@@ -5,7 +5,7 @@ import pytest
 
 from geometry.errors import RangeError
 from geometry.pca import fit_pca
-from geometry.similarity import similarity
+from geometry.similarity import mean_by_lag, similarity
 from geometry.sources import open_source
 
 
@@ -25,6 +25,22 @@ def test_by_lag_is_the_mean_of_a_diagonal():
         assert found.by_lag[lag] == pytest.approx(np.mean(pairs))
 
 
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (40, 5), (130, 70), (97, 200)])
+@pytest.mark.parametrize("projected", [False, True])
+def test_the_mean_needs_no_matrix_of_all_pairs(shape, projected):
+    rows = np.random.default_rng(0).standard_normal(shape) + 0.3
+    rows[len(rows) // 2] = 0.0
+    positions = (len(rows) // 10, len(rows) - 1)
+    pca = fit_pca(rows, positions, 2) if projected else None
+    expected = similarity(rows, positions, pca).by_lag
+    np.testing.assert_allclose(mean_by_lag(rows, positions, pca), expected, atol=1e-13)
+
+
+def test_the_mean_refuses_ranges_off_the_table():
+    with pytest.raises(RangeError):
+        mean_by_lag(np.ones((4, 2)), (0, 4))
+
+
 def test_rows_of_zeros_are_like_nothing():
     found = similarity(np.vstack([np.zeros(4), np.ones(4), np.ones(4)]), (0, 2))
     np.testing.assert_allclose(found.cosines, [[0, 0, 0], [0, 1, 1], [0, 1, 1]], atol=1e-12)
@@ -40,6 +56,8 @@ def test_projection_on_all_components_changes_nothing():
 def test_gpt2(gpt2_folder):
     found = similarity(open_source(gpt2_folder).W_pos, (100, 1022))
     assert [round(float(found.by_lag[lag]), 3) for lag in (1, 100, 300)] == [0.999, 0.498, -0.602]
+    alone = mean_by_lag(open_source(gpt2_folder).W_pos, (100, 1022))
+    np.testing.assert_allclose(alone, found.by_lag, atol=1e-13)
 
 
 def test_ranges_off_the_table_are_refused():

@@ -1,0 +1,155 @@
+"""What is measured once: for which claims the shown range matters, and what is kept."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from geometry.claims import CLAIMS, check, check_claims, known_verdict
+from geometry.hub.faults import NoNetwork
+from geometry.hub.transfer import Cancelled
+from geometry.measured_model import LEADING, MeasuredModel
+from geometry.measurements import Measurements, Scope
+from geometry.once import Once
+from geometry.sources import open_source
+
+N, D = 160, 16
+ONE, OTHER = (1, N - 1), (20, 130)
+
+
+@pytest.fixture
+def gpt2(tmp_path):
+    """A GPT-2 of one layer, of random numbers, with all that the ledger reads."""
+    rng = np.random.default_rng(3)
+    shapes = {"wpe": (N, D), "wte": (90, D), "h.0.attn.c_attn": (D, 3 * D),
+              "h.0.attn.c_proj": (D, D), "h.0.mlp.c_fc": (D, 4 * D), "h.0.ln_1": (D,)}  # fmt: skip
+    tensors = {f"{name}.weight": rng.normal(size=shape) for name, shape in shapes.items()}
+    wave = 0.2 * np.arange(N)
+    tensors["wpe.weight"][:, :2] += 4 * np.stack([np.cos(wave), np.sin(wave)], axis=1)
+    config = {"model_type": "gpt2", "n_positions": N, "n_embd": D, "n_head": 2, "n_layer": 1}
+    (tmp_path / "config.json").write_text(json.dumps(config), "utf-8")
+    arrays = {name: array.astype(np.float32) for name, array in tensors.items()}
+    save_file(arrays, tmp_path / "model.safetensors")
+    return open_source(tmp_path)
+
+
+def values(verdicts):
+    return {verdict.claim.id: (verdict.value, verdict.why_null) for verdict in verdicts}
+
+
+def test_claims_that_are_kept_are_those_that_the_range_leaves_alone(gpt2):
+    """What is kept is the same for another range; and of the rest most is another number."""
+    of_model = MeasuredModel(gpt2)
+    measured = Measurements(gpt2, Scope(ONE), of_model)
+    first = values(check_claims(measured))
+    kept = {claim.id for claim in CLAIMS if known_verdict(claim, measured) is not None}
+    afresh = values(check_claims(Measurements(gpt2, Scope(OTHER))))
+    reused = values(check_claims(Measurements(gpt2, Scope(OTHER), of_model)))
+    assert reused == afresh
+    changed = {name for name in first if first[name] != afresh[name]}
+    assert not changed & kept
+    assert changed >= {"pca.not_a_line", "entries.waves", "similarity.periodic", "pca.fraying"}
+    assert {"norms.stable", "spectrum.E", "overlap.W_Q_P.folded", "layernorm.orthogonal",
+            "pca.three", "capture.weak"} <= kept  # fmt: skip
+
+
+def test_a_claim_that_reads_the_range_late_is_not_kept_either(gpt2):
+    measured = Measurements(gpt2, Scope(ONE))
+    _ = measured.shapes  # now it is there, and reading it computes nothing
+    claim = next(claim for claim in CLAIMS if claim.id == "shape.turns")
+    check(claim, measured)
+    assert measured.range_was_read
+    assert known_verdict(claim, measured) is None
+
+
+def test_what_was_measured_before_is_not_measured_again(gpt2, monkeypatch):
+    of_model = MeasuredModel(gpt2)
+    check_claims(Measurements(gpt2, Scope(ONE), of_model))
+    for slow in ("token_position_cosines", "squared_overlaps", "norm_profile", "capture"):
+        monkeypatch.setattr(f"geometry.measured_model.{slow}", None)
+    monkeypatch.setattr("geometry.residual_stream.singular_directions", None)
+    check_claims(Measurements(gpt2, Scope(OTHER), of_model))
+
+
+def test_what_the_network_kept_from_being_told_is_asked_again(gpt2, monkeypatch):
+    claim = next(claim for claim in CLAIMS if claim.id == "spectrum.E")
+    measured = Measurements(gpt2)
+
+    def fail(name):
+        raise NoNetwork("The Hub cannot be reached.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gpt2.store, "read", fail)
+        assert check(claim, measured).why_null == "The Hub cannot be reached."
+    assert check(claim, measured).value is not None
+
+
+def test_a_verdict_that_is_given_up_is_none(gpt2):
+    def tell(share, message):
+        raise Cancelled
+
+    measured = Measurements(gpt2, None, MeasuredModel(gpt2, tell=tell))
+    claim = next(claim for claim in CLAIMS if claim.id == "layernorm.orthogonal")
+    with pytest.raises(Cancelled):
+        check(claim, measured)
+    assert known_verdict(claim, measured) is None
+
+
+def test_cosines_tell_how_far_they_are(gpt2, monkeypatch):
+    monkeypatch.setattr("geometry.layernorm.BLOCK_ROWS", 40)
+    told = []
+    of_model = MeasuredModel(gpt2, tell=lambda share, message: told.append((share, message)))
+    _ = of_model.cosines
+    assert [share for share, _ in told] == pytest.approx([40 / 90, 80 / 90, 1.0])
+    assert {message for _, message in told} == {"Comparing all tokens with all positions"}
+
+
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40), (4, 12), (40, 3)])
+def test_leading_directions_over_position_are_left_singular_vectors(tmp_path, shape):
+    table = np.random.default_rng(1).standard_normal(shape)
+    np.save(tmp_path / "table.npy", table)
+    found = Measurements(open_source(tmp_path / "table.npy")).contexts
+    U, S, _ = np.linalg.svd(table, full_matrices=False)
+    k = min(LEADING, *shape)
+    assert found.vectors.shape == (k, shape[0])
+    np.testing.assert_allclose(found.singular_values, S[:k], rtol=1e-6)
+    np.testing.assert_allclose(np.abs((found.vectors * U.T[:k]).sum(axis=1)), 1.0, atol=1e-7)
+    assert (found.vectors[np.arange(k), np.abs(found.vectors).argmax(axis=1)] > 0).all()
+
+
+def test_directions_without_strength_are_of_unit_length_all_the_same(tmp_path):
+    rng = np.random.default_rng(1)
+    np.save(tmp_path / "table.npy", rng.standard_normal((40, 2)) @ rng.standard_normal((2, 12)))
+    vectors = Measurements(open_source(tmp_path / "table.npy")).contexts.vectors
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(LEADING), atol=1e-9)
+
+
+def test_threads_find_a_value_once():
+    once, gate, calls = Once(), threading.Event(), []
+
+    def find():
+        gate.wait(10)
+        calls.append(threading.get_ident())
+        return "found"
+
+    got = []
+    threads = [threading.Thread(target=lambda: got.append(once("key", find))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert once.known("key") is None
+    assert once("other", lambda: 1) == 1  # another key waits for nobody
+    gate.set()
+    for thread in threads:
+        thread.join(10)
+    assert got == ["found"] * 4
+    assert len(calls) == 1
+    assert once.known("key") == "found"
+
+
+def test_what_raises_is_not_kept():
+    once = Once()
+    with pytest.raises(ZeroDivisionError):
+        once("key", lambda: 1 // 0)
+    assert once("key", lambda: 2) == 2
