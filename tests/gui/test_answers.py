@@ -75,6 +75,21 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
+class Growing:
+    """A list that is known bit by bit; between, something tells how far it is."""
+
+    n: int
+
+    def steps(self, about: Subjects) -> Iterator[Progress | tuple[int, ...]]:
+        found: tuple[int, ...] = ()
+        for i in range(self.n):
+            yield Progress(i / self.n, f"Step {i + 1}", found or None)
+            about.tell((i + 0.5) / self.n, "Half a step")
+            found = (*found, i)
+        yield found
+
+
+@dataclass(frozen=True, slots=True)
 class NeedsE:
     """Something that reads the token embeddings."""
 
@@ -193,6 +208,50 @@ def test_progress_is_not_told_before_it_is_announced(session, answers, hand_jobs
     assert (session.answers["a"].fraction, session.answers["a"].message) == (0.5, "Half")
 
 
+def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
+    session, answers, hand_jobs, monkeypatch
+):
+    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    told = []
+    session.events.answers.connect(lambda: told.append(session.answers["a"]))
+    answers.ask("a", Growing(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    hand_jobs.deliver(job)
+    assert [answer.state for answer in told] == ["working"] * 7 + ["ready"]
+    # What only says how far it is takes nothing back.
+    assert [answer.result for answer in told] == [
+        None, None, None, (0,), (0,), (0, 1), (0, 1), (0, 1, 2)
+    ]  # fmt: skip
+    assert answers._cache.get(Growing(3)) == (0, 1, 2)
+
+
+def test_who_joins_later_is_told_what_is_known(session, answers, hand_jobs):
+    answers.ask("a", Growing(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.tell(job, Progress(0.3, "", (0,)))
+    hand_jobs.drag_on(job)
+    answers.ask("b", Growing(3))
+    assert session.answers["b"].result == (0,)
+
+
+def test_the_newest_of_what_is_seen_to_be_worked_on_is_given_up_first(session, answers, hand_jobs):
+    for slot, n in (("a", 2), ("b", 3), ("c", 4)):
+        answers.ask(slot, Slow(n))
+    jobs = list(hand_jobs.waiting)
+    assert not answers.cancel_newest()  # nothing has taken a moment yet
+    for job in jobs[:2]:
+        hand_jobs.drag_on(job)
+    assert answers.cancel_newest()
+    assert {slot: answer.state for slot, answer in session.answers.items()} == {
+        "a": "working", "b": "cancelled",
+    }  # fmt: skip
+    assert answers.cancel_newest()
+    assert session.answers["a"].state == "cancelled"
+    assert not answers.cancel_newest()
+    assert list(hand_jobs.waiting) == jobs[2:]
+
+
 def test_who_joins_an_announced_question_is_told_so(session, answers, hand_jobs):
     answers.ask("a", Slow(3))
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
@@ -263,15 +322,66 @@ def test_what_a_checkpoint_lacks_is_not_possible_and_final(session, answers, han
     assert answer.result is None
 
 
-def test_a_server_without_parts_of_files_is_final_and_says_what_it_would_cost(
-    session, answers, hand_jobs
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Something in a file that comes as a whole or not at all."""
+
+    nbytes: int | None
+    agreed: list[str] = field(hash=False, compare=False)
+
+    def answer(self, about: Subjects) -> str:
+        if not self.agreed:
+            raise WholeDownload("model.safetensors", self.nbytes)
+        return "read"
+
+
+@pytest.mark.parametrize(("nbytes", "cost"), [(548_000_000, "all 548 MB of"), (None, "all of")])
+def test_a_server_without_parts_of_files_is_a_question_of_what_it_would_cost(
+    session, answers, hand_jobs, nbytes, cost
 ):
-    answers.ask("a", Failing(WholeDownload("model.safetensors", 548_000_000)))
+    question = Whole(nbytes, [])
+    session.model.agree = question.agreed.append
+    answers.ask("a", question)
     hand_jobs.deliver_all()
-    answer = session.answers["a"]
-    assert answer.state == "impossible"
-    assert "548 MB" in answer.why
-    assert not answer.retry
+    told = session.answers["a"]
+    assert (told.state, told.bytes_to_fetch) == ("to fetch", nbytes or 0)
+    assert cost in told.why
+    answers.ask("a", question, fetch=True)
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == "read"
+    assert question.agreed == ["whole files"]
+
+
+def test_who_agreed_to_less_is_asked_again_for_the_whole_file(session, answers, hand_jobs):
+    class OfAFile(Whole):
+        def tensors(self):
+            return (("W_E", 0),)
+
+    question = OfAFile(548_000_000, [])
+    session.model.agree = question.agreed.append
+    session.model.bytes_to_fetch_for = lambda matrices: 154_000_000
+    answers.ask("a", question)
+    hand_jobs.deliver_all()
+    assert (session.answers["a"].why, session.answers["a"].bytes_to_fetch) == ("", 154_000_000)
+    answers.ask("a", question, fetch=True)
+    hand_jobs.deliver_all()
+    assert (session.answers["a"].state, question.agreed) == ("to fetch", [])
+    assert session.answers["a"].bytes_to_fetch == 548_000_000
+    answers.ask("a", question, fetch=True)
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == "read"
+
+
+def test_what_was_agreed_to_is_not_asked_again_after_it_was_cancelled(session, answers, hand_jobs):
+    session.model.bytes_to_fetch_for = lambda matrices: 154_000_000
+    answers.ask("a", NeedsE())
+    hand_jobs.deliver_all()
+    answers.ask("a", NeedsE(), fetch=True)
+    answers.cancel("a")
+    assert session.answers["a"].state == "cancelled"
+    answers.ask("a", NeedsE())
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == "read"
 
 
 def test_other_errors_of_ours_can_be_tried_again(session, answers, hand_jobs):
@@ -348,9 +458,29 @@ def test_directions_are_shared_by_all_questions_about_a_model(session, answers, 
     assert seen[0] is seen[1]
 
 
+def test_what_questions_keep_for_each_other_goes_with_the_model(
+    session, answers, hand_jobs, open_table, helix
+):
+    @dataclass(frozen=True)
+    class Look:
+        n: int
+
+        def answer(self, about: Subjects) -> str:
+            return about.once("key", lambda: f"found by {self.n}")
+
+    for n in range(2):
+        answers.ask("a", Look(n))
+        hand_jobs.deliver_all()
+        assert session.answers["a"].result == "found by 0"
+    session.model = open_table(helix(50), name="other")
+    answers.ask("a", Look(2))
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == "found by 2"
+
+
 def test_a_large_download_is_asked_about_first(session, hand_jobs):
     model = SimpleNamespace(
-        bytes_to_fetch=lambda name, layer: 154_000_000 if name == "W_E" else 0,
+        bytes_to_fetch_for=lambda matrices: 154_000_000 if ("W_E", 0) in matrices else 0,
         through=session.model.through,
     )
     session.model = model
@@ -361,25 +491,6 @@ def test_a_large_download_is_asked_about_first(session, hand_jobs):
     assert session.answers["a"].bytes_to_fetch == 154_000_000
     answers.ask("a", NeedsE(), fetch=True)
     assert session.answers["a"].result == "read"
-    answers.close()
-
-
-def test_what_is_missing_hides_no_large_download_of_the_rest(session):
-    def bytes_to_fetch(name, layer):
-        if name == "W_Q":
-            raise TensorUnavailable("no queries in this checkpoint")
-        return 154_000_000
-
-    class NeedsBoth(NeedsE):
-        def tensors(self):
-            return (("W_E", 0), ("W_Q", 0))
-
-    session.model = SimpleNamespace(bytes_to_fetch=bytes_to_fetch, through=session.model.through)
-    answers = Answers(session, InlineJobs())
-    answers._stream = SimpleNamespace(told=lambda tell: None)
-    answers.ask("a", NeedsBoth())
-    assert session.answers["a"].state == "to fetch"
-    assert session.answers["a"].bytes_to_fetch == 154_000_000
     answers.close()
 
 
