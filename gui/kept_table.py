@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
-    QPersistentModelIndex,
     QSortFilterProxyModel,
     Qt,
     Signal,
@@ -27,29 +25,30 @@ from PySide6.QtWidgets import (
 
 from gui.kept_models import short_name, when
 from gui.panels.base import label
+from gui.panels.table_text import Column
 from gui.theme import GRID, format_bytes, format_count
+from gui.titled_rows import Index, TitledRows
 
 if TYPE_CHECKING:
     from geometry.hub.cached_commits import CachedCommit
 
-Index = QModelIndex | QPersistentModelIndex
 Role = Qt.ItemDataRole
 
 ROW_HEIGHT = 24
 MODEL, REVISION, SIZE, USED = range(4)
-_TITLES = (
-    ("Model", "The model’s id on the Hub, and its commit"),
-    ("Revision", "The branches and tags that were this commit when last asked"),
-    ("Size", "What was fetched of it so far"),
-    ("Last used", "When something of it was last read or fetched"),
+_COLUMNS = (
+    Column("Model", "The model’s id on the Hub, and its commit", left=True),
+    Column("Revision", "The branches and tags that were this commit when last asked", left=True),
+    Column("Size", "What was fetched of it so far"),
+    Column("Last used", "When something of it was last read or fetched", left=True),
 )
 
 
-class KeptRows(QAbstractTableModel):
+class KeptRows(TitledRows):
     """Commits of models as rows."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(_COLUMNS, parent)
         self.commits: tuple[CachedCommit, ...] = ()
 
     def replace(self, commits: tuple[CachedCommit, ...]) -> None:
@@ -62,10 +61,6 @@ class KeptRows(QAbstractTableModel):
         """Return the number of commits."""
         return 0 if parent.isValid() else len(self.commits)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        """Return the number of columns."""
-        return len(_TITLES)
-
     def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
         """Return a cell's text, tip, alignment; as ``UserRole``, what it is sorted by."""
         one, column = self.commits[index.row()], index.column()
@@ -75,21 +70,8 @@ class KeptRows(QAbstractTableModel):
             return (one.repo.lower(), ", ".join(one.revisions), one.nbytes, one.last_used)[column]
         if role == Role.ToolTipRole:
             return _tip(one)
-        if role == Role.TextAlignmentRole and column == SIZE:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
-    ) -> Any:
-        """Return a column's title, tip or alignment."""
-        if orientation == Qt.Orientation.Vertical:
-            return None
         if role == Role.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section == SIZE else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
-        if role in (Role.DisplayRole, Role.ToolTipRole):
-            return _TITLES[section][role == Role.ToolTipRole]
+            return self.alignment(column)
         return None
 
 

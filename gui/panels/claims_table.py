@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
-    QPersistentModelIndex,
     QSize,
     Qt,
     Signal,
@@ -39,20 +37,21 @@ from gui.panels.claims_text import (
     measured,
     outcome,
 )
+from gui.panels.table_text import Column
 from gui.theme import GRID, Theme
+from gui.titled_rows import Index, TitledRows
 from gui.tooltips import wrapped
 
-Index = QModelIndex | QPersistentModelIndex
 Role = Qt.ItemDataRole
 
 ROW_HEIGHT = 36
 OUTCOME, CLAIM, MEASURED, EXPECTED, ARTICLE = range(5)
-_TITLES = (
-    ("Outcome", "Whether the claim holds for this model, as far as can be told"),
-    ("Claim", "What the article says, in our words, and what is measured for it"),
-    ("Measured", "The quantity for this model"),
-    ("Expected", "What the claim says of the quantity"),
-    ("Article", "Which article says so"),
+_COLUMNS = (
+    Column("Outcome", "Whether the claim holds for this model, as far as can be told", left=True),
+    Column("Claim", "What the article says, in our words, and what is measured for it", left=True),
+    Column("Measured", "The quantity for this model"),
+    Column("Expected", "What the claim says of the quantity", left=True),
+    Column("Article", "Which article says so", left=True),
 )
 _ROOM_FOR_ARTICLE, _ROOM_FOR_EXPECTED = 620, 480
 _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
@@ -62,11 +61,11 @@ _NAVIGATION = (
 )  # fmt: skip
 
 
-class ClaimRows(QAbstractTableModel):
+class ClaimRows(TitledRows):
     """Verdicts as rows."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(_COLUMNS, parent)
         self.verdicts: tuple[Verdict, ...] = ()
         self.leads_to: dict[str, str] = {}
         self.marks: dict[Outcome, QIcon] = {}
@@ -75,7 +74,7 @@ class ClaimRows(QAbstractTableModel):
         """Show other verdicts; where they are of the same claims the lines stay where they are."""
         if [one.claim for one in verdicts] == [one.claim for one in self.verdicts]:
             self.verdicts = verdicts
-            last = self.index(len(verdicts) - 1, len(_TITLES) - 1)
+            last = self.index(len(verdicts) - 1, len(self.columns) - 1)
             self.dataChanged.emit(self.index(0, 0), last)
             return
         self.beginResetModel()
@@ -85,10 +84,6 @@ class ClaimRows(QAbstractTableModel):
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
         """Return the number of claims."""
         return 0 if parent.isValid() else len(self.verdicts)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        """Return the number of columns."""
-        return len(_TITLES)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
         """Return a cell's text, mark, tip or alignment; as ``UserRole``, the line below a claim."""
@@ -105,19 +100,7 @@ class ClaimRows(QAbstractTableModel):
             case Role.AccessibleTextRole:
                 return f"{_cells(verdict)[column]}. {self._tip(verdict)}"
             case Role.TextAlignmentRole:
-                return _alignment(column)
-        return None
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
-    ) -> Any:
-        """Return a column's title, tip or alignment."""
-        if orientation == Qt.Orientation.Vertical:
-            return None
-        if role == Role.TextAlignmentRole:
-            return _alignment(section)
-        if role in (Role.DisplayRole, Role.ToolTipRole):
-            return _TITLES[section][role == Role.ToolTipRole]
+                return self.alignment(column)
         return None
 
     def _tip(self, verdict: Verdict) -> str:
@@ -246,8 +229,3 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         expected(verdict),
         SHORT_ARTICLES.get(claim.article, claim.article),
     )
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column == MEASURED else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

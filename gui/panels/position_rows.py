@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
 from gui.panels.table_text import Column, Row
-from gui.tooltips import wrapped
+from gui.titled_rows import Index, TitledRows
 
 REMOVE = "×"
 """The text of a cell that takes its row out."""
-Index = QModelIndex | QPersistentModelIndex
 
 
-class PositionRows(QAbstractTableModel):
+class PositionRows(TitledRows):
     """Rows replaced in place: as many rows as before is a repaint and not a reset."""
 
     def __init__(self, columns: Sequence[Column], tip: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.columns = tuple(columns)
+        super().__init__(columns, parent)
         self.rows: tuple[Row, ...] = ()
         self.tints: dict[int, QColor] = {}
         self._tip = tip
@@ -54,10 +52,6 @@ class PositionRows(QAbstractTableModel):
         """Return the number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        """Return the number of columns."""
-        return 0 if parent.isValid() else len(self.columns)
-
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return a cell's text, tint, alignment or tooltip."""
         row, column = self.rows[index.row()], index.column()
@@ -68,34 +62,9 @@ class PositionRows(QAbstractTableModel):
             case Qt.ItemDataRole.BackgroundRole:
                 return self.tints.get(row.position)
             case Qt.ItemDataRole.TextAlignmentRole:
-                return self._alignment(column)
+                return self.alignment(column)
             case Qt.ItemDataRole.ToolTipRole:
                 if text == REMOVE:
                     return f"Take position {row.position} out of the selection (Delete)"
                 return self._tip.format(position=row.position)
         return None
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """Return a column's title, what it means, or its alignment."""
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return self.columns[section].title
-            case Qt.ItemDataRole.ToolTipRole:
-                return wrapped(self.columns[section].tip)
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return self._alignment(section)
-        return None
-
-    def _alignment(self, column: int) -> Qt.AlignmentFlag:
-        if self.columns[column].title == "":
-            return Qt.AlignmentFlag.AlignCenter
-        left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
-        side = left if self.columns[column].left else right
-        return side | Qt.AlignmentFlag.AlignVCenter
