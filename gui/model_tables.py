@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.catalogue import cached_models, find_entry, is_here, read_catalogue, state
-from geometry.hub.faults import size_text
+from geometry.sizes import size_text
 
 if TYPE_CHECKING:
     from geometry.catalogue import CatalogueEntry, State

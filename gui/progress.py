@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from geometry.hub.faults import size_text
 from geometry.hub.transfer import TransferProgress
+from geometry.sizes import size_text
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ class Bars(Progress):
 
 
 def amount_text(progress: TransferProgress) -> str:
-    """Say how much has come and how fast: "1.2 MB of 3.15 MB, 820 kB/s"."""
+    """Say how much has come and how fast: "1.2 MB of 3.1 MB, 820 kB/s"."""
     text = size_text(progress.done)
     if progress.total:
         text += f" of {size_text(progress.total)}"

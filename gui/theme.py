@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from geometry.sizes import amount_text, size_text
+
 ThemeName = Literal["light", "dark"]
 ThemeChoice = Literal["system", "light", "dark"]
 
@@ -110,13 +112,13 @@ def format_count(value: int) -> str:
 
 def format_bytes(nbytes: float) -> str:
     """Write an amount of data: ``786 kB``, ``3.1 MB`` (with a no-break space)."""
-    return f"{_amount(nbytes, nbytes)}\N{NO-BREAK SPACE}{_byte_unit(nbytes)[0]}"
+    return size_text(nbytes).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def format_part(done: int, total: int) -> str:
     """Write how much of an amount is here, ``1.2 of 3.1 MB``; its width does not change."""
-    all_of_it, here = format_bytes(total), _amount(done, total)
-    width = len(_amount(total, total))
+    all_of_it, here = format_bytes(total), amount_text(done, total)
+    width = len(amount_text(total, total))
     return f"{here.rjust(width, FIGURE_SPACE)} of {all_of_it}"
 
 
@@ -127,19 +129,6 @@ def format_rough(count: int) -> str:
             value = count / size
             return f"{format_number(value, 1 if value < 99.95 else 0)}\N{NO-BREAK SPACE}{unit}"
     return str(count)
-
-
-def _byte_unit(nbytes: float) -> tuple[str, float]:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        # 999 600 bytes would be written as 1 000 kB.
-        if nbytes >= 0.9995 * size:
-            return unit, size
-    return "bytes" if nbytes != 1 else "byte", 1.0
-
-
-def _amount(nbytes: float, like: float) -> str:
-    unit, size = _byte_unit(like)
-    return format_number(nbytes / size, 1 if unit in ("MB", "GB") and like < 99.95 * size else 0)
 
 
 def stylesheet(theme: Theme) -> str:

@@ -419,7 +419,7 @@ def test_much_is_announced(on_terminal, loopback_hub, tmp_path):
     table = positions_of(GPT2)
     add_large(loopback_hub, table, tokens=21_000_000 // table[0].nbytes)
     terminal = on_terminal("report", GPT2, "--out", tmp_path / "report", "--no-figures")
-    terminal.until("The report reads 21 MB more of gpt2.")
+    terminal.until("The report reads 21.0 MB more of gpt2.")
     assert terminal.end()[0] == 0
 
 
@@ -436,7 +436,7 @@ def test_models_tells_states_and_costs(command, loopback_hub, tmp_path):
         files = write_stand_in(tmp_path / "served", GPT2, revision)
         loopback_hub.add(GPT2, files, revision=revision)
     rows = rows_of(command("models"))
-    assert rows[GPT2].endswith("online     3.15 MB  ")
+    assert " ".join(rows[GPT2].split()).endswith("online 3.1 MB")
     for source in (GPT2, f"{GPT2}@checkpoint-0"):
         assert_silent(command("export", source, "--out", tmp_path / "out.csv"))
     loopback_hub.forget_requests()
@@ -444,7 +444,7 @@ def test_models_tells_states_and_costs(command, loopback_hub, tmp_path):
         rows = rows_of(command("models", *words))
         assert rows[GPT2].split()[-1] == "cached"
         assert rows[f"{GPT2}@checkpoint-0"].split()[-1] == "cached"
-        assert "6.55 MB" in rows["openai-community/gpt2-xl"]
+        assert "6.6 MB" in rows["openai-community/gpt2-xl"]
     assert loopback_hub.requests == []
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from geometry.errors import SourceError
+from geometry.sizes import size_text
 
 
 class HubError(SourceError):
@@ -83,27 +84,25 @@ class WholeDownload(HubError):
 
     def __init__(self, filename: str, nbytes: int | None, host: str = "The server") -> None:
         everything = "all of" if nbytes is None else f"all {size_text(nbytes)} of"
+        unknown = ", and it does not say how much that is" if nbytes is None else ""
         super().__init__(
             f"{host} does not send parts of files: {everything} {filename} would have to be "
-            "downloaded.",
+            f"downloaded{unknown}.",
             "Download the whole file, or open the model from another place.",
         )
         self.filename = filename
         self.nbytes = nbytes
 
 
-def size_text(nbytes: int) -> str:
-    """Say a number of bytes with three digits at most: "548 MB", "6.43 GB", "14 kB"."""
-    value = float(nbytes)
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if value < 999.5 or unit == "GB":
-            break
-        value /= 1000
-    if unit == "bytes":
-        return "1 byte" if nbytes == 1 else f"{nbytes} bytes"
-    decimals = 0 if value >= 99.95 or unit == "kB" else 1 if value >= 9.995 else 2
-    text = f"{value:.{decimals}f}"
-    return f"{text.rstrip('0').rstrip('.') if decimals else text} {unit}"
+class LargeTokenizer(HubError):
+    """A tokenizer so large that the user is asked first; it takes ``nbytes``."""
+
+    def __init__(self, model: str, nbytes: int) -> None:
+        super().__init__(
+            f"The tokenizer of {model} takes {size_text(nbytes)} from the Hub.",
+            "Fetch it, or go on without a prompt.",
+        )
+        self.nbytes = nbytes
 
 
 def duration_text(seconds: float) -> str:

@@ -29,10 +29,10 @@ from geometry.hub.faults import (
     Offline,
     WholeDownload,
     duration_text,
-    size_text,
 )
 from geometry.hub.retry_after import wait_asked_for
 from geometry.hub.transfer import Transfer, TransferProgress
+from geometry.sizes import size_text
 from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault, LoopbackHub
 
 ADDRESS = HubAddress("openai-community/gpt2")
@@ -666,9 +666,9 @@ def test_something_else_than_http(hub: Hub, answered_by: Callable[..., list[str]
     ("nbytes", "text"),
     [
         (0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1 kB"), (14_321, "14 kB"),
-        (999_499, "999 kB"), (999_500, "1 MB"), (3_145_728, "3.15 MB"), (20_000_000, "20 MB"),
+        (999_499, "999 kB"), (999_500, "1.0 MB"), (3_145_728, "3.1 MB"), (20_000_000, "20.0 MB"),
         (99_940_000, "99.9 MB"), (99_960_000, "100 MB"), (548_105_171, "548 MB"),
-        (999_600_000, "1 GB"), (1_520_000_000, "1.52 GB"), (6_431_829_964, "6.43 GB"),
+        (999_600_000, "1.0 GB"), (1_520_000_000, "1.5 GB"), (6_431_829_964, "6.4 GB"),
         (12_345_000_000_000, "12345 GB"),
     ],
 )  # fmt: skip

@@ -273,8 +273,8 @@ def test_a_whole_download_is_asked_for_and_made(application, window, hub, wait_u
     type_id(window, LONG)
     wait_until_idle(application)
     bar = window.notice_bar
-    assert "does not send parts of files: all 1.97 MB of model.safetensors" in bar.text
-    assert bar.whole_button.text() == "Download 1.97 MB"
+    assert "does not send parts of files: all 2.0 MB of model.safetensors" in bar.text
+    assert bar.whole_button.text() == "Download 2.0\xa0MB"
     assert not bar.retry_button.isVisible()
     click(bar.whole_button)
     wait_until_idle(application)
