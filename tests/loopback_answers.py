@@ -92,7 +92,10 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response before it is sent: a part of a content, and what is said of it."""
+    """A response before it is sent: a part of a content, and what is said of it.
+
+    In chunks, its length is not among that.
+    """
 
     status: int
     content: Content
@@ -100,6 +103,7 @@ class Answer:
     length: int
     headers: Mapping[str, str] = field(default_factory=dict)
     flipped: int | None = None
+    chunked: bool = False
 
     @classmethod
     def whole(cls, status: int, content: Content, headers: Mapping[str, str]) -> Self:

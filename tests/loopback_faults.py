@@ -12,7 +12,7 @@ Gate = threading.Event | threading.Semaphore
 
 Kind = Literal[
     "status", "refuse", "cut", "stall", "ignore_range", "wrong_length", "flip",
-    "garble_content_range", "other_etag", "slow",
+    "garble_content_range", "other_etag", "slow", "chunked",
 ]  # fmt: skip
 
 
@@ -70,6 +70,11 @@ class Fault:
         return cls("ignore_range")
 
     @classmethod
+    def chunked(cls) -> Self:
+        """The whole file comes, with status 200, in chunks: its length is said nowhere."""
+        return cls("chunked")
+
+    @classmethod
     def wrong_length(cls, delta: int) -> Self:
         """The body is longer or shorter than the part asked for, and its Content-Length says so."""
         return cls("wrong_length", delta)
@@ -122,9 +127,10 @@ class Fault:
         if self.kind == "status":
             code = {"X-Error-Code": self.error_code} if self.error_code else {}
             return Answer.text(self.number or 500, "An error, played.", {**code, **self.headers})
-        if self.kind == "ignore_range":
+        if self.kind in ("ignore_range", "chunked"):
             headers = {k: v for k, v in answer.headers.items() if k != "Content-Range"}
-            return replace(answer, status=200, headers=headers, start=0, length=answer.content.size)
+            whole = Answer.whole(200, answer.content, headers)
+            return replace(whole, chunked=self.kind == "chunked")
         if self.kind == "garble_content_range":
             start, end = answer.start + 1, answer.start + answer.length
             text = self.text or f"bytes {start}-{end}/{answer.content.size}"

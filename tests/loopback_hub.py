@@ -52,6 +52,8 @@ class LoopbackHub:
         Answer large files with a redirect (302) to the storage host, which refuses tokens.
     redirect_small
         Answer small files with a redirect (307) on the Hub itself, as huggingface.co does.
+    ranges
+        Send the parts of files that are asked for; else always all of them, with status 200.
     latency_s
         Every answer comes so much later, as from far away; for benchmarks, tests have gates.
     errors
@@ -60,6 +62,7 @@ class LoopbackHub:
 
     def __init__(self, *, tls: bool = False) -> None:
         self.redirect = self.redirect_small = False
+        self.ranges = True
         self.latency_s = 0.0
         self.errors: list[BaseException] = []
         self.closing = threading.Event()
@@ -249,10 +252,10 @@ class LoopbackHub:
             place += f"?etag={quote(content.etag)}"
             text = f"Temporary Redirect. Redirecting to {place}"
             return Answer.text(307, text, {"Location": place, **linked})
-        return part(record.range, content, {"ETag": content.etag, **commit})
+        return part(self._range(record), content, {"ETag": content.etag, **commit})
 
     def _stored(self, record: Record) -> Answer:
-        if record.token:
+        if record.authorization:
             return Answer.text(400, "Only one auth mechanism is allowed.", {})
         match = _STORED.fullmatch(record.path)
         if parse_qs(record.query).get("X-Signature") != [str(self._signature)]:
@@ -261,8 +264,11 @@ class LoopbackHub:
         for files in repo.commits.values() if match and repo else ():
             content = files.get(unquote(match["file"]))
             if content is not None and content.sha256 == match["sha256"]:
-                return part(record.range, content, {"ETag": content.storage_etag})
+                return part(self._range(record), content, {"ETag": content.storage_etag})
         return Answer.text(404, "The specified key does not exist.", {})
+
+    def _range(self, record: Record) -> str | None:
+        return record.range if self.ranges else None
 
     def _search(self, record: Record) -> Answer:
         query = {name: values[0] for name, values in parse_qs(record.query).items()}

@@ -34,7 +34,7 @@ class Request:
     sent
         Bytes of the body that went out.
     authorization
-        Whether a token came with it.
+        Whether a token came with it, or a name and a password.
     host
         Which of the two hosts was asked.
     """
@@ -55,14 +55,18 @@ class Record:
         self.method = handler.command
         self.path, _, self.query = handler.path.partition("?")
         self.range = handler.headers.get("Range")
-        self.token = (handler.headers.get("Authorization") or "").removeprefix("Bearer ")
+        self.authorization = handler.headers.get("Authorization") or ""
+        # Of a name and a password a gate before the Hub takes notice, and not the Hub.
+        is_token = not self.authorization.startswith("Basic ")
+        self.token = self.authorization.removeprefix("Bearer ") if is_token else ""
         self.host: Host = handler.server.host
         self.status = self.sent = 0
 
     def snapshot(self) -> Request:
         return Request(
-            self.method, self.path, self.range, self.status, self.sent, bool(self.token), self.host
-        )
+            self.method, self.path, self.range, self.status, self.sent,
+            bool(self.authorization), self.host,
+        )  # fmt: skip
 
 
 class Site(Protocol):
@@ -180,7 +184,9 @@ class Handler(BaseHTTPRequestHandler):
             answer = playing.fault.spoil(answer)
         record.status = answer.status
         self.send_response(answer.status)
-        for name, value in {"Content-Length": str(answer.length), **answer.headers}.items():
+        length = {"Content-Length": str(answer.length)}
+        framing = {"Transfer-Encoding": "chunked"} if answer.chunked else length
+        for name, value in {**framing, **answer.headers}.items():
             self.send_header(name, value)
         self.end_headers()
         self._send_body(record, answer, playing)
@@ -198,12 +204,14 @@ class Handler(BaseHTTPRequestHandler):
             # Counted before it goes: who has received all of it must find it counted.
             piece = piece[:left]
             record.sent += len(piece)
-            self.wfile.write(piece)
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece) if answer.chunked else piece)
             left -= len(piece)
             if not left:
                 break
         if playing is None:
             return
+        if answer.chunked:
+            self.wfile.write(b"0\r\n\r\n")
         playing.reached.set()
         if ends:
             self._end(playing)

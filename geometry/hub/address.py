@@ -59,8 +59,20 @@ class HubAddress:
 
 
 def endpoint() -> str:
-    """Return the Hub's address: HF_ENDPOINT as it is now, or huggingface.co."""
+    """Return the Hub's address: HF_ENDPOINT as it is now, or huggingface.co.
+
+    It may hold a name and a password, see :func:`without_login`.
+    """
     return os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
+
+
+def without_login(url: str) -> str:
+    """Return an address without a user's name and password: so it may be asked, shown and logged.
+
+    They are sent in a header, see :func:`geometry.hub.headers.headers_for`.
+    """
+    scheme, separator, rest = url.partition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else url.rpartition("@")[2]
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:
@@ -98,7 +110,7 @@ def _from_page(url: str) -> HubAddress | None:
     """Read the address of a model's page."""
     try:
         parts = urlsplit(url)
-        ours = urlsplit(endpoint()).netloc
+        ours = urlsplit(without_login(endpoint())).netloc
     except ValueError:
         return None
     if parts.netloc.lower() not in _HOSTS | {ours.lower()}:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
-from geometry.hub.address import HubAddress
+from geometry.hub.address import HubAddress, without_login
 from geometry.hub.address import endpoint as endpoint_now
 from geometry.hub.connections import Connections, offline_by_environment
 from geometry.hub.explanations import explained
@@ -80,7 +80,7 @@ class Hub:
 
     @property
     def endpoint(self) -> str:
-        """The Hub's address now."""
+        """The Hub's address now; it may hold a name and a password."""
         return self._endpoint.rstrip("/") if self._endpoint else endpoint_now()
 
     @property
@@ -196,7 +196,7 @@ class Hub:
         import httpx2
         from huggingface_hub.utils import hf_raise_for_status
 
-        url = self.endpoint + path
+        url = without_login(self.endpoint) + path
         patience = Patience(self._connections.retries, transfer)
         while True:
             try:
@@ -227,6 +227,6 @@ def _like_the_hub(endpoint: str) -> Iterator[None]:
         yield
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BrokenTransfer(
-            f"{endpoint} does not answer like the Hub.",
+            f"{without_login(endpoint)} does not answer like the Hub.",
             "Log in to the network if it asks for that, and check HF_ENDPOINT.",
         ) from error

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from geometry.hub.address import HubAddress, endpoint, origin
+from geometry.hub.address import HubAddress, endpoint, origin, without_login
 from geometry.hub.faults import (
     AccessDenied,
     BrokenTransfer,
@@ -51,14 +51,17 @@ def explained(
     HubError
         To be raised. Neither its text nor that of its cause holds a token or a signed address.
     """
+    import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
     if isinstance(error, HubError):
         return error
     fault = _explained(error, address, filename, hub)
-    # An error about an answer quotes its address, which is signed if it is that of a storage host:
-    # it is not to be seen in a traceback.
-    fault.__cause__ = None if isinstance(error, HfHubHTTPError) else error
+    # An error about an answer quotes its address, which is signed if it is that of a storage host;
+    # one about an address quotes what is wrong with it, perhaps a password. Neither is to be seen
+    # in a traceback.
+    quotes = isinstance(error, (HfHubHTTPError, httpx2.InvalidURL))
+    fault.__cause__ = None if quotes else error
     return fault
 
 
@@ -177,7 +180,7 @@ def _not_stored(error: HfHubHTTPError) -> HubError:
 
 
 def _gated(model: str, has_token: bool) -> AccessDenied:
-    page = f"{endpoint()}/{model}"
+    page = f"{without_login(endpoint())}/{model}"
     if has_token:
         return AccessDenied(
             f"{model} is gated, and this machine's access token has no access to it.",
@@ -221,7 +224,8 @@ def _not_allowed(host: str, model: str, status: int, has_token: bool) -> AccessD
 
 def _where_a_token_goes() -> str:
     return (
-        f"put an access token ({endpoint()}/settings/tokens) into HF_TOKEN or run `hf auth login`."
+        f"put an access token ({without_login(endpoint())}/settings/tokens) into HF_TOKEN or run "
+        "`hf auth login`."
     )
 
 
