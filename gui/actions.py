@@ -121,6 +121,8 @@ COMMANDS = (
             "Without perspective: equal lengths look equal", checkable=True),
     Command("faint", "View", "Show positions outside the range", "O",
             "Draw them faintly, in the same components", checkable=True),
+    Command("sphere", "View", "Show the sphere of mean norm", "N",
+            "Draw where rows of the mean norm lie in the shown components", checkable=True),
     Command("theme_system", "View-/Theme", "Follow the system", "F4",
             "Light or dark as the desktop is", checkable=True),
     Command("theme_light", "View/Theme", "Light", "F2",

@@ -195,6 +195,7 @@ class MainWindow(QMainWindow):
             "spin": view.set_spinning,
             "parallel": lambda on: self._set("projection", "parallel" if on else "perspective"),
             "faint": lambda on: self._set("outside", "faint" if on else "hidden"),
+            "sphere": lambda on: self._set("sphere", on),
             "theme_system": lambda _: self._choose_theme("system"),
             "theme_light": lambda _: self._choose_theme("light"),
             "theme_dark": lambda _: self._choose_theme("dark"),
@@ -240,7 +241,15 @@ class MainWindow(QMainWindow):
         panels["view"].projectionRequested.connect(lambda how: self._set("projection", how))
         panels["view"].keepTurnedRequested.connect(lambda on: self._set("keep_turned", on))
         panels["prompt"].promptRequested.connect(lambda text: self._set("prompt", text))
-        panels["norms"].centredRequested.connect(lambda on: self._set("norms_centred", on))
+        norms, overlays = panels["norms"], controller.overlays
+        norms.quantityRequested.connect(lambda what: self._set("norms_quantity", what))
+        norms.centredRequested.connect(lambda on: self._set("norms_centred", on))
+        norms.afterRequested.connect(lambda first: self._set("norms_after", first))
+        norms.relativeRequested.connect(lambda on: self._set("norms_relative", on))
+        norms.sphereRequested.connect(lambda on: self._set("sphere", on))
+        norms.overlayRequested.connect(overlays.add)
+        norms.overlayRemoved.connect(overlays.remove)
+        norms.overlayToggled.connect(overlays.show)
         for name in ("inspector", "prompt", "norms"):
             panels[name].selectionRequested.connect(controller.select)
             panels[name].hoverRequested.connect(lambda position: self._set("hover", position))
@@ -254,6 +263,7 @@ class MainWindow(QMainWindow):
             (events.offline, self._on_switches_changed),
             (events.projection, self._on_switches_changed),
             (events.outside, self._on_switches_changed),
+            (events.sphere, self._on_switches_changed),
         ):
             self._listening.to(signal, slot)
         self._on_model_changed()
@@ -388,6 +398,7 @@ class MainWindow(QMainWindow):
         by_name = self.commands.by_name
         by_name["parallel"].setChecked(self.session.projection == "parallel")
         by_name["faint"].setChecked(self.session.outside == "faint")
+        by_name["sphere"].setChecked(self.session.sphere)
         by_name["work_offline"].setChecked(self.session.offline)
 
     def _on_first_frame(self) -> None:

@@ -153,7 +153,7 @@ class Overlaying:
         self._session.notice = replace(notice_of(error, what), candidates=(), retry=False, whole=0)
 
     def _drop_the_open_one(self) -> None:
-        """A model is not compared with itself."""
+        """Compare no model with itself."""
         model, overlays = self._session.model, self._session.overlays
         if model is None or not overlays:
             return

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.colors import ColorScale, color_scale
+from gui.norm_sphere import norm_sphere
 from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
 from gui.token_text import token_label
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
+    from geometry.sphere import SphereSection
 
 MAX_TOKEN_LABELS = 64
 """Tokens beyond this many label no points: they could not be read anyway."""
@@ -41,7 +43,9 @@ class SceneState:
     axis_labels
         One for each arrow: ``PC 1 · 33.7 %``.
     caption
-        Two lines that say exactly what is shown.
+        Lines that say exactly what is shown: two, and one for the sphere if that is wanted.
+    sphere
+        Where rows of the mean norm are, if that is shown.
     selection, hover
         Positions marked by rings.
     labels
@@ -55,7 +59,8 @@ class SceneState:
     projection: Projection
     scale: ColorScale
     axis_labels: tuple[str, str, str]
-    caption: tuple[str, str]
+    caption: tuple[str, ...]
+    sphere: SphereSection | None
     selection: tuple[int, ...]
     hover: int | None
     labels: Mapping[int, str]
@@ -76,7 +81,8 @@ def resolve_scene(session: Session) -> SceneState | None:
     c = curve.components
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
     side = f" · {model.side}" if model.side else ""
-    caption = (
+    sphere = norm_sphere(session)
+    caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
         " · ".join(f"{n}  {format_percent(s)}" for n, s in zip(names, shares, strict=True))
@@ -94,7 +100,8 @@ def resolve_scene(session: Session) -> SceneState | None:
             f"{names[1]} · {format_percent(shares[1])}",
             f"{names[2]} · {format_percent(shares[2])}",
         ),
-        caption=caption,
+        caption=caption if sphere is None else (*caption, sphere.caption),
+        sphere=None if sphere is None else sphere.section,
         selection=session.selection,
         hover=session.hover,
         labels=_labels(session),

@@ -17,6 +17,7 @@ from gui.labels import PointLabels
 from gui.overlay import Box, ColorBar2D, Lines2D, Text2D
 from gui.picking import Projection
 from gui.scene_state import SceneState
+from gui.sphere import WireSphere
 from gui.theme import GRID, SMALL, TEXT, Theme
 
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
@@ -78,6 +79,7 @@ class HelixScene:
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
         self._labels = PointLabels(renderer, leaders)
+        self._sphere = WireSphere(plotter)
         self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
         self._renderer = renderer
         self.set_theme(theme)
@@ -121,6 +123,7 @@ class HelixScene:
         if state is None:
             self._bar.hide()
             self._caption.hide()
+            self._sphere.show(None, self.turn)
             return
         moved = previous is None or previous.coordinates is not state.coordinates
         resized = previous is None or len(previous.coordinates) != len(state.coordinates)
@@ -130,6 +133,8 @@ class HelixScene:
             self._connect(state.positions, len(state.coordinates))
         if moved or previous is None or previous.turn is not state.turn:
             self.set_turn(state.turn)
+        else:
+            self._sphere.show(state.sphere, self.turn)
         if previous is None or resized or not _same_scale(previous.scale, state.scale):
             self._recolor(state.scale)
         self._caption.write("\n".join(state.caption))
@@ -138,7 +143,7 @@ class HelixScene:
             camera.SetParallelProjection(state.projection == "parallel")
 
     def set_turn(self, turn: np.ndarray) -> None:
-        """Set the display transform of the curve and its arrows without moving any point."""
+        """Set the display transform of all that is drawn without moving any point."""
         self.turn, self._displayed = turn, None
         matrix = vtkMatrix4x4()
         for i in range(3):
@@ -146,6 +151,7 @@ class HelixScene:
                 matrix.SetElement(i, j, turn[i, j])
         for actor in self._actors.values():
             actor.SetUserMatrix(matrix)
+        self._sphere.show(None if self._state is None else self._state.sphere, turn)
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
@@ -223,6 +229,7 @@ class HelixScene:
         self._hover_ring.style(self.theme.hover, 2 * self._scale)
         self._arrows.style(self.theme.muted, 1.5 * self._scale)
         self._labels.leaders.style(self.theme.muted, self._scale)
+        self._sphere.style(self.theme.faint, self._scale)
 
     def _on_render_started(self, _renderer: Any, _event: str) -> None:
         state, s = self._state, self._scale

@@ -38,7 +38,7 @@ SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "norms", "selection", "hover", "tokens",
+    "norms", "sphere", "selection", "hover", "tokens",
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ class LinePlot(Plot):
     ) -> None:
         super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
         self.values = np.zeros(0)
+        self._end = -1
         self.mark_tooltip = ""
         self._line = pg.PlotCurveItem(antialias=True, skipFiniteCheck=True)
         self.view.addItem(self._line)
@@ -48,7 +49,7 @@ class LinePlot(Plot):
         self.view.sigResized.connect(self._on_resized)
         self.set_theme(theme)
 
-    def set_values(self, values: np.ndarray, y: Span) -> None:
+    def set_values(self, values: np.ndarray, y: Span, *, end: int | None = None) -> None:
         """Show other values.
 
         Parameters
@@ -57,10 +58,13 @@ class LinePlot(Plot):
             (n,) finite, one for each position 0…n − 1; not copied.
         y
             The span along y that holds all of them; the view never leaves it.
+        end
+            The last position of the axis; that of the last value if None.
         """
-        same_table = len(values) == len(self.values)
+        end = len(values) - 1 if end is None else end
+        same_table = end == self._end
         x_before = self.view.spans()[0]
-        self.values = values
+        self.values, self._end = values, end
         self.marks.set_values(values)
         self.view.set_bounds(self._reach(), y, smallest_x=SMALLEST_SPAN)
         if same_table:
@@ -81,8 +85,10 @@ class LinePlot(Plot):
         marked = self.marks.mark_near(self.view.mapFromScene(point), REACH)
         if marked is not None:
             return marked
-        x = round(self.to_data(point).x())
-        return min(max(x, 0), len(self.values) - 1)
+        x, last = round(self.to_data(point).x()), len(self.values) - 1
+        if x > last + 1 and self._end > last + 1:  # the axis goes on, with nothing of ours
+            return None
+        return min(max(x, 0), last)
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return the rule behind a marked position, or what the base says."""
@@ -117,7 +123,7 @@ class LinePlot(Plot):
 
     def _reach(self) -> Span:
         """Return the span along x that holds all positions and a margin."""
-        last = max(len(self.values) - 1, 0)
+        last = max(self._end, 0)
         width = max(self.view.rect().width(), 4 * MARGIN)
         margin = max(0.5, last * MARGIN / (width - 2 * MARGIN))
         return -margin, last + margin

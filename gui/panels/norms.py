@@ -1,4 +1,4 @@
-"""The norms panel: the length of every row of the position table, linked with the curve.
+"""The norms panel: lengths of rows, steps and residuals by position, linked with the curve.
 
 pyqtgraph is imported when there is first something to draw on a visible panel, so that the window
 does not wait for it.
@@ -8,96 +8,153 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
-from geometry.norms import NormProfile
-from gui import selection
+from geometry.stretches import AFTER
 from gui.loading import short_name
 from gui.panels.base import Panel, label
+from gui.panels.norms_body import NormsBody
 from gui.panels.norms_header import NormsHeader
-from gui.panels.norms_text import OUTLIER_RULE, bulk_span, describe, full_span
+from gui.panels.norms_reading import Beside, Reading, beside, read
+from gui.panels.norms_text import (
+    AFTER_TIP,
+    OUTLIER_RULE,
+    axis_title,
+    bulk_span,
+    describe,
+    full_span,
+)
 from gui.session import Session
-from gui.theme import GRID, Theme
+from gui.theme import GRID, SERIES, Theme
 
 if TYPE_CHECKING:
-    from gui.panels.line_plot import LinePlot
+    from gui.panels.norms_legend import NormsRow
+    from gui.panels.norms_plot import NormsPlot
 
 EMPTY = "Open a model to see the norm of every row of its position table."
+WAITING = "Measuring the rows…"
+ONE_ROW = "There is one position, and no step from it to another."
 
 
 class NormsPanel(Panel):
-    """‖Pᵢ‖₂ against position, raw or row-centred, with its stability and outliers."""
+    """Norm, step or residual against position; its stability; other models beside it."""
 
     selectionRequested = Signal(tuple)
     """Positions, the last one becomes the current one."""
     hoverRequested = Signal(object)
     """The position under the mouse, or None."""
+    quantityRequested = Signal(str)
+    """Norms, steps or residuals."""
     centredRequested = Signal(bool)
-    """Norms of rows centred over d_model (True) or raw ones."""
+    """Of rows centred over d_model (True) or raw ones."""
+    afterRequested = Signal(int)
+    """Where the stretch begins whose stability is measured."""
+    relativeRequested = Signal(bool)
+    """Models compared relative to their means, or in their own units."""
+    sphereRequested = Signal(bool)
+    """The sphere of mean norm in the viewport."""
+    overlayRequested = Signal(str)
+    """A source to lay over the open model."""
+    overlayRemoved = Signal(str)
+    """A source to take out again."""
+    overlayToggled = Signal(str, bool)
+    """A source whose line is to be drawn or hidden."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
-        self.plot: LinePlot | None = None
-        self._drawn: NormProfile | None = None
-        self._before_click: tuple[int, ...] = ()
+        self.plot: NormsPlot | None = None
+        self._drawn: Reading | None = None
+        self._drawn_beside: tuple[object, ...] = ()
         self.message = label(EMPTY, "muted")
         self.message.setWordWrap(True)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setMargin(2 * GRID)
-        self.header = NormsHeader()
-        self.header.centredRequested.connect(self.centredRequested)
-        self.header.bulkToggled.connect(self._show_span)
-        self.header.resetRequested.connect(self._show_all)
+        self.body = NormsBody()
+        self.body.removed.connect(self.overlayRemoved)
+        self.body.toggled.connect(self.overlayToggled)
+        self.body.relativeRequested.connect(self.relativeRequested)
+        self.header = self._make_header()
         self._build_layout()
-        events = session.events
-        for signal, slot in (
-            (events.norms, self._on_norms_changed),
-            (events.model, self._on_norms_changed),
-            (events.opening, self._on_norms_changed),
-            (events.norms_centred, self._on_centred_changed),
-            (events.selection, self._on_selection_changed),
-            (events.hover, self._on_hover_changed),
-            (events.tokens, self._on_hover_changed),
+        self._listen_to_session()
+        self._refresh()
+
+    def _make_header(self) -> NormsHeader:
+        header = NormsHeader()
+        for signal, wish in (
+            (header.quantityRequested, self.quantityRequested),
+            (header.centredRequested, self.centredRequested),
+            (header.afterRequested, self.afterRequested),
+            (header.sphereRequested, self.sphereRequested),
+            (header.bulkToggled, self._show_span),
+            (header.resetRequested, self._show_all),
+            (header.overlaysRequested, self._show_overlays),
         ):
-            self.listen(signal, slot)
-        self.listen_calmly(events.positions, self._on_positions_changed)
-        self._on_centred_changed()
-        self._on_norms_changed()
+            signal.connect(wish)
+        return header
 
     def _build_layout(self) -> None:
         self._ready = QWidget()
-        self._page = QVBoxLayout(self._ready)
-        self._page.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
-        self._page.setSpacing(GRID // 2)
-        self._page.addWidget(self.header)
+        page = QVBoxLayout(self._ready)
+        page.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
+        page.setSpacing(GRID // 2)
+        page.addWidget(self.header)
+        page.addWidget(self.body, 1)
         self._stack = QStackedLayout(self)
         # As a window of its own the panel would keep the least width of the widest arrangement.
         self._stack.setSizeConstraint(QStackedLayout.SizeConstraint.SetNoConstraint)
         self._stack.addWidget(self.message)
         self._stack.addWidget(self._ready)
 
+    def _listen_to_session(self) -> None:
+        events = self.session.events
+        for signal in (
+            events.norms, events.model, events.opening, events.lengths, events.overlays,
+            events.norms_quantity, events.norms_centred, events.norms_after,
+            events.norms_relative, events.sphere,
+        ):  # fmt: skip
+            self.listen(signal, self._refresh)
+        self.listen(events.selection, self._on_selection_changed)
+        self.listen(events.hover, self._on_hover_changed)
+        self.listen(events.tokens, self._on_hover_changed)
+        self.listen_calmly(events.positions, self._on_positions_changed)
+        self.listen_calmly(events.curve, self._on_curve_changed)
+
     # What the session says.
 
-    def _on_norms_changed(self) -> None:
-        profile = self.session.norms
-        if profile is None:
+    def _refresh(self) -> None:
+        session = self.session
+        self.header.show_choices(
+            session.norms_quantity, centred=session.norms_centred, sphere=session.sphere
+        )
+        if session.norms is None:
             self._drawn = None
             self.message.setText(self._waiting_for())
             self._stack.setCurrentWidget(self.message)
             return
         self._stack.setCurrentWidget(self._ready)
-        self.header.show_profile(profile)
-        self._draw()
+        reading = read(session)
+        if reading is None:
+            self._drawn = None
+            self.header.show_nothing(session.norms_quantity)
+            one = session.model is not None and session.model.n_positions == 1
+            self.body.say(ONE_ROW if one else WAITING)
+            return
+        self.body.say("")
+        others = beside(session)
+        self.header.show_reading(reading, others)
+        self._show_legend(reading)
+        self._draw(reading, others)
 
     def _waiting_for(self) -> str:
         if self.session.opening:
             return f"Opening {short_name(self.session.opening)}: the norms come with it."
-        return EMPTY if self.session.model is None else "Measuring the rows…"
+        return EMPTY if self.session.model is None else WAITING
 
-    def _on_centred_changed(self) -> None:
-        self.header.show_kind(self.session.norms_centred)
+    def _on_curve_changed(self) -> None:
+        if self.session.norms_quantity == "residual":
+            self._refresh()
 
     def _on_positions_changed(self) -> None:
         if self.plot is not None:
@@ -112,48 +169,80 @@ class NormsPanel(Panel):
             self.plot.set_hover(self.session.hover, self._describe_hover())
 
     def _describe_hover(self) -> str:
-        position, profile = self.session.hover, self.session.norms
-        if position is None or profile is None or not 0 <= position < len(profile.values):
+        position, reading = self.session.hover, self._drawn
+        if position is None or reading is None or not 0 <= position < len(reading.source):
             return ""
-        return describe(profile, position, self.session.token_at(position))
+        return describe(reading, position, self.session.token_at(position), beside(self.session))
 
     # Drawing.
 
-    def _draw(self) -> None:
-        """Draw the open model's norms, once somebody can see them."""
-        profile = self.session.norms
-        if profile is None or profile is self._drawn or not self.isVisible():
+    def _draw(self, reading: Reading, others: tuple[Beside, ...]) -> None:
+        """Draw what is read, once somebody can see it; only what is new of it."""
+        if not self.isVisible():
             return
         plot = self.plot if self.plot is not None else self._make_plot()
-        self._drawn = profile
-        plot.set_values(profile.values, full_span(profile))
-        plot.marks.set_marked(profile.outliers)
-        self._show_span()
-        self._on_positions_changed()
-        self._on_selection_changed()
-        self._on_hover_changed()
+        identities = tuple(
+            (o.overlay.source, o.overlay.color, id(o.source), reading.relative and o.stretch.mean)
+            for o in others
+        )
+        same = reading.same_picture(self._drawn) and identities == self._drawn_beside
+        self._drawn, self._drawn_beside = reading, identities
+        plot.set_after(None if reading.stretch.whole else reading.after)
+        if not same:
+            self._draw_lines(plot, reading, others)
+        if not same or self.header.bulk.isChecked():
+            self._show_span()
+        if not same:
+            self._on_positions_changed()
+            self._on_selection_changed()
+            self._on_hover_changed()
 
-    def _make_plot(self) -> LinePlot:
-        from gui.panels.line_plot import LinePlot
+    def _draw_lines(self, plot: NormsPlot, reading: Reading, others: tuple[Beside, ...]) -> None:
+        from gui.panels.norms_plot import Thin
 
-        plot = LinePlot(self.theme, "position (tokens)", "norm (units of P)")
-        plot.setAccessibleName("Norm of each position")
+        plot.set_lines(
+            reading.drawn,
+            full_span(reading, others),
+            reading.n_positions - 1,
+            [Thin(o.drawn, self._color(o.overlay.color)) for o in others],
+            axis_title(reading),
+        )
+        plot.marks.set_marked(reading.outliers)
+        plot.setAccessibleName(f"{reading.quantity.capitalize()} of each position")
+
+    def _color(self, number: int) -> str:
+        colors = SERIES[self.theme.name][1:]  # the first one is the open model's
+        return colors[number % len(colors)]
+
+    def _make_plot(self) -> NormsPlot:
+        from gui.panels.norms_gestures import LineGestures
+        from gui.panels.norms_plot import NormsPlot
+
+        plot = NormsPlot(self.theme, "position (tokens)", "")
         plot.mark_tooltip = OUTLIER_RULE
+        plot.after_tooltip = AFTER_TIP
         plot.hovered.connect(self.hoverRequested)
-        plot.clicked.connect(self._on_clicked)
-        plot.clickRepeated.connect(self._on_click_repeated)
-        plot.swept.connect(self._on_swept)
-        plot.stepped.connect(self._on_stepped)
+        LineGestures(plot, self.session, self.selectionRequested.emit)
+        plot.afterDragged.connect(self.afterRequested)
+        plot.afterReset.connect(lambda: self.afterRequested.emit(AFTER))
         plot.view.zoomed.connect(self.header.reset.setVisible)
-        self._page.addWidget(plot, 1)
+        self.body.put(plot)
         self.plot = plot
         return plot
 
+    def _show_legend(self, reading: Reading) -> None:
+        rows: list[NormsRow] = []
+        if self.session.overlays and reading.quantity != "residual":
+            from gui.panels.norms_legend import legend_rows
+
+            rows = legend_rows(self.session, reading, self.theme.text, self._color)
+        self.body.show_rows(rows, relative=self.session.norms_relative)
+
     def _show_span(self) -> None:
-        profile = self._drawn
-        if self.plot is not None and profile is not None:
-            zoomed = self.header.bulk.isChecked()
-            self.plot.view.set_home_y(bulk_span(profile) if zoomed else full_span(profile))
+        reading = self._drawn
+        if self.plot is not None and reading is not None:
+            span = bulk_span if self.header.bulk.isChecked() else full_span
+            self.plot.view.set_home_y(span(reading, beside(self.session)))
 
     def _show_all(self) -> None:
         if self.plot is not None:
@@ -161,34 +250,14 @@ class NormsPanel(Panel):
 
     # What the user wants.
 
-    def _on_clicked(self, position: int, modifiers: Qt.KeyboardModifier) -> None:
-        self._before_click = self.session.selection
-        shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        self.selectionRequested.emit(
-            selection.click(
-                self.session.selection, position, toggle=shift, extend=shift and control
-            )
+    def _show_overlays(self, at: QPoint) -> None:
+        from gui.panels.overlay_menu import overlay_menu
+
+        menu = overlay_menu(
+            self.session, self, self.overlayRequested.emit, self.overlayRemoved.emit
         )
-
-    def _on_click_repeated(self) -> None:
-        # A double-click resets the view; what its first half selected is taken back.
-        self.selectionRequested.emit(self._before_click)
-
-    def _on_swept(self, first: int, last: int) -> None:
-        self.selectionRequested.emit(selection.click((first,), last, extend=True))
-
-    def _on_stepped(self, way: int, modifiers: Qt.KeyboardModifier) -> None:
-        if self._drawn is None or self.plot is None:
-            return
-        current = self.session.current
-        start = self.session.positions[0] - way if current is None else current
-        position = min(max(start + way, 0), len(self._drawn.values) - 1)
-        extend = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-        self.selectionRequested.emit(
-            selection.click(self.session.selection, position, extend=extend)
-        )
-        self.plot.view.reveal(position)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
 
     # The widget's own life.
 
@@ -197,6 +266,9 @@ class NormsPanel(Panel):
         super().set_theme(theme)
         if self.plot is not None:
             self.plot.set_theme(theme)
+        if self.session.overlays:
+            self._drawn = None  # the lines' colours are the theme's
+            self._refresh()
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size of the three-row arrangement, whichever is in use."""
@@ -209,4 +281,4 @@ class NormsPanel(Panel):
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came in while nobody could see it."""
         super().showEvent(event)
-        self._draw()
+        self._refresh()

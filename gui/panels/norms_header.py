@@ -1,22 +1,28 @@
-"""The line above the norms: formula, controls and readout, on as few rows as the width allows."""
+"""The lines above the norms: what is drawn, the controls and the readout, on few rows."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QGridLayout,
-    QHBoxLayout,
     QPushButton,
     QSizePolicy,
+    QSpinBox,
     QToolTip,
     QWidget,
 )
 
-from geometry.norms import NormProfile
+from geometry.stretches import AFTER
 from gui.panels.base import label
+from gui.panels.flow_row import FlowRow
+from gui.panels.norms_reading import Beside, Reading
 from gui.panels.norms_text import (
+    AFTER_TIP,
     HELP,
+    MEANINGS,
     OUTLIER_RULE,
     TITLES,
     bulk_note,
@@ -24,46 +30,68 @@ from gui.panels.norms_text import (
     summary,
 )
 from gui.panels.segmented import Segmented
+from gui.session import Quantity
 from gui.theme import GRID
 from gui.tooltips import wrapped
 
 _WORDS = {False: ("Zoom to the bulk", "Show all"), True: ("Bulk", "All")}
 """What the buttons say, by whether there is little room."""
-_ARRANGEMENTS = ((1, True, False), (1, False, False), (1, False, True), (2, False, True))
+_ARRANGEMENTS = (
+    (1, True, False), (1, False, False), (2, True, False), (2, False, False), (2, False, True),
+)  # fmt: skip
 """Rows, whether the formula is put in words, short words on buttons: the best first."""
 _NARROW = (3, False, True)
 _READOUT_LINES = 2
+OVERLAY_TIP = "Lay the norms of other models that are on this machine over these, as thin lines"
+NO_OVERLAY_TIP = "Residuals are of this model's own components: other models have others"
+SPHERE_TIP = (
+    "Draw in the 3D view where rows of the mean norm lie: the sphere around the origin, cut by the "
+    "shown components. Its caption says how large it is there (N)"
+)
 
 
 class NormsHeader(QWidget):
-    """What is drawn, raw or row-centred, the zooms, and how stable the norms are.
+    """Which quantity is drawn and how, the zooms, and how steady the values are.
 
     Signals
     -------
-    centredRequested(bool)
-        The user wants norms of row-centred rows, or of raw ones.
+    quantityRequested(str), centredRequested(bool)
+        The user wants norms, steps or residuals; of row-centred rows, or of raw ones.
+    afterRequested(int)
+        Stability is to be measured from this position on.
     bulkToggled(bool)
-        The axis is to hold the bulk of the norms alone, or all of them.
+        The axis is to hold the bulk of the values alone, or all of them.
     resetRequested()
         Everything is to be in sight again.
+    overlaysRequested(QPoint)
+        The user wants to choose other models, at this point of the screen.
+    sphereRequested(bool)
+        The sphere of mean norm is to be seen in the viewport, or not.
     """
 
+    quantityRequested = Signal(str)
     centredRequested = Signal(bool)
+    afterRequested = Signal(int)
     bulkToggled = Signal(bool)
     resetRequested = Signal()
+    overlaysRequested = Signal(QPoint)
+    sphereRequested = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.formula, self.meaning = label(TITLES[False][0]), label(TITLES[False][1], "muted")
-        self.help = _button("?", HELP, "What this shows")
+        self.quantity = Segmented(
+            [(what, what.capitalize(), meaning) for what, meaning in MEANINGS.items()], "Show"
+        )
+        formula, meaning = TITLES["norm", False]
+        self.formula, self.meaning = label(formula), label(meaning, "muted")
+        self.help = _button("?", HELP["norm"], "What this shows")
         self.kind = Segmented(
             (
-                ("raw", "Raw", "Norms of the rows as they are stored"),
+                ("raw", "Raw", "Of the rows as they are stored"),
                 (
                     "centred",
                     "Row-centred",
-                    "Norms of the rows, each minus its mean over d_model, which LayerNorm removes"
-                    " anyway",
+                    "Of the rows, each minus its mean over d_model, which LayerNorm removes anyway",
                 ),
             ),
             "Rows",
@@ -71,31 +99,88 @@ class NormsHeader(QWidget):
         self.bulk = _button(_WORDS[False][0], "")
         self.bulk.setCheckable(True)
         self.reset = _button(_WORDS[False][1], "Show all positions again (F, or double-click)")
-        self.reset.hide()
+        self.after = self._make_after()
+        self.default = _button("↺", f"Measure from {AFTER} again", f"From {AFTER} again")
+        self.overlay = _button("Overlay…", OVERLAY_TIP)
+        self.sphere = _button("Sphere", SPHERE_TIP, "Show the sphere of mean norm")
+        self.sphere.setCheckable(True)
         self.readout = label("", "small", selectable=True)
         self.readout.setWordWrap(True)
         self.readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._arrangement: tuple[int, bool, bool] | None = None
         self._lay_out()
+        self._connect()
+
+    def _make_after(self) -> QSpinBox:
+        after = QSpinBox()
+        after.setPrefix("after ")
+        after.setRange(0, AFTER)
+        after.setValue(AFTER)
+        after.setToolTip(wrapped(AFTER_TIP))
+        after.setAccessibleName("First position that stability is measured from")
+        after.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        after.setFixedWidth(after.fontMetrics().horizontalAdvance("after 0000") + 3 * GRID)
+        # Each digit typed would be a wish of its own.
+        after.setKeyboardTracking(False)
+        return after
+
+    def _connect(self) -> None:
         self.help.clicked.connect(self._explain)
+        self.quantity.chosen.connect(self.quantityRequested)
         self.kind.chosen.connect(lambda kind: self.centredRequested.emit(kind == "centred"))
+        self.after.valueChanged.connect(self.afterRequested)
+        self.default.clicked.connect(lambda: self.afterRequested.emit(AFTER))
         self.bulk.toggled.connect(self.bulkToggled)
         self.reset.clicked.connect(self.resetRequested)
+        self.overlay.clicked.connect(
+            lambda: self.overlaysRequested.emit(
+                self.overlay.mapToGlobal(QPoint(0, self.overlay.height()))
+            )
+        )
+        self.sphere.clicked.connect(self.sphereRequested)
 
-    def show_kind(self, centred: bool) -> None:
-        """Switch between raw and row-centred without telling anybody."""
+    # What the session says.
+
+    def show_choices(self, quantity: str, *, centred: bool, sphere: bool) -> None:
+        """Show what is chosen without telling anybody."""
+        self.quantity.show_value(quantity)
         self.kind.show_value("centred" if centred else "raw")
+        own = quantity == "residual"
+        self.kind.setEnabled(not own)
+        self.overlay.setEnabled(not own)
+        self.overlay.setToolTip(wrapped(NO_OVERLAY_TIP if own else OVERLAY_TIP))
+        self.sphere.setChecked(sphere)
 
-    def show_profile(self, profile: NormProfile) -> None:
+    def show_reading(self, reading: Reading, others: Sequence[Beside] = ()) -> None:
         """Say what is drawn and describe it."""
-        formula, meaning = TITLES[profile.centred]
+        formula, meaning = TITLES[reading.quantity, reading.centred]
         self.formula.setText(formula)
-        self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
+        self.formula.setToolTip(wrapped(f"{formula} {meaning}\n{MEANINGS[reading.quantity]}"))
         self.meaning.setText(meaning)
-        self.readout.setText(summary(profile))
-        self.readout.setToolTip(wrapped(f"{stretch_note(profile)}\n{OUTLIER_RULE}"))
-        self.bulk.setToolTip(wrapped(bulk_note(profile)))
+        self.help.setToolTip(wrapped(HELP[reading.quantity]))
+        self.readout.setText(summary(reading))
+        rule = f"\n{OUTLIER_RULE}" if reading.quantity == "norm" else ""
+        self.readout.setToolTip(wrapped(stretch_note(reading) + rule))
+        self.bulk.setToolTip(wrapped(bulk_note(reading, others)))
+        self._show_after(reading)
         self._arrange()
+
+    def show_nothing(self, quantity: Quantity) -> None:
+        """Say what is to be drawn while there is nothing to draw."""
+        formula, meaning = TITLES[quantity, False]
+        self.formula.setText(formula)
+        self.meaning.setText(meaning)
+        self.readout.setText("")
+        self._arrange()
+
+    def _show_after(self, reading: Reading) -> None:
+        blocked = self.after.blockSignals(True)
+        self.after.setMaximum(max(len(reading.source) - 2, reading.after, 0))
+        self.after.setValue(reading.after)
+        self.after.blockSignals(blocked)
+        self.default.setEnabled(reading.after != AFTER)
+
+    # Where everything is.
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Arrange the parts for the new width."""
@@ -104,23 +189,28 @@ class NormsHeader(QWidget):
 
     def _lay_out(self) -> None:
         # Children from the start: they are laid out when the width is known, which may be never.
-        self._heading, self._controls = QWidget(self), QWidget(self)
+        self._what, self._how = QWidget(self), QWidget(self)
         self.readout.setParent(self)
-        for part, widgets in (
-            (self._heading, (self.formula, self.meaning, self.help)),
-            (self._controls, (self.kind, self.bulk, self.reset)),
-        ):
-            row = QHBoxLayout(part)
-            row.setContentsMargins(0, 0, 0, 0)
-            row.setSpacing(GRID // 2)
-            for widget in widgets:
-                row.addWidget(widget)
-            row.addStretch(1)
+        for row, parts in ((self._what, self._what_parts()), (self._how, self._how_parts())):
+            flow = FlowRow(row, GRID // 2)
+            for part in parts:
+                flow.addWidget(part)
+        # Hidden it keeps its room, lest zooming should move everything.
+        policy = self.reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(policy)
+        self.reset.hide()
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(2 * GRID)
         self._grid.setVerticalSpacing(GRID // 2)
         self._grid.setColumnStretch(2, 1)
+
+    def _what_parts(self) -> tuple[QWidget, ...]:
+        return (self.quantity, self.formula, self.meaning, self.help, self.kind)
+
+    def _how_parts(self) -> tuple[QWidget, ...]:
+        return (self.after, self.default, self.overlay, self.sphere, self.bulk, self.reset)
 
     def _arrange(self) -> None:
         fitting = (a for a in _ARRANGEMENTS if self._fits(*a))
@@ -132,27 +222,28 @@ class NormsHeader(QWidget):
         self.meaning.setVisible(meaning)
         self.bulk.setText(_WORDS[short][0])
         self.reset.setText(_WORDS[short][1])
-        self._grid.addWidget(self._heading, 0, 0)
-        below = rows == 3
-        self._grid.addWidget(self._controls, int(below), 0 if below else 1, 1, 3 if below else 1)
-        beside = rows == 1
-        self._grid.addWidget(self.readout, rows - 1, 2 if beside else 0, 1, 1 if beside else 3)
-        side = Qt.AlignmentFlag.AlignRight if beside else Qt.AlignmentFlag.AlignLeft
+        # Row, column, and how many columns.
+        places = {
+            1: ((0, 0, 1), (0, 1, 1), (0, 2, 1)),
+            2: ((0, 0, 3), (1, 0, 1), (1, 1, 2)),
+            3: ((0, 0, 3), (1, 0, 3), (2, 0, 3)),
+        }[rows]
+        parts = (self._what, self._how, self.readout)
+        for part, (row, column, columns) in zip(parts, places, strict=True):
+            self._grid.addWidget(part, row, column, 1, columns)
+        side = Qt.AlignmentFlag.AlignLeft if rows == 3 else Qt.AlignmentFlag.AlignRight
         self.readout.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
 
     def _fits(self, rows: int, meaning: bool, short: bool) -> bool:
         """Tell whether an arrangement has room for all its words."""
-        gap = GRID // 2
-        words = _WORDS[short]
-        used = self.formula.sizeHint().width() + gap + self.help.sizeHint().width()
-        used += meaning * (gap + self.meaning.sizeHint().width())
-        used += 2 * GRID + self.kind.sizeHint().width()
-        # "Show all" keeps its room while it is hidden, lest zooming should move everything.
-        for button, text in zip((self.bulk, self.reset), words, strict=True):
-            used += gap + _width_with(button, text)
-        if rows > 1:
-            return used <= self.width()
-        room = self.width() - used - 2 * GRID
+        what = _width_of([p for p in self._what_parts() if meaning or p is not self.meaning], {})
+        how = _width_of(
+            self._how_parts(), dict(zip((self.bulk, self.reset), _WORDS[short], strict=True))
+        )
+        if rows == 2 and what > self.width():
+            return False
+        gap = 2 * GRID
+        room = self.width() - how - gap - (what + gap if rows == 1 else 0)
         metrics = self.readout.fontMetrics()
         flags = Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft
         needed = metrics.boundingRect(QRect(0, 0, max(room, 1), 1000), flags, self.readout.text())
@@ -160,15 +251,19 @@ class NormsHeader(QWidget):
         return needed.width() <= room and needed.height() <= lines
 
     def _explain(self) -> None:
-        corner = self.help.mapToGlobal(QPoint(0, self.help.height()))
-        QToolTip.showText(corner, self.help.toolTip(), self.help)
+        at = self.help.mapToGlobal(QPoint(0, self.help.height()))
+        QToolTip.showText(at, self.help.toolTip(), self.help)
 
 
-def _width_with(button: QPushButton, text: str) -> int:
-    """Return the width that a button would like with another text."""
-    metrics = button.fontMetrics()
-    change = metrics.horizontalAdvance(text) - metrics.horizontalAdvance(button.text())
-    return button.sizeHint().width() + change
+def _width_of(parts: Sequence[QWidget], words: Mapping[QPushButton, str]) -> int:
+    """Return the width of widgets in a row, some buttons with other words than now."""
+    width = GRID // 2 * (len(parts) - 1)
+    for part in parts:
+        width += part.sizeHint().width()
+        if isinstance(part, QPushButton) and part in words:
+            metrics = part.fontMetrics()
+            width += metrics.horizontalAdvance(words[part]) - metrics.horizontalAdvance(part.text())
+    return width
 
 
 def _button(text: str, tooltip: str, name: str = "") -> QPushButton:

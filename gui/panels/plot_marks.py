@@ -248,6 +248,8 @@ class Marks(QGraphicsItem):
         span = np.array([self._shown[0] - 0.5, self._shown[1] + 0.5])
         edges = frame.place(span, np.zeros(2))[:, 0]
         low, high = np.clip(edges, area.left(), area.right())
+        if self._shown[1] >= len(self._values) - 1:
+            high = area.right()  # the axis may go on with other lines
         painter.fillRect(QRectF(area.topLeft(), QPointF(low, area.bottom())), veil)
         painter.fillRect(QRectF(QPointF(high, area.top()), area.bottomRight()), veil)
         painter.setPen(QPen(QColor(self._theme.line), 1))

@@ -1,0 +1,79 @@
+"""A wire sphere in the scene. No Qt here: windows and pictures draw it alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+from geometry.sphere import SphereSection
+
+SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
+"""Lines of the unit sphere: pieces of each circle, whole meridians, parallels between the poles."""
+
+
+class WireSphere:
+    """Circles of longitude and latitude on the surface, thin and pale; made when first shown.
+
+    Parameters
+    ----------
+    plotter
+        Gets the lines. They cannot be picked, and the camera is not moved for them.
+    """
+
+    def __init__(self, plotter: Any) -> None:
+        self._plotter = plotter
+        self._actor: Any = None
+        self._color, self._width = "", 1.0
+
+    @property
+    def visible(self) -> bool:
+        """Whether it is drawn."""
+        return self._actor is not None and bool(self._actor.GetVisibility())
+
+    def style(self, color: str, width: float) -> None:
+        """Set the colour (``#rrggbb``) and the width of the lines in pixels."""
+        self._color, self._width = color, width
+        if self._actor is not None:
+            self._actor.prop.color = color
+            self._actor.prop.line_width = width
+
+    def show(self, section: SphereSection | None, turn: np.ndarray) -> None:
+        """Draw a surface under a display transform, or nothing."""
+        drawn = section is not None and section.axes is not None
+        if drawn and self._actor is None:
+            self._actor = self._plotter.add_mesh(
+                unit_circles(), name="sphere", style="wireframe", lighting=False, pickable=False,
+                reset_camera=False, render=False, show_scalar_bar=False,
+            )  # fmt: skip
+            self.style(self._color, self._width)
+        if self._actor is None:
+            return
+        self._actor.SetVisibility(drawn)
+        if section is not None and section.axes is not None:
+            matrix = vtkMatrix4x4()
+            placed = np.column_stack([turn @ section.axes, turn @ section.centre])
+            for i, j in np.ndindex(3, 4):
+                matrix.SetElement(i, j, float(placed[i, j]))
+            self._actor.SetUserMatrix(matrix)
+
+
+def unit_circles() -> pv.PolyData:
+    """Return meridians and parallels of the unit sphere, their poles on the third axis."""
+    around = np.linspace(0.0, 2 * np.pi, SEGMENTS + 1)
+    cos, sin = np.cos(around), np.sin(around)
+    circles = [
+        np.column_stack([sin * np.cos(longitude), sin * np.sin(longitude), cos])
+        for longitude in np.linspace(0.0, np.pi, MERIDIANS, endpoint=False)
+    ]
+    for latitude in np.linspace(-np.pi / 2, np.pi / 2, PARALLELS + 2)[1:-1]:
+        height = np.full_like(cos, np.sin(latitude))
+        circles.append(np.column_stack([np.cos(latitude) * cos, np.cos(latitude) * sin, height]))
+    made = pv.PolyData(np.concatenate(circles).astype(np.float32))
+    starts = (SEGMENTS + 1) * np.arange(len(circles))
+    cells = starts[:, None] + np.arange(SEGMENTS + 1)
+    made.lines = np.column_stack([np.full(len(circles), SEGMENTS + 1), cells]).ravel()
+    made.verts = np.zeros(0, dtype=np.int64)
+    return made

@@ -1,0 +1,92 @@
+"""Where a sphere around the origin meets the shown subspace."""
+
+import numpy as np
+import pytest
+
+from geometry.pca import fit_pca
+from geometry.sources import open_source
+from geometry.sphere import sphere_section
+
+
+def orthonormal(k, d, seed):
+    basis, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, k)))
+    return basis.T
+
+
+def surface(section, seed=0):
+    u = np.random.default_rng(seed).normal(size=(200, len(section.centre)))
+    return section.centre + (u / np.linalg.norm(u, axis=1, keepdims=True)) @ section.axes.T
+
+
+def norms(points, *, centred):
+    rows = points - points.mean(axis=1, keepdims=True) if centred else points
+    return np.linalg.norm(rows, axis=1)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+@pytest.mark.parametrize(("k", "d"), [(3, 12), (2, 5), (3, 4), (1, 8)])
+def test_every_point_of_the_surface_has_the_norm(k, d, centred):
+    C = orthonormal(k, d, seed=d)
+    mean = np.random.default_rng(1).normal(size=d)
+    section = sphere_section(mean, C, 10.0, centred=centred)
+    np.testing.assert_allclose(norms(mean + surface(section) @ C, centred=centred), 10.0)
+
+
+def test_closed_form_of_the_plain_sphere():
+    C = np.eye(4)[:3]
+    section = sphere_section([1.0, -2.0, 0.5, 3.0], C, 5.0)
+    np.testing.assert_allclose(section.centre, [-1.0, 2.0, -0.5])
+    np.testing.assert_allclose(section.axes, 4.0 * np.eye(3), atol=1e-12)
+    assert section.distance == pytest.approx(3.0)
+    assert section.radii == pytest.approx((4.0, 4.0, 4.0))
+
+
+def test_a_subspace_beyond_the_norm_has_no_surface():
+    section = sphere_section([1.0, -2.0, 0.5, 3.0], np.eye(4)[:3], 2.9)
+    assert section.axes is None
+    assert section.radii == ()
+    assert section.distance == pytest.approx(3.0)
+    assert sphere_section([0.0, 0.0, 0.0, 3.0], np.eye(4)[:3], 3.0).radii == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_the_distance_is_the_least_norm_and_the_centre_where_it_is(centred):
+    C, mean = orthonormal(3, 9, seed=4), np.random.default_rng(5).normal(size=9)
+    section = sphere_section(mean, C, 1e-3, centred=centred)
+    J = np.eye(9) - centred / 9
+    best, *_ = np.linalg.lstsq(J @ C.T, -J @ mean, rcond=None)
+    np.testing.assert_allclose(section.centre, best, atol=1e-12)
+    assert section.distance == pytest.approx(np.linalg.norm(J @ (mean + C.T @ best)))
+
+
+def test_along_the_direction_that_centring_takes_away_there_is_no_end():
+    C = np.vstack([np.full(4, 0.5), [0.5, -0.5, 0.5, -0.5], [0.5, 0.5, -0.5, -0.5]])
+    assert sphere_section(np.zeros(4), C, 1.0).axes is not None
+    assert sphere_section(np.zeros(4), C, 1.0, centred=True).axes is None
+
+
+def test_row_centred_it_is_an_ellipsoid_longer_along_what_centring_shortens():
+    C = orthonormal(3, 6, seed=7)
+    section = sphere_section(np.zeros(6), C, 1.0, centred=True)
+    ones = C.sum(axis=1) / np.sqrt(6)
+    assert section.radii[0] == pytest.approx(1 / np.sqrt(1 - ones @ ones))
+    assert section.radii[1:] == pytest.approx((1.0, 1.0))
+
+
+def test_gpt2s_curve_lies_near_its_sphere(gpt2_folder):
+    W_pos = open_source(gpt2_folder).W_pos
+    pca = fit_pca(W_pos, (100, 1022), 3)
+    mean_norm = float(np.linalg.norm(W_pos[100:1023], axis=1).mean())
+    section = sphere_section(pca.mean, pca.components, mean_norm)
+    points = pca.mean + surface(section) @ pca.components
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), mean_norm)
+    # The curve itself is a little inside: what lies off the components is missing from it.
+    away = np.linalg.norm(pca.project(W_pos[100:1023]) - section.centre, axis=1)
+    assert np.all(away < 1.25 * section.radii[0])
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="expected"):
+        sphere_section(np.zeros(3), np.eye(4)[:3], 1.0)
+    with pytest.raises(ValueError, match="expected"):
+        sphere_section(np.zeros(4), np.eye(4)[:3], -1.0)

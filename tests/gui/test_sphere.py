@@ -1,0 +1,199 @@
+"""The sphere of mean norm in the scene: drawn where the mathematics says, and in nobody's way."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from scipy.stats import ortho_group
+
+from geometry.sphere import sphere_section
+from gui.export import render_scene
+from gui.norm_sphere import norm_sphere
+from gui.scene_state import resolve_scene
+from gui.sphere import unit_circles
+from gui.theme import DARK, LIGHT
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def share_of(picture, color):
+    return (np.abs(picture.astype(int) - rgb(color)).max(axis=-1) <= 12).mean()
+
+
+def world_points(section, turn):
+    """Points of the wires where the scene should have them."""
+    points = np.asarray(unit_circles().points, dtype=float)
+    return (points @ section.axes.T + section.centre) @ turn.T
+
+
+# ---- what there is to draw ----------------------------------------------------------------
+
+
+def test_nothing_is_shown_unless_it_is_wanted(opened):
+    assert norm_sphere(opened) is None
+    state = resolve_scene(opened)
+    assert state.sphere is None
+    assert len(state.caption) == 2
+
+
+def test_the_caption_tells_norm_scope_and_radius(opened):
+    opened.sphere = True
+    state = resolve_scene(opened)
+    pca = opened.curve.pca
+    expected = sphere_section(pca.mean, pca.components[:3], opened.norms.mean)
+    np.testing.assert_allclose(state.sphere.centre, expected.centre)
+    assert state.caption[2] == (
+        f"sphere: norm {opened.norms.mean:.3f} (mean of 100–198) · "
+        f"radius {expected.radii[0]:.3f} here"
+    )
+
+
+@pytest.mark.parametrize("components", [(1, 2, 3), (3, 1, 2), (2, 5, 4)])
+def test_rows_of_that_norm_in_the_subspace_are_on_it(opened, components):
+    opened.components = components
+    opened.sphere = True
+    section = resolve_scene(opened).sphere
+    pca = opened.curve.pca
+    basis = pca.components[[k - 1 for k in components]]
+    points = world_points(section, np.eye(3))
+    norms = np.linalg.norm(pca.mean + points @ basis, axis=1)
+    np.testing.assert_allclose(norms, opened.norms.mean, rtol=1e-6)
+
+
+def test_of_row_centred_norms_it_is_an_ellipsoid(opened):
+    opened.sphere = opened.norms_centred = True
+    state = resolve_scene(opened)
+    assert state.caption[2].startswith("ellipsoid: row-centred norm")
+    pca = opened.curve.pca
+    rows = pca.mean + world_points(state.sphere, np.eye(3)) @ pca.components[:3]
+    norms = np.linalg.norm(rows - rows.mean(axis=1, keepdims=True), axis=1)
+    np.testing.assert_allclose(norms, opened.norms.mean, rtol=1e-6)
+
+
+def test_it_follows_the_line_in_the_norms_panel(opened):
+    opened.sphere = True
+    before = resolve_scene(opened).sphere.radii[0]
+    opened.norms_after = 0
+    state = resolve_scene(opened)
+    assert state.sphere.radii[0] != before
+    assert "(mean of 0–198)" in state.caption[2]
+
+
+def test_where_the_components_pass_the_origin_too_far_away_it_says_so(
+    session, controller, write_table, helix
+):
+    # The shown rows all have 50 in an entry that no component has; those after them are short.
+    table = np.hstack([helix(80, 6), np.zeros((80, 1))])
+    table[:20, -1] = 50.0
+    controller.open(str(write_table(table)), positions=(1, 19))
+    session.norms_after = 40
+    session.sphere = True
+    assert session.norms.mean < 20
+    assert norm_sphere(session).section is None
+    pca = session.curve.pca
+    basis = pca.components[:3]
+    least = np.linalg.norm(pca.mean - (pca.mean @ basis.T) @ basis)
+    assert resolve_scene(session).caption[2] == (
+        f"no sphere: norms begin at {least:.3f} here, their mean is {session.norms.mean:.3f}"
+    )
+
+
+def test_fewer_than_three_components_have_none_and_it_says_so(session, controller, write_table):
+    table = np.column_stack([np.arange(20.0) + 1, np.ones(20)])
+    controller.open(str(write_table(table)))
+    session.sphere = True
+    assert norm_sphere(session).section is None
+    assert "3 components, not 2" in resolve_scene(session).caption[2]
+
+
+# ---- what is drawn ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+@pytest.mark.parametrize("seed", [None, 3])
+def test_wires_are_where_the_turned_sphere_is(opened, stage, theme, seed):
+    opened.sphere = True
+    if seed is not None:
+        opened.turn = ortho_group.rvs(3, random_state=seed)
+    made = stage(theme)
+    picture = made.show(opened)
+    points = world_points(made.scene.state.sphere, opened.turn)
+    xy, _ = made.scene.projection().to_screen(points)
+    width, height = made.plotter.window_size
+    x, y = np.round(xy[:, 0]).astype(int), height - 1 - np.round(xy[:, 1]).astype(int)
+    inside = (x > 2) & (x < width - 3) & (y > 2) & (y < height - 3)
+    assert inside.sum() > 100
+    hits = 0
+    for i, j in zip(x[inside], y[inside], strict=True):
+        patch = picture[j - 1 : j + 2, i - 1 : i + 2].reshape(-1, 3).astype(int)
+        hits += bool((np.abs(patch - rgb(theme.viewport)).max(axis=1) > 20).any())
+    assert hits > 0.97 * inside.sum()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_it_comes_and_goes_and_the_camera_stays(opened, stage, theme):
+    made = stage(theme)
+    plain = made.show(opened)
+    pose = made.plotter.camera.position
+    opened.sphere = True
+    with_it = made.show(opened, view=None)
+    assert made.plotter.camera.position == pose
+    assert share_of(with_it, theme.faint) > share_of(plain, theme.faint) + 0.005
+    opened.sphere = False
+    np.testing.assert_array_equal(made.show(opened, view=None), plain)
+    opened.sphere = True
+    made.show(opened, view=None)
+    made.scene.show(None)
+    assert share_of(made.draw(), theme.faint) < 0.001
+
+
+def test_another_theme_and_scale_reach_the_wires(opened, stage):
+    opened.sphere = True
+    made = stage(LIGHT)
+    made.show(opened)
+    made.scene.set_theme(DARK)
+    made.scene.set_scale(2.0)
+    assert share_of(made.draw(), DARK.faint) > 0.01
+
+
+def test_pictures_have_it(opened):
+    plain = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
+    opened.sphere = True
+    drawn = render_scene(resolve_scene(opened), LIGHT, "article", (400, 300))
+    assert (drawn != plain).any(axis=-1).mean() > 0.01
+
+
+# ---- in the window ------------------------------------------------------------------------
+
+
+def test_key_menu_and_button_agree(application, wait_until_idle):
+    window, session = application.window, application.session
+    window.activateWindow()
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(window.viewport.interactor, Qt.Key.Key_N)
+    assert session.sphere
+    wait_until_idle(application)
+    assert window.viewport.scene.state.sphere is not None
+    assert window.commands.by_name["sphere"].isChecked()
+    button = window.panels["norms"].header.sphere
+    assert button.isChecked()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not session.sphere
+    assert not window.commands.by_name["sphere"].isChecked()
+    window.commands.by_name["sphere"].trigger()
+    assert session.sphere
+    assert button.isChecked()
+
+
+def test_points_behind_and_before_the_wires_are_picked_as_ever(application, wait_until_idle):
+    viewport, session = application.window.viewport, application.session
+    before = {p: viewport.position_at(viewport.pixel_of(p)) for p in range(1, 200, 7)}
+    session.sphere = True
+    wait_until_idle(application)
+    after = {p: viewport.position_at(viewport.pixel_of(p)) for p in range(1, 200, 7)}
+    assert after == before
+    point = viewport.pixel_of(50)
+    QTest.mouseClick(viewport.interactor, Qt.MouseButton.LeftButton, pos=point)
+    assert session.selection == (before.get(50) or viewport.position_at(point),)
