@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +19,14 @@ from geometry.families import TIED
 from geometry.hub.faults import Offline
 from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, read_positions
-from geometry.stores import TensorStore
+from geometry.stores import Consent, TensorStore
 from geometry.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import Transfer
+
+#: What can be asked of a layer, and the token embeddings.
+Matrix = WeightName | Literal["W_E"]
 
 __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 
@@ -236,7 +239,7 @@ class PositionalModel:
 
     # -- network -----------------------------------------------------------------------------
 
-    def bytes_to_fetch(self, name: WeightName | Literal["W_E"], layer: int = 0) -> int:
+    def bytes_to_fetch(self, name: Matrix, layer: int = 0) -> int:
         """Bytes that have to come over the network before a matrix is here; 0 for most models.
 
         Above :data:`geometry.hub.network.LARGE` the user is told before it is asked for. Of a model
@@ -247,10 +250,37 @@ class PositionalModel:
         TensorUnavailable
             The checkpoint or the family has no such matrix.
         """
+        return self._store.bytes_to_fetch(self._tensor(name, layer))
+
+    def bytes_to_fetch_for(self, matrices: Iterable[tuple[Matrix, int]]) -> int:
+        """Bytes that have to come before all of these matrices (name, layer) are here.
+
+        As :meth:`bytes_to_fetch`, and what several of them need counts once; what the checkpoint
+        lacks counts nothing.
+        """
+        tensors = set()
+        for name, layer in matrices:
+            with suppress(TensorUnavailable):
+                tensors.add(self._tensor(name, layer))
+        return self._store.bytes_to_fetch(*tensors)
+
+    def _tensor(self, name: Matrix, layer: int) -> str:
         tensor = self._tokens_name() if name == "W_E" else self.layers.tensor(name, layer)
         if tensor is None:
             raise TensorUnavailable(self.missing["W_E"], FULL)
-        return self._store.bytes_to_fetch(tensor)
+        return tensor
+
+    def agree(self, to: Consent) -> None:
+        """Note that the user agreed to a large download, for as long as the model is open.
+
+        Parameters
+        ----------
+        to
+            "whole files", where the server sends no parts of them (see
+            :class:`geometry.hub.faults.WholeDownload`); "tokenizer", a large one (see
+            :class:`geometry.hub.faults.LargeTokenizer`).
+        """
+        self._store.agree(to)
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Let what this thread asks of the model within be told of, and stopped, by ``transfer``.

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 #: The floating-point types that can be read, by their safetensors name. numpy has no bfloat16: its
 #: bits are the upper half of a float32's.
 FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
+
+#: What a user agrees to: that whole files come where the server sends no parts of them; that a
+#: tokenizer comes although it is large.
+Consent = Literal["whole files", "tokenizer"]
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
@@ -64,19 +68,25 @@ class TensorStore(Protocol):
     def bytes_read(self) -> int:
         """Bytes of tensor data read so far."""
 
-    def bytes_to_fetch(self, name: str) -> int:
-        """Bytes that would have to come over the network to read a tensor."""
+    def bytes_to_fetch(self, *names: str) -> int:
+        """Bytes that would have to come over the network to read these tensors, all together."""
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+
+    def agree(self, to: Consent) -> None:
+        """Note that the user agreed to a large download, for as long as this is open."""
 
 
 class OnThisMachine:
     """The part of a :class:`TensorStore` that is the same for all files on disk."""
 
-    def bytes_to_fetch(self, name: str) -> int:
+    def bytes_to_fetch(self, *names: str) -> int:
         """Nothing."""
         return 0
+
+    def agree(self, to: Consent) -> None:
+        """Nothing is downloaded."""
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Nothing is transferred."""

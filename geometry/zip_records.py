@@ -21,7 +21,7 @@ AGAIN = "Download or copy the file again."
 
 _HEADER = 30
 #: What torch's longest header takes, name and padding included, with much to spare.
-_ROOM = 512
+ROOM = 512
 _ALIGNMENT = 64
 
 
@@ -74,7 +74,7 @@ class Record:
         # From a multiple of the alignment on, so that what torch aligned lies aligned in memory.
         begin = self.start - self.start % _ALIGNMENT
         # Where the entry's bytes start is known only from its header, which is of varying length.
-        length = _ROOM + (offset + nbytes if offset <= _ROOM else 0)
+        length = ROOM + (offset + nbytes if offset <= ROOM else 0)
         return begin, max(0, min(length, self.file.size() - begin))
 
     def is_sound(self, data: npt.NDArray[np.uint8]) -> bool:

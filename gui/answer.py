@@ -23,13 +23,13 @@ class Answer:
     result
         What the question gives; while "working" what is known of it, if anything; else None.
     why, advice
-        Why there is no result, as a sentence, and what to do.
+        Why there is no result, as a sentence, and what to do; or why so much is to be fetched.
     retry
         Whether asking again may help.
     fraction, message
         How far the work is, 0 to 1 or None, and what is being done.
     bytes_to_fetch
-        How much would have to be downloaded.
+        How much would have to be downloaded; 0 where nobody says it.
     """
 
     question: Any

@@ -7,20 +7,21 @@ of a slot wins; one that no slot waits for any more is given up.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
-from geometry.hub.faults import WholeDownload
 from geometry.once import Once
+from gui.agreement import FetchFirst, answer_within
 from gui.answer import Answer
 from gui.cache import ResultCache
 from gui.jobs import Jobs
 from gui.listening import Listening
 from gui.session import Session
-from gui.theme import format_part
+from gui.theme import format_bytes, format_part
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import TransferProgress
@@ -33,14 +34,6 @@ log = logging.getLogger(__name__)
 MAX_BYTES = 256_000_000
 """Bound on the results kept in memory."""
 FAULT = "This is a fault of Helixscope; its log has the details."
-
-
-class _FetchFirst(Exception):
-    """So many bytes would have to be fetched, and the user has not agreed to it."""
-
-    def __init__(self, nbytes: int) -> None:
-        super().__init__(nbytes)
-        self.nbytes = nbytes
 
 
 @dataclass(eq=False, slots=True)
@@ -68,6 +61,7 @@ class Answers:
     def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
         self._session, self._jobs = session, jobs
         self._cache = ResultCache(max_bytes)
+        self._agreed: dict[Any, float] = {}
         self._model: PositionalModel | None = None
         self._stream: ResidualStream | None = None
         self._once = Once()
@@ -94,11 +88,13 @@ class Answers:
         question
             A :class:`gui.questions.Question`.
         fetch
-            The user agrees to a large download.
+            The user agrees to the download that the slot's answer says, or to any if it says none.
         """
         self._follow_model()
         if self._model is None:
             return
+        if fetch:
+            self._note_agreement(self._model, question, self._session.answers.get(slot))
         before = self._wanted.pop(slot, None)
         self._wanted[slot] = question  # the newest is the last
         if before != question:
@@ -108,7 +104,7 @@ class Answers:
         if result is not None:
             self._tell(slot, Answer(question, "ready", result))
         elif run is None:
-            self._start(question, fetch)
+            self._start(question)
         elif run.announced:
             self._tell(slot, self._working(question, run))
 
@@ -144,17 +140,25 @@ class Answers:
             del answers[slot]
             self._session.answers = MappingProxyType(answers)
 
+    def _note_agreement(self, model: PositionalModel, question: Any, told: Answer | None) -> None:
+        """Remember that the user agreed to what an answer said, also for trying again."""
+        if told is None or told.question != question or told.state != "to fetch":
+            self._agreed[question] = math.inf
+            return
+        self._agreed[question] = told.bytes_to_fetch or math.inf
+        if told.why:
+            model.agree("whole files")
+
     # ---- work ----------------------------------------------------------------------------
 
-    def _start(self, question: Any, fetch: bool) -> None:
-        from geometry.hub.network import LARGE
+    def _start(self, question: Any) -> None:
         from geometry.hub.transfer import Transfer
-        from gui.questions import Progress, Seldom, Subjects, resolve
+        from gui.questions import Progress, Seldom, Subjects
 
         assert self._model is not None
         model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
         once = self._once
-        self._running[question] = run
+        agreed, self._running[question] = self._agreed.get(question, 0), run
 
         def on_transfer(progress: TransferProgress) -> None:
             say(_fetching(progress, Progress))
@@ -165,11 +169,9 @@ class Answers:
         def work(tell: Any) -> Any:
             nonlocal say
             say = tell
+            about = Subjects(model, stream, Seldom(tell), transfer.check, once)
             with model.through(transfer):
-                if not fetch and (nbytes := _to_fetch(model, question)) > LARGE:
-                    raise _FetchFirst(nbytes)
-                about = Subjects(model, stream, Seldom(tell), transfer.check, once)
-                return resolve(question, about)
+                return answer_within(question, about, agreed)
 
         self._jobs.start(
             run.job,
@@ -210,6 +212,7 @@ class Answers:
             return
         self._give_up_all()
         self._cache.clear()
+        self._agreed.clear()
         self._model, self._stream, self._once = self._session.model, None, Once()
         self._session.answers = MappingProxyType({})
 
@@ -234,11 +237,10 @@ class Answers:
 
     def _on_error(self, question: Any, error: Exception) -> None:
         del self._running[question]
-        if isinstance(error, _FetchFirst):
-            answer = Answer(question, "to fetch", bytes_to_fetch=error.nbytes)
+        if isinstance(error, FetchFirst):
+            answer = Answer(question, "to fetch", why=error.why, bytes_to_fetch=error.nbytes)
         elif isinstance(error, HelixscopeError):
-            # A server that sends no parts of files will send none the next time either.
-            final = isinstance(error, TensorUnavailable | RangeError | WholeDownload)
+            final = isinstance(error, TensorUnavailable | RangeError)
             why, advice = str(error), error.advice
             answer = Answer(question, "impossible", why=why, advice=advice, retry=not final)
         else:
@@ -261,19 +263,11 @@ class Answers:
         self._session.answers = MappingProxyType({**self._session.answers, **answers})
 
 
-def _to_fetch(model: PositionalModel, question: Any) -> int:
-    """Return how many bytes of the question's tensors are on the Hub and not here."""
-    total = 0
-    for name, layer in question.tensors() if hasattr(question, "tensors") else ():
-        try:
-            total += model.bytes_to_fetch(name, layer)
-        except TensorUnavailable:  # the question says how that concerns it; it may read the others
-            continue
-    return total
-
-
 def _fetching(progress: TransferProgress, made: type[Progress]) -> Progress:
     """Say how far a download is."""
     share = progress.done / progress.total if progress.total else None
-    said = progress.waiting or f"{progress.what}: {format_part(progress.done, progress.total)}"
+    amount = format_bytes(progress.done)
+    if progress.total:
+        amount = format_part(progress.done, progress.total)
+    said = progress.waiting or f"{progress.what}: {amount}"
     return made(share, said if progress.waiting else f"Fetching {said}")

@@ -10,7 +10,6 @@ from configparser import Error as ConfigError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from geometry.errors import TensorUnavailable
 from geometry.matrices import WEIGHTS
 from geometry.sources import is_on_hub, open_source
 from gui.terminal import say
@@ -108,16 +107,10 @@ def reading(
 
 def announce_fetch(model: PositionalModel, layer: int) -> None:
     """Say what a report of a layer has to fetch before it does, if that is much."""
-    tensors, nbytes = set(), 0
-    with suppress(TensorUnavailable):
-        nbytes = model.bytes_to_fetch("W_E")
-    for name in WEIGHTS:
-        with suppress(TensorUnavailable):
-            tensors.add(model.layers.tensor(name, layer))  # three of them are often one
-    nbytes += sum(map(model.store.bytes_to_fetch, tensors))
+    nbytes = model.bytes_to_fetch_for([("W_E", 0), *((name, layer) for name in WEIGHTS)])
     if nbytes:
-        from geometry.hub.faults import size_text
         from geometry.hub.network import LARGE
+        from geometry.sizes import size_text
 
         if nbytes > LARGE:
             say(f"The report reads {size_text(nbytes)} more of {model.name}.")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from geometry.hub.faults import size_text
 from gui.dialogs import choose, show_text
 from gui.panels.base import Panel, label
 from gui.session import Notice, Session
-from gui.theme import GRID, Theme
+from gui.theme import GRID, Theme, format_bytes
 
 
 class NoticeBar(Panel):
@@ -41,7 +40,9 @@ class NoticeBar(Panel):
         self._advice = label(role="muted", selectable=True)
         self._advice.setWordWrap(True)
         self.whole_button = QPushButton()
-        self.whole_button.setToolTip("Download the whole file; only the position table is kept")
+        self.whole_button.setToolTip(
+            "Download the whole file; its tensors are kept, as far as there is room"
+        )
         self.whole_button.clicked.connect(lambda: self.wholeRequested.emit())
         self.retry_button = QPushButton("Try again")
         self.retry_button.clicked.connect(lambda: self.retryRequested.emit())
@@ -84,7 +85,7 @@ class NoticeBar(Panel):
         self._text.setText(notice.text)
         self._advice.setText(notice.advice)
         self._advice.setVisible(bool(notice.advice))
-        size = f" {size_text(notice.whole)}" if notice.whole > 0 else ""
+        size = f" {format_bytes(notice.whole)}" if notice.whole > 0 else ""
         self.whole_button.setText(f"Download{size}")
         self.whole_button.setVisible(notice.whole != 0)
         self.retry_button.setVisible(notice.retry)

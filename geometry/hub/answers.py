@@ -32,7 +32,7 @@ class Answer:
     start, stop
         The bytes that come: 0 and ``size`` where Range was ignored.
     size
-        Length of the whole file in bytes.
+        Length of the whole file in bytes; None where nobody says it before the end.
     whole
         Whether Range was ignored.
     tag
@@ -45,8 +45,8 @@ class Answer:
     url: str
     hub_url: str
     start: int
-    stop: int
-    size: int
+    stop: int | None
+    size: int | None
     whole: bool
     tag: str
     commit: str
@@ -68,6 +68,8 @@ def read_answer(response: httpx2.Response, filename: str) -> Answer:
     answers = [*response.history, response]
     hub = next((one for one in answers if "X-Repo-Commit" in one.headers), None)
     said: Mapping[str, str] = {} if hub is None else hub.headers
+    if size is None:  # the Hub may have said it when it sent us on
+        stop = size = _count(said.get("X-Linked-Size", ""))
     return Answer(
         host=host_of(response),
         url=str(response.url),
@@ -83,8 +85,10 @@ def read_answer(response: httpx2.Response, filename: str) -> Answer:
     )
 
 
-def _extent(response: httpx2.Response, filename: str) -> tuple[int, int, int]:
-    """Say which bytes come, and how many the file has."""
+def _extent(
+    response: httpx2.Response, filename: str
+) -> tuple[int, int, int] | tuple[int, None, None]:
+    """Say which bytes come, and how many the file has, as far as that is said."""
     from huggingface_hub.utils import hf_raise_for_status
 
     host, status = host_of(response), response.status_code
@@ -96,10 +100,12 @@ def _extent(response: httpx2.Response, filename: str) -> tuple[int, int, int]:
         hf_raise_for_status(response)
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise BrokenTransfer(f"{host} sent {filename} in an encoding it was not asked for.")
-    text = response.headers.get("Content-Length", "")
-    length = int(text) if text.isascii() and text.isdigit() else None
+    length = _count(response.headers.get("Content-Length", ""))
     if status == 200 and length is not None:
         return 0, length, length
+    # In chunks the end is marked; without them a connection that broke looks like a good end.
+    if status == 200 and response.headers.get("Transfer-Encoding", "").lower() == "chunked":
+        return 0, None, None
     if status != 206 or content_range is None or content_range[1] is None:
         raise BrokenTransfer(f"{host} does not say which part of {filename} it sends.")
     start, stop, size = int(content_range[1]), int(content_range[2]) + 1, int(content_range[3])
@@ -108,6 +114,11 @@ def _extent(response: httpx2.Response, filename: str) -> tuple[int, int, int]:
             f"{host} announced {length} bytes of {filename} where {stop - start} belong."
         )
     return start, stop, size
+
+
+def _count(text: str) -> int | None:
+    """Read a number of bytes; None where there is none."""
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _plain(etag: str) -> str:

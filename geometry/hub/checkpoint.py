@@ -50,6 +50,7 @@ class HubCheckpoint:
     config: Mapping[str, Any]
     _files: HubFiles
     _network: Network
+    _asked: bool
 
     def keep(self, *, chosen: bool) -> None:
         """Keep what was fetched, for the next time: the model has been opened and is sound.
@@ -60,7 +61,12 @@ class HubCheckpoint:
             Whether someone chose the table of positions: then more is needed to open the model
             without a choice.
         """
-        self._files.keep_all(self.address.revision, None if chosen else _COMPLETE)
+        mark = None if chosen else _COMPLETE
+        self._files.keep_all(self.address.revision, mark, told=self._asked)
+
+    def drop(self) -> None:
+        """Remove what was kept on the way: the model is not sound after all."""
+        self._files.drop()
 
     def tokenizer_folder(self) -> Path:
         """Return a folder with the model's tokenizer, fetched if need be.
@@ -90,7 +96,7 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
     SourceError
         It has no weights that are read, or they are damaged.
     """
-    files, weights = _find(address, network)
+    files, weights, asked = _find(address, network)
     regions: Mapping[str, Region] | None = None
     if not weights.endswith(".json"):
         regions = files.index(weights)
@@ -100,11 +106,14 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
         places = read_weight_map(weights, parse_json(weights, files.small(weights) or b""))
         regions = Shards(weights, places, files.index)
     commit = files.address.revision
-    return HubCheckpoint(address, commit, HubStore(files, regions), config, files, network)
+    return HubCheckpoint(address, commit, HubStore(files, regions), config, files, network, asked)
 
 
-def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
-    """Find the commit and the weights; both are known of a model that was opened before."""
+def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
+    """Find the commit and the weights; both are known of a model that was opened before.
+
+    The third is whether the Hub was asked for them.
+    """
     wait_until_kept(network.cache.root, address.repo)
     moves = not _COMMIT.fullmatch(address.revision)
     commit = None if network.fresh and moves else known_commit(network.cache, address)
@@ -113,10 +122,10 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
         files = HubFiles(address, network)
         weights = files.kept(_WEIGHTS)
         if weights is not None:
-            return files, weights.tobytes().decode("utf-8")
+            return files, weights.tobytes().decode("utf-8"), False
     files, name = _ask(address, network)
     files.keep(_WEIGHTS, name.encode("utf-8"))
-    return files, name
+    return files, name, True
 
 
 def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:

@@ -13,15 +13,16 @@ import numpy.typing as npt
 from geometry.errors import SourceError
 from geometry.files import KINDS, kind_of
 from geometry.hub.address import HubAddress
-from geometry.hub.faults import BrokenTransfer, NotOnHub
+from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload
 from geometry.hub.hub_torch import WithTail
 from geometry.hub.keeping import keep_soon
 from geometry.hub.kept_index import VERSION, dump_index, load_index
 from geometry.hub.network import Network
 from geometry.hub.ranged_file import RangedFile
 from geometry.hub.transfer import Transfer
+from geometry.hub.whole_file import fitting, read_all
 from geometry.safetensors_store import read_header
-from geometry.stores import Region, stored_bytes
+from geometry.stores import ByteFile, Consent, Region, stored_bytes
 from geometry.torch_store import read_places
 from geometry.zip_records import Record
 
@@ -53,6 +54,11 @@ class HubFiles:
         # What is not kept yet: because the model has not proved sound, or the disk is slow.
         self._held: dict[str, Bytes] = {}
         self._sound = False
+        # Kept while the model has not proved sound, because it came by on the way.
+        self._early: list[str] = []
+        self._whole = network.whole
+        self._sends_parts = True
+        self.tokenizer_agreed = False
         self._turn = threading.RLock()
         self._own = threading.local()
 
@@ -79,6 +85,15 @@ class HubFiles:
         finally:
             self._own.transfer = before
 
+    def agree(self, to: Consent) -> None:
+        """Note that the user agreed to a large download, for as long as the model is open."""
+        if to == "tokenizer":
+            self.tokenizer_agreed = True
+            return
+        self._whole = True
+        for file in list(self._opened.values()):
+            file.whole = True
+
     # ---- what is kept ------------------------------------------------------------------
 
     def kept(self, name: str) -> Bytes | None:
@@ -98,7 +113,7 @@ class HubFiles:
         if self._sound:
             self._soon(lambda: self._write([name], core=False))
 
-    def keep_all(self, revision: str, mark: str | None) -> None:
+    def keep_all(self, revision: str, mark: str | None, *, told: bool) -> None:
         """Keep, soon, what the opening fetched, and that the revision is this commit.
 
         Called when all of it fits together: what contradicts itself is dropped with this object.
@@ -109,8 +124,11 @@ class HubFiles:
             What was opened: the commit, or a name of it.
         mark
             What to mark the commit with if nothing of this opening is missing; None for nothing.
+        told
+            Whether the Hub was asked for the commit.
         """
         self._sound = True
+        self._early.clear()
         names = list(self._held)
         repo, commit = self.address.repo, self.address.revision
 
@@ -120,9 +138,15 @@ class HubFiles:
             if mark is not None and self.kept(mark) is None and all(map(self._is_kept, names)):
                 self._network.cache.put(repo, commit, mark, b"", core=True)
             # Last: a revision that is known has been opened before.
-            self._network.cache.remember(repo, revision, commit)
+            self._network.cache.remember(repo, revision, commit, told=told)
 
         self._soon(write)
+
+    def drop(self) -> None:
+        """Remove what came by on the way: the model that it belongs to has not proved sound."""
+        for name in self._early:
+            self._network.cache.discard(self.address.repo, self.address.revision, name)
+        self._early.clear()
 
     def _soon(self, write: Callable[[], None]) -> None:
         keep_soon(self._network.cache.root, self.address.repo, write)
@@ -200,19 +224,30 @@ class HubFiles:
         data = self.kept(tensor_key(region.info.name))
         return data if data is not None and len(data) == stored_bytes(region) else None
 
-    def cost(self, region: Region) -> int:
-        """Bytes that come for a tensor: all before it too from a server that sends no parts."""
-        opened, nbytes = self._opened.get(region.file.name), stored_bytes(region)
-        if opened is None or opened.in_parts:
-            return nbytes
-        start = region.file.start if isinstance(region.file, Record) else 0
-        return start + region.offset + nbytes
+    def cost(self, regions: Iterable[Region]) -> int:
+        """Bytes that come for tensors: whole files, each once, if the server sends no parts."""
+        whole, nbytes = {}, 0
+        for region in regions:
+            if self._in_parts(region.file.name):
+                nbytes += stored_bytes(region)
+            else:
+                whole[region.file.name] = region.file.size()
+        return nbytes + sum(whole.values())
+
+    def _in_parts(self, name: str) -> bool:
+        """Whether a file comes in parts, as far as is known; files of one model come alike."""
+        opened = self._opened.get(name)
+        if opened is not None:
+            return opened.in_parts
+        return self._sends_parts and all(file.in_parts for file in list(self._opened.values()))
 
     def fetch_tensor(self, region: Region) -> Bytes:
-        """Fetch a tensor's bytes.
+        """Fetch a tensor's bytes; with them, where it is agreed to, all of a file without parts.
 
         Raises
         ------
+        WholeDownload
+            The server sends no parts of files, and the user has not agreed to a whole download.
         HubError
             They cannot be had, or are not what the file's directory says.
         """
@@ -220,26 +255,57 @@ class HubFiles:
         record = region.file if isinstance(region.file, Record) else None
         whole = nbytes if record is None else record.extent(region.offset, nbytes)[1]
         self.transfer.begin(region.info.name, whole)
-        fetched = region.file.read_at(region.offset, nbytes)
+        file = self._current(region.file)
+        if file.in_parts or not nbytes:
+            fetched = region.file.read_at(region.offset, nbytes)
+        else:
+            fetched = self._fetch_all(file, region)
         if record is not None and not record.is_sound(fetched):
             raise BrokenTransfer(f"{region.info.name} did not arrive as it was sent.")
         return fetched
 
-    def read(self, name: str, size: int, etag: str, offset: int, nbytes: int) -> Bytes:
+    def _fetch_all(self, file: RangedFile, wanted: Region) -> Bytes:
+        """Fetch a tensor by a whole download, and keep what else comes, as far as there is room."""
+        others = [
+            region
+            for name, region in self.index(wanted.file.name).items()
+            if name != wanted.info.name and not self.has(tensor_key(name))
+        ]
+        room = self._network.cache.room() - stored_bytes(wanted)
+        return read_all(file, wanted, fitting(others, room), self._keep_passing)
+
+    def _keep_passing(self, name: str, data: Bytes) -> None:
+        """Keep a tensor that nobody has asked for yet."""
+        key = tensor_key(name)
+        if not self._sound:
+            self._early.append(key)
+        self._network.cache.put(self.address.repo, self.address.revision, key, data)
+
+    def read(self, remote: _Remote, offset: int, nbytes: int) -> Bytes:
         """Read a piece of a file."""
         with self.turn():
-            file = self._opened.get(name) or self._open(name, head=1)
-            if file.size() != size or (etag and file.etag and file.etag != etag):
-                raise BrokenTransfer(f"{name} of {self.address} is not the file that it was.")
-            file.transfer = self.transfer
-            return file.read_at(offset, nbytes)
+            return self._current(remote).read_at(offset, nbytes)
+
+    def _current(self, wanted: ByteFile) -> RangedFile:
+        """Return a file opened, if it still is what it was, with what tells of it now."""
+        remote = wanted.file if isinstance(wanted, Record) else wanted
+        assert isinstance(remote, _Remote)
+        file = self._opened.get(remote.name) or self._open(remote.name, head=1)
+        if file.size() != remote.length or (remote.etag and file.etag not in ("", remote.etag)):
+            raise BrokenTransfer(f"{remote.name} of {self.address} is not the file that it was.")
+        file.transfer = self.transfer
+        return file
 
     def _open(self, name: str, head: int | None = None) -> RangedFile:
         if name not in self._opened:
             more = {} if head is None else {"head": head}
-            self._opened[name] = self._network.hub.open_file(
-                self._asked, name, self.transfer, whole=self._network.whole, **more
-            )
+            try:
+                self._opened[name] = self._network.hub.open_file(
+                    self._asked, name, self.transfer, whole=self._whole, **more
+                )
+            except WholeDownload:
+                self._sends_parts = False
+                raise
         return self._opened[name]
 
 
@@ -278,4 +344,4 @@ class _Remote:
         return self.length
 
     def read_at(self, offset: int, nbytes: int) -> Bytes:
-        return self.files.read(self.name, self.length, self.etag, offset, nbytes)
+        return self.files.read(self, offset, nbytes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from geometry.hub.hub_files import HubFiles, tensor_key
 from geometry.hub.transfer import Transfer
-from geometry.stores import FloatArray, Region, TensorInfo, numbers, stored_bytes
+from geometry.stores import Consent, FloatArray, Region, TensorInfo, numbers, stored_bytes
 
 
 class HubStore:
@@ -73,16 +73,21 @@ class HubStore:
         """Bytes of tensor data read so far, from wherever."""
         return self._bytes_read
 
-    def bytes_to_fetch(self, name: str) -> int:
-        """Bytes that come for a tensor that is not kept yet; 0 if it is.
+    def bytes_to_fetch(self, *names: str) -> int:
+        """Bytes that come for those of these tensors that are not kept yet.
 
         Of a model in several files, asking may make a request.
         """
-        return 0 if self._files.has(tensor_key(name)) else self._files.cost(self._regions[name])
+        missing = {name for name in names if not self._files.has(tensor_key(name))}
+        return self._files.cost([self._regions[name] for name in missing])
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
         """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
         return self._files.through(transfer)
+
+    def agree(self, to: Consent) -> None:
+        """Note that the user agreed to a large download, for as long as this is open."""
+        self._files.agree(to)
 
 
 class _Index(Mapping[str, TensorInfo]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -10,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.errors import SourceError
-from geometry.hub.address import HubAddress, parse_address
+from geometry.hub.address import HubAddress, parse_address, without_login
 from geometry.hub.answers import Answer, read_answer
 from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
-from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload, size_text
+from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
 from geometry.hub.patience import Patience
+from geometry.hub.pieces import Piece, Sweep
 from geometry.hub.transfer import Transfer
+from geometry.sizes import size_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -27,35 +30,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
 
 Bytes = npt.NDArray[np.uint8]
-
-
-class _Piece:
-    """Bytes ``start`` to ``stop`` of a file, as far as they have come."""
-
-    def __init__(self, start: int, stop: int) -> None:
-        self.start, self.stop = start, stop
-        self.data: Bytes = np.empty(stop - start, dtype=np.uint8)
-        self.done = 0
-
-    @property
-    def at(self) -> int:
-        """Where the next byte belongs in the file."""
-        return self.start + self.done
-
-    @property
-    def missing(self) -> int:
-        """How many bytes have not come yet."""
-        return self.stop - self.at
-
-    def put(self, chunk: memoryview | Bytes) -> None:
-        """Take the next bytes."""
-        self.data[self.done : self.done + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
-        self.done += len(chunk)
-
-    def end_at(self, size: int) -> None:
-        """Shorten it to the file's length, which is known only now."""
-        self.stop = min(self.stop, size)
-        self.data = self.data[: self.stop - self.start]
 
 
 class RangedFile:
@@ -77,6 +51,8 @@ class RangedFile:
         What tells of the next reads, and stops them; may be replaced by another one.
     in_parts
         Whether the server sends parts of it, as far as is known.
+    whole
+        Whether the user agreed to a whole download, where the server sends no parts.
     """
 
     def __init__(
@@ -95,12 +71,13 @@ class RangedFile:
         self.address = address
         self.transfer = transfer
         self.in_parts = True
+        self.whole = whole
         self._connections = connections
         self._endpoint = endpoint
-        self._whole = whole
         self._hub_url = self._url = self._resolve(address)
         self._tags: dict[str, str] = {}
         self._size: int | None = None
+        self._longest: int | None = None
         self._head: Bytes = np.empty(0, dtype=np.uint8)
 
     def start(self, head: int, *, longest: int | None = None) -> None:
@@ -113,9 +90,10 @@ class RangedFile:
         Cancelled
             Someone cancelled :attr:`transfer`.
         """
-        piece = _Piece(0, head)
+        piece = Piece(0, head)
+        self._longest = longest
         self.transfer.begin(self.name, 0)
-        self._fill(piece, longest)
+        self._fill(piece)
         self._head = piece.data
 
     def size(self) -> int:
@@ -141,21 +119,42 @@ class RangedFile:
                 f"{self.size()}.",
                 "The file on the Hub is damaged; tell its authors.",
             )
-        piece = _Piece(offset, offset + nbytes)
+        piece = Piece(offset, offset + nbytes)
         piece.put(self._head[offset : offset + nbytes])
         if piece.missing:
             self.transfer.ensure(self.name, piece.missing)
             self._fill(piece)
         return piece.data
 
-    def _fill(self, piece: _Piece, longest: int | None = None) -> None:
+    def sweep(
+        self, places: Sequence[tuple[int, int]], on_part: Callable[[int, Bytes], None]
+    ) -> None:
+        """Read parts in one go, from the file's beginning on: for a server that sends no parts.
+
+        Parameters
+        ----------
+        places
+            First byte and byte after the last of each part, in any order; they may overlap.
+        on_part
+            Called with a part's number among ``places`` and its bytes, as soon as they are here.
+
+        Raises
+        ------
+        HubError, Cancelled
+            As in :meth:`read_at`; parts that were handed over by then are complete.
+        """
+        sweep = Sweep(places, on_part)
+        self.transfer.begin(self.name, sweep.missing)
+        self._fill(sweep)
+
+    def _fill(self, piece: Piece | Sweep) -> None:
         """Ask until the piece is complete; where a connection broke, the next one goes on."""
         import httpx2
 
         patience = Patience(self._connections.retries, self.transfer)
         while piece.missing:
             try:
-                self._receive(piece, longest)
+                self._receive(piece)
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
                 if self._has_expired(error):
                     self._url = self._hub_url
@@ -171,92 +170,120 @@ class RangedFile:
             return False
         return error.response.status_code in _EXPIRED
 
-    def _receive(self, piece: _Piece, longest: int | None) -> None:
+    def _receive(self, piece: Piece | Sweep) -> None:
         """Send one request and take what comes."""
         part = {"Range": f"bytes={piece.at}-{piece.stop - 1}"}
         with self._connections.answer(
             self.transfer, self._url, self._endpoint, self.address, headers=part
         ) as response:
             answer = read_answer(response, self.name)
-            if self._size is None:
-                self._learn(answer, piece, longest)
+            if not self.commit:
+                self._learn(answer)
+            if self._size is None and answer.size is not None:
+                self._learn_size(answer.size, piece)
             self._admit(answer, piece)
             self._take(response, answer, piece)
 
-    def _learn(self, answer: Answer, piece: _Piece, longest: int | None) -> None:
-        """Keep what the first answer says: the commit, the length, the address to go on at."""
+    def _learn(self, answer: Answer) -> None:
+        """Keep what the first answer says: the commit, and the address to go on at."""
         if not _COMMIT.fullmatch(answer.commit):
             raise BrokenTransfer(
                 f"{answer.host} does not answer like the Hub: it names no commit.",
                 "Log in to the network if it asks for that, and check HF_ENDPOINT.",
             )
-        if answer.linked_size not in ("", str(answer.size)):
+        if answer.size is not None and answer.linked_size not in ("", str(answer.size)):
             raise BrokenTransfer(
                 f"{answer.host} has {answer.size} bytes of {self.name}; the Hub says "
                 f"{answer.linked_size}."
             )
-        if longest is not None and answer.size > longest:
-            raise HubError(
-                f"{self.name} has {size_text(answer.size)}; at most {size_text(longest)} of such "
-                "a file are read.",
-                "Open another model.",
-            )
         self.commit = answer.commit
         self.etag = answer.linked_etag or answer.tag
-        self._size = answer.size
         # A branch may move between two requests, and a model may have got a new name.
         repo = self._repo_in(answer.hub_url) or self.address.repo
         self.address = HubAddress(repo, answer.commit)
         self._hub_url = self._resolve(self.address)
         self._url = self._hub_url if answer.url == answer.hub_url else answer.url
-        piece.end_at(answer.size)
+
+    def _learn_size(self, size: int, piece: Piece | Sweep) -> None:
+        self._check_length(size)
+        self._size = size
+        piece.end_at(size)
         self.transfer.begin(self.name, piece.missing)
 
-    def _admit(self, answer: Answer, piece: _Piece) -> None:
+    def _check_length(self, nbytes: int) -> None:
+        """Refuse a small file that is none."""
+        if self._longest is not None and nbytes > self._longest:
+            raise HubError(
+                f"{self.name} has {size_text(nbytes)}; at most {size_text(self._longest)} of such "
+                "a file are read.",
+                "Open another model.",
+            )
+
+    def _admit(self, answer: Answer, piece: Piece | Sweep) -> None:
         """Check that this is the part that was asked for, of the same file as before."""
         known = self._tags.setdefault(answer.host, answer.tag)
         linked = answer.linked_etag or self.etag
-        if (answer.size, answer.tag, linked) != (self._size, known, self.etag):
+        same_size = None in (answer.size, self._size) or answer.size == self._size
+        if not same_size or (answer.tag, linked) != (known, self.etag):
             raise BrokenTransfer(
                 f"{self.name} on {answer.host} changed while it was read.", "Open the model again."
             )
         if answer.whole:
-            self.in_parts = (piece.start, piece.stop) == (0, answer.size)
-            if not (self._whole or self.in_parts):
-                raise WholeDownload(self.name, answer.size, answer.host)
+            # Where all of it was asked for, that says nothing of parts.
+            self.in_parts = self.in_parts and self._is_all(piece)
+            if not (self.whole or self._is_all(piece)):
+                raise WholeDownload(self.name, self._size, answer.host)
         elif (answer.start, answer.stop) != (piece.at, piece.stop):
             raise BrokenTransfer(
                 f"{answer.host} sent another part of {self.name} than was asked for."
             )
+        else:
+            self.in_parts = True
         if answer.url != answer.hub_url:
             self._url = answer.url
 
-    def _take(self, response: httpx2.Response, answer: Answer, piece: _Piece) -> None:
+    def _is_all(self, piece: Piece | Sweep) -> bool:
+        """Tell whether all of the file is wanted anyway."""
+        if self._size is None:
+            return self._longest is not None
+        return (piece.start, piece.stop) == (0, self._size)
+
+    def _take(self, response: httpx2.Response, answer: Answer, piece: Piece | Sweep) -> None:
         """Read the body into the piece; of a whole file, only what belongs there."""
-        before = piece.at - answer.start
-        if before:
+        came, before = 0, piece.at - answer.start
+        if before and self._size is not None:
             self.transfer.extend(before)
         for chunk in response.iter_raw():
             self.transfer.check()
+            came += len(chunk)
             unwanted = min(before, len(chunk))
             before -= unwanted
             wanted = memoryview(chunk)[unwanted : unwanted + piece.missing]
             piece.put(wanted)
+            if self._size is None:  # then all is read, to learn it
+                self._check_length(came)
+                self.transfer.advance(len(chunk))
+                continue
             self.transfer.skip(len(chunk) - unwanted - len(wanted))
             self.transfer.advance(unwanted + len(wanted))
             if answer.whole and not piece.missing:
                 return
             if unwanted + len(wanted) < len(chunk) and answer.size:
                 raise BrokenTransfer(f"{answer.host} sent more of {self.name} than was asked for.")
+        if self._size is None:
+            self._size = came
+            piece.end_at(came)
         if piece.missing:
             raise BrokenTransfer(f"{answer.host} ended {self.name} too early.", passing=True)
 
     def _resolve(self, address: HubAddress) -> str:
         """Return the file's address, as huggingface_hub's hf_hub_url but for any endpoint."""
         revision = quote(address.revision, safe="")
-        return f"{self._endpoint}/{address.repo}/resolve/{revision}/{quote(self.name)}"
+        base = without_login(self._endpoint)
+        return f"{base}/{address.repo}/resolve/{revision}/{quote(self.name)}"
 
     def _repo_in(self, url: str) -> str:
         """Read the repository out of a file's address; "" if it is another kind of address."""
-        repo, found, _ = url.removeprefix(f"{self._endpoint}/").partition("/resolve/")
+        base = without_login(self._endpoint)
+        repo, found, _ = url.removeprefix(f"{base}/").partition("/resolve/")
         return repo if found and parse_address(repo) == HubAddress(repo) else ""

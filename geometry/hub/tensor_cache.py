@@ -18,7 +18,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -143,6 +143,22 @@ class TensorCache:
         """Tell whether there is an entry, without reading it: it may still prove damaged."""
         return any(path.is_file() for path in self._places(Key(repo, commit, name)))
 
+    def discard(self, repo: str, commit: str, name: str) -> None:
+        """Remove what was put under a name."""
+        for path in self._places(Key(repo, commit, name)):
+            with _logged("remove", path):
+                path.unlink(missing_ok=True)
+        for empty in (self._folder(repo, commit), self._folder(repo, commit).parent):
+            with suppress(OSError):  # something else is in it
+                empty.rmdir()
+
+    def room(self) -> int:
+        """Bytes that single tensors may take, without a model that opens offline having to go."""
+        found = survey(self.root)
+        files = (file for held in found.commits for file in held.files)
+        needed = sum(file.nbytes for file in files if file.path.suffix != PART)
+        return max(0, self.max_bytes - found.other - needed)
+
     def folder(self, repo: str, commit: str) -> Path:
         """Return a folder for files that a library wants on disk; it exists if that is possible.
 
@@ -165,9 +181,26 @@ class TensorCache:
         data = _read(self._revision(key), key)
         return None if data is None else data.tobytes().decode("utf-8", "surrogatepass")
 
-    def remember(self, repo: str, revision: str, commit: str) -> None:
-        """Note which commit a revision is now; forgotten when that commit is removed."""
-        if self.commit_of(repo, revision) != commit:
+    def resolved(self, repo: str, revision: str) -> tuple[str, float] | None:
+        """Return what :meth:`commit_of` does, and when that was told, in seconds since 1970."""
+        commit = self.commit_of(repo, revision)
+        try:
+            when = self._revision(Key(repo, "", revision)).stat().st_mtime
+        except OSError:
+            return None
+        return None if commit is None else (commit, when)
+
+    def remember(self, repo: str, revision: str, commit: str, *, told: bool = False) -> None:
+        """Note which commit a revision is; forgotten when that commit is removed.
+
+        Parameters
+        ----------
+        repo, revision, commit
+            What is which.
+        told
+            Whether the Hub has told so just now, even if it is what was known before.
+        """
+        if told or self.commit_of(repo, revision) != commit:
             key = Key(repo, "", revision)
             self._write(self._revision(key), key, commit.encode("utf-8", "surrogatepass"))
 

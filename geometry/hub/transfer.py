@@ -183,7 +183,7 @@ class Transfer:
             self._done += nbytes
             if self._on_progress is not None:  # else nobody asks, and nothing is forgotten
                 self._recent.append((now, nbytes))
-            complete = self._done >= self._total
+            complete = self._done >= self._total > 0
             due = now - self._told_at >= self._interval_s
         if complete or due:
             self._tell()

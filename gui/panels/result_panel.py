@@ -221,8 +221,10 @@ class ResultPanel(Panel):
         elif answer is not None and state == "cancelled":
             self._say(CANCELLED, button="Compute")
         elif answer is not None and state == "to fetch":
-            size = format_bytes(answer.bytes_to_fetch)
-            self._say(f"This takes {size} from the Hub.", self.instead, f"Fetch {size}")
+            size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
+            why = answer.why or f"This takes {size} from the Hub."
+            verb = "Download" if answer.why else "Fetch"
+            self._say(why, self.instead, f"{verb} {size}".rstrip())
         elif self._ready is None:
             self._say(self._waiting_for())
 

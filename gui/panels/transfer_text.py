@@ -16,6 +16,8 @@ def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
     if progress.waiting:
         why, _, then = progress.waiting.rstrip().rpartition(". ")
         return (f"{why}.", then) if why else (then, "")
+    if progress.total <= 0 and progress.done:  # nobody said how long it is
+        return f"Fetching {progress.what}: {format_bytes(progress.done)} so far", ""
     if progress.total <= 0:
         return f"Asking for {progress.what}…", ""
     if not is_measured(progress):

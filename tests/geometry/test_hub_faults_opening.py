@@ -189,8 +189,14 @@ def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(
     assert isinstance(error, WholeDownload)
     assert error.nbytes is not None
     assert error.nbytes > 98_304
-    assert attempt(served, tmp_path / "cache", whole=True) is None
-    served.opens(tmp_path / "cache")
+    network = network_of(served.hub, tmp_path / "cache", whole=True)
+    np.testing.assert_array_equal(open_source(NAME, network=network).W_pos, served.table)
+    # And what came by on the way.
+    assert served.sound.items() <= kept(tmp_path / "cache").items()
+    served.hub.clear_faults()
+    served.hub.forget_requests()
+    open_source(NAME, network=network_of(served.hub, tmp_path / "cache"))
+    assert served.hub.requests == []
 
 
 # ---- cancelled at every stage ----------------------------------------------------------------

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from geometry.errors import HelixscopeError, TensorUnavailable
-from geometry.hub.faults import BrokenTransfer, WholeDownload
+from geometry.hub.faults import BrokenTransfer
 from geometry.hub.transfer import Transfer, TransferProgress
 from geometry.sources import open_source
 from tests.geometry.hub_opening import (
@@ -52,31 +52,6 @@ def test_other_tensors_are_fetched_one_by_one_and_kept(
         model = open_source(GPT2, network=network_of(loopback_hub, cache))
     with pytest.raises(TensorUnavailable):
         model.bytes_to_fetch("W_Q", 99)
-
-
-@pytest.mark.parametrize("name", [GPT2, ALIAS], ids=["safetensors", "torch"])
-def test_from_a_server_without_ranges_all_that_comes_before_counts(
-    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
-) -> None:
-    loopback_hub.add(name, write_true_size(tmp_path / "files", name))
-    playing = loopback_hub.fault(Fault.ignore_range(), times=None)
-    model = open_source(name, network=network_of(loopback_hub, cache, whole=True))
-    assert playing.played
-    width = SHAPES[name][1]
-    bare = 3 * width * width * model.store.tensors[model.table].nbytes // model.W_pos.size
-    said = model.bytes_to_fetch("W_Q", 1)
-    assert said > 2 * bare
-    transfer = Transfer()
-    with model.through(transfer):
-        model.weight("W_Q", 1)
-    # What is on the way when the last byte is here comes besides.
-    assert said <= transfer.bytes_received < said + 1_000_000
-    assert model.bytes_to_fetch("W_Q", 1) == 0
-    # Of another opening nothing was agreed.
-    again = open_source(name, network=network_of(loopback_hub, cache))
-    assert again.bytes_to_fetch("W_Q", 2) == bare
-    with pytest.raises(WholeDownload):
-        again.weight("W_Q", 2)
 
 
 def test_a_model_on_this_machine_fetches_nothing(tmp_path: Path) -> None:

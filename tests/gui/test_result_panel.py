@@ -207,14 +207,14 @@ def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
     monkeypatch.setattr(SumOf, "tensors", lambda self: (("W_E", 0),), raising=False)
     asked = []
 
-    def nbytes(name, layer):
-        asked.append((name, layer))
+    def nbytes(matrices):
+        asked.extend(matrices)
         return 154_389_504
 
     path = write_table()
     stage.panel.hide()
     stage.open(path)
-    stage.session.model.bytes_to_fetch = nbytes
+    stage.session.model.bytes_to_fetch_for = nbytes
     stage.panel.show()
     assert words(stage.panel) == "This takes 154 MB from the Hub.".replace(" MB", "\xa0MB")
     assert asked == [("W_E", 0)]

@@ -1,0 +1,88 @@
+"""Bytes of a file as they come: one part of it, or several parts in one go."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class Piece:
+    """Bytes ``start`` to ``stop`` of a file, as far as they have come."""
+
+    def __init__(self, start: int, stop: int) -> None:
+        self.start, self.stop = start, stop
+        self.data: Bytes = np.empty(stop - start, dtype=np.uint8)
+        self.done = 0
+
+    @property
+    def at(self) -> int:
+        """Where the next byte belongs in the file."""
+        return self.start + self.done
+
+    @property
+    def missing(self) -> int:
+        """How many bytes have not come yet."""
+        return self.stop - self.at
+
+    def put(self, chunk: memoryview | Bytes) -> None:
+        """Take the next bytes."""
+        self.data[self.done : self.done + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
+        self.done += len(chunk)
+
+    def end_at(self, size: int) -> None:
+        """Shorten it to the file's length, which is known only now."""
+        self.stop = min(self.stop, size)
+        self.data = self.data[: self.stop - self.start]
+
+
+class Sweep:
+    """Parts of a file that is read from its beginning, each handed over when it is complete.
+
+    Parameters
+    ----------
+    places
+        First byte and byte after the last of each part; they may overlap.
+    on_part
+        Called with a part's number among ``places`` and its bytes.
+    """
+
+    def __init__(
+        self, places: Sequence[tuple[int, int]], on_part: Callable[[int, Bytes], None]
+    ) -> None:
+        self.start, self.stop = 0, max((stop for _, stop in places), default=0)
+        self.done = 0
+        self._on_part = on_part
+        self._waiting = deque(sorted((place, number) for number, place in enumerate(places)))
+        self._open: list[tuple[int, Piece]] = []
+
+    @property
+    def at(self) -> int:
+        """Where the next byte belongs in the file."""
+        return self.done
+
+    @property
+    def missing(self) -> int:
+        """How many bytes have not come yet."""
+        return self.stop - self.done
+
+    def put(self, chunk: memoryview | Bytes) -> None:
+        """Take the next bytes, and hand over the parts that end with them."""
+        end = self.done + len(chunk)
+        while self._waiting and self._waiting[0][0][0] < end:
+            place, number = self._waiting.popleft()
+            self._open.append((number, Piece(*place)))
+        for _, piece in self._open:
+            piece.put(chunk[piece.at - self.done : piece.stop - self.done])
+        self.done = end
+        complete = [one for one in self._open if not one[1].missing]
+        self._open = [one for one in self._open if one[1].missing]
+        for number, piece in complete:
+            self._on_part(number, piece.data)
+
+    def end_at(self, size: int) -> None:
+        """Do nothing: the places were taken from the file's own directory, its length is known."""

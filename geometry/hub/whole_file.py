@@ -1,0 +1,120 @@
+"""Tensors of a file that comes as a whole, because its server sends no parts of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.errors import SourceError
+from geometry.hub.ranged_file import RangedFile
+from geometry.stores import FLOATS, Region, numbers, stored_bytes
+from geometry.zip_records import AGAIN, ROOM, Record
+
+Bytes = npt.NDArray[np.uint8]
+
+#: What an entry of the cache takes besides its bytes, and more.
+_ENTRY = 1_000
+
+
+def fitting(regions: Iterable[Region], room: int) -> list[Region]:
+    """Return those of a file's tensors that panels may ask for and that fit into so many bytes."""
+    chosen = []
+    for region in regions:
+        if region.info.dtype in FLOATS and 0 < stored_bytes(region) + _ENTRY <= room:
+            room -= stored_bytes(region) + _ENTRY
+            chosen.append(region)
+    return chosen
+
+
+def read_all(
+    file: RangedFile, wanted: Region, others: Sequence[Region], keep: Callable[[str, Bytes], None]
+) -> Bytes:
+    """Read a tensor, and others of the same file that come by, in one download.
+
+    Parameters
+    ----------
+    file, wanted
+        What to read, and of which file.
+    others
+        What else to take out of it.
+    keep
+        Called with the name and the bytes of each of these, if they are sound, when they are here.
+
+    Raises
+    ------
+    HubError, Cancelled
+        As :meth:`RangedFile.sweep`; what was kept by then is complete.
+    SourceError
+        The file's directory is wrong.
+    """
+    found: list[Bytes] = []
+
+    def on_part(number: int, data: Bytes) -> None:
+        if number == 0:
+            found.append(cut(wanted, data))
+            return
+        region = others[number - 1]
+        with suppress(SourceError):  # its own reader will hear of it
+            data = cut(region, data)
+            if is_sound(region, data):
+                keep(region.info.name, data)
+
+    file.sweep([place(region) for region in (wanted, *others)], on_part)
+    return found[0]
+
+
+def place(region: Region) -> tuple[int, int]:
+    """Return where all that a tensor takes lies in its file: its first byte, and the one after."""
+    nbytes = stored_bytes(region)
+    if not isinstance(region.file, Record):
+        return region.offset, region.offset + nbytes
+    begin, _ = region.file.extent(region.offset, nbytes)
+    # Where an entry's bytes start is known only from the header before them.
+    end = region.file.start + ROOM + region.offset + nbytes
+    return begin, min(end, region.file.size())
+
+
+def cut(region: Region, data: Bytes) -> Bytes:
+    """Return a tensor's bytes out of what lies at its :func:`place`.
+
+    Raises
+    ------
+    SourceError
+        They are not there: the file's directory is wrong.
+    """
+    if not isinstance(region.file, Record):
+        return data
+    record, (begin, _) = region.file, place(region)
+    window = _Window(record.name, record.size(), begin, data)
+    within = Record(window, record.start, record.length, record.checksum)
+    return within.read_at(region.offset, stored_bytes(region))
+
+
+def is_sound(region: Region, data: Bytes) -> bool:
+    """Tell whether these can be a tensor's bytes: of the right sum, and finite numbers."""
+    if isinstance(region.file, Record) and not region.file.is_sound(data):
+        return False
+    return bool(np.isfinite(numbers(region, data)).all())
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A part of a file that is here (a :class:`geometry.stores.ByteFile`)."""
+
+    name: str
+    length: int
+    begin: int
+    data: Bytes
+
+    def size(self) -> int:
+        return self.length
+
+    def read_at(self, offset: int, nbytes: int) -> Bytes:
+        start = offset - self.begin
+        if start < 0 or start + nbytes > len(self.data):
+            raise SourceError(f"{self.name} is damaged: its directory points nowhere.", AGAIN)
+        return self.data[start : start + nbytes]

@@ -1,0 +1,303 @@
+"""Servers that send no parts of files: what is asked, what comes, and what is kept of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geometry.errors import HelixscopeError
+from geometry.hub.faults import HubError, WholeDownload
+from geometry.hub.keeping import wait_until_kept
+from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
+from geometry.model import PositionalModel
+from geometry.sources import open_source
+from tests.geometry.hub_opening import add_files, asked, kept, network_of, serve
+from tests.geometry.test_hub_faults_opening import write_model
+from tests.loopback_hub import Fault, LoopbackHub
+
+NAME = "someone/model"
+KINDS = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}
+#: What the panels read of a model.
+MATRICES = [("W_E", 0), *((name, 0) for name in ("W_Q", "W_K", "W_V", "W_O", "W_in"))]
+
+
+def everything(model: PositionalModel) -> dict[str, np.ndarray]:
+    found = {"W_E": model.W_E} if "W_E" not in model.missing else {}
+    return found | {
+        name: model.weight(name) for name, _ in MATRICES[1:] if name not in model.missing
+    }
+
+
+def assert_same(model: PositionalModel, folder: Path) -> None:
+    """All that panels read is what the files on this machine say."""
+    local = everything(open_source(folder))
+    assert local
+    for name, values in everything(model).items():
+        np.testing.assert_array_equal(values, local.pop(name))
+    assert not local
+
+
+@pytest.fixture(params=KINDS)
+def folder(request: pytest.FixtureRequest, loopback_hub: LoopbackHub, tmp_path: Path) -> Path:
+    """The files of a served model; the hub sends them from a second host."""
+    write_model(tmp_path / "files", request.param)
+    serve(loopback_hub, tmp_path / "files", NAME)
+    loopback_hub.redirect = True
+    return tmp_path / "files"
+
+
+@pytest.fixture
+def weights(folder: Path) -> Path:
+    """The file with the tensors."""
+    return next(folder / name for name in KINDS.values() if (folder / name).is_file())
+
+
+@pytest.fixture
+def model(folder: Path, loopback_hub: LoopbackHub, cache: Path) -> PositionalModel:
+    """The model, opened in parts; from now on the server sends whole files only."""
+    opened = open_source(NAME, network=network_of(loopback_hub, cache))
+    wait_until_kept(cache)
+    # Another start of the program: it does not know the server yet.
+    opened = open_source(NAME, network=network_of(loopback_hub, cache))
+    loopback_hub.ranges = False
+    loopback_hub.forget_requests()
+    return opened
+
+
+def test_one_download_that_was_agreed_to_brings_all_that_panels_read(
+    model: PositionalModel, loopback_hub: LoopbackHub, folder: Path, weights: Path, cache: Path
+) -> None:
+    size = weights.stat().st_size
+    with pytest.raises(WholeDownload) as caught:
+        model.weight("W_Q")
+    assert (caught.value.filename, caught.value.nbytes) == (weights.name, size)
+    assert model.bytes_to_fetch("W_Q") == model.bytes_to_fetch_for(MATRICES) == size
+    model.agree("whole files")
+    told: list[TransferProgress] = []
+    transfer = Transfer(told.append)
+    with model.through(transfer):
+        model.weight("W_Q")
+    # What is on the way when enough is here comes besides.
+    assert size * 0.9 < told[-1].total <= size
+    assert told[-1].done == told[-1].total
+    assert transfer.bytes_received < size + 200_000
+    loopback_hub.forget_requests()
+    assert model.bytes_to_fetch_for(MATRICES) == 0
+    assert_same(model, folder)
+    assert not loopback_hub.requests
+    wait_until_kept(cache)
+    network = network_of(loopback_hub, cache)
+    network.hub.offline = True
+    assert_same(open_source(NAME, network=network), folder)
+
+
+def test_without_agreement_nothing_of_it_comes(
+    model: PositionalModel, loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    before = kept(cache)
+    for name, layer in MATRICES[1:3]:
+        with pytest.raises(WholeDownload):
+            model.weight(name, layer)
+    assert kept(cache) == before
+    assert len(loopback_hub.requests) == 4  # each with its redirect
+
+
+def test_what_was_agreed_to_at_the_opening_holds(
+    folder: Path, loopback_hub: LoopbackHub, weights: Path, cache: Path
+) -> None:
+    loopback_hub.ranges = False
+    transfer = Transfer()
+    network = network_of(loopback_hub, cache, whole=True, transfer=transfer)
+    model = open_source(NAME, network=network)
+    loopback_hub.forget_requests()
+    assert_same(model, folder)
+    assert not loopback_hub.requests
+    # The directory of a zip archive is at its end, and is needed first.
+    downloads = 2 if weights.suffix == ".bin" else 1
+    assert transfer.bytes_received < downloads * weights.stat().st_size + 400_000
+
+
+@pytest.mark.usefixtures("model")
+def test_what_has_no_room_is_not_kept_and_pushes_nothing_out(
+    loopback_hub: LoopbackHub, folder: Path, cache: Path
+) -> None:
+    before = kept(cache)
+    network = network_of(loopback_hub, cache)
+    again = open_source(NAME, network=network)
+    needed = sum(map(len, before.values()))
+    network.cache.max_bytes = needed + 100_000
+    again.agree("whole files")
+    assert_same(again, folder)
+    wait_until_kept(cache)
+    assert network.cache.usage() <= network.cache.max_bytes
+    assert {name: data for name, data in kept(cache).items() if name in before} == before
+    # It was agreed to, and what is not here still costs what it costs.
+    assert again.bytes_to_fetch("W_E") > 1_000
+    # Of another opening nothing was agreed.
+    another = open_source(NAME, network=network_of(loopback_hub, cache))
+    with pytest.raises(WholeDownload):
+        _ = another.W_E
+
+
+def test_a_connection_that_breaks_goes_on_with_the_same_tensor(
+    model: PositionalModel, loopback_hub: LoopbackHub, folder: Path, weights: Path
+) -> None:
+    model.agree("whole files")
+    playing = loopback_hub.fault(Fault.cut(weights.stat().st_size // 2), path=f"*/{weights.name}",
+                                 after=1)  # fmt: skip
+    assert_same(model, folder)
+    assert playing.played == 1
+
+
+@pytest.mark.parametrize("how", ["cut", "cancelled"])
+def test_what_was_complete_before_the_end_is_kept_and_sound(
+    model: PositionalModel, loopback_hub: LoopbackHub, folder: Path, weights: Path, cache: Path,
+    how: str,
+) -> None:  # fmt: skip
+    model.agree("whole files")
+    half = weights.stat().st_size // 2
+
+    def on_progress(progress: TransferProgress) -> None:
+        if how == "cancelled" and progress.done >= half:
+            transfer.cancel()
+
+    transfer = Transfer(on_progress, interval_s=0.0)
+    if how == "cut":
+        loopback_hub.fault(Fault.cut(half), path=f"*/{weights.name}", times=None, after=1)
+    error = HubError if how == "cut" else Cancelled
+    with model.through(transfer), pytest.raises(error):
+        everything(model)
+    loopback_hub.clear_faults()
+    wait_until_kept(cache)
+    network = network_of(loopback_hub, cache, whole=True)
+    assert_same(open_source(NAME, network=network), folder)
+
+
+@pytest.mark.parametrize("how", ["cut", "cancelled", "contradictory"])
+def test_nothing_stays_of_an_opening_that_failed(
+    folder: Path, loopback_hub: LoopbackHub, weights: Path, cache: Path, how: str
+) -> None:
+    loopback_hub.ranges = False
+    if how == "contradictory":
+        config = (folder / "config.json").read_text().replace('"n_embd": 64', '"n_embd": 32')
+        assert '"n_embd": 32' in config
+        (folder / "config.json").write_text(config)
+        serve(loopback_hub, folder, NAME)
+    end = weights.stat().st_size - 1_000
+
+    def on_progress(progress: TransferProgress) -> None:
+        if how == "cancelled" and progress.what == weights.name and progress.done > end // 2:
+            transfer.cancel()
+
+    transfer = Transfer(on_progress, interval_s=0.0)
+    if how == "cut":
+        loopback_hub.fault(Fault.cut(end // 2), path=f"*/{weights.name}", times=None, after=1)
+    with pytest.raises(HelixscopeError):
+        open_source(NAME, network=network_of(loopback_hub, cache, whole=True, transfer=transfer))
+    assert not kept(cache)
+
+
+def test_numbers_that_are_not_finite_are_not_kept_on_the_way(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    random = np.random.default_rng(2)
+    wrong = random.normal(size=(4, 12)).astype("f4")
+    wrong[1, 1] = np.nan
+    tensors = {"wpe.weight": random.normal(size=(64, 4)).astype("f4"),
+               "wte.weight": random.normal(size=(9_000, 4)).astype("f4"),
+               "h.0.attn.c_attn.weight": wrong}  # fmt: skip
+    add_files(loopback_hub, tmp_path / "files", {
+        "model.safetensors": tensors,
+        "config.json": {"model_type": "gpt2", "n_embd": 4, "n_layer": 1, "n_head": 2},
+    })  # fmt: skip
+    loopback_hub.ranges = False
+    model = open_source(NAME, network=network_of(loopback_hub, cache, whole=True))
+    assert model.bytes_to_fetch("W_E") == 0
+    assert model.bytes_to_fetch("W_Q") > 0
+
+
+def test_two_files_are_asked_about_together(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    write_model(tmp_path / "files", "shards")
+    serve(loopback_hub, tmp_path / "files", NAME)
+    open_source(NAME, network=network_of(loopback_hub, cache))
+    wait_until_kept(cache)
+    model = open_source(NAME, network=network_of(loopback_hub, cache))
+    model.bytes_to_fetch_for(MATRICES)  # where all of them lie is known
+    loopback_hub.ranges = False
+    with pytest.raises(WholeDownload) as caught:
+        everything(model)
+    assert model.bytes_to_fetch_for(MATRICES) >= caught.value.nbytes
+    model.agree("whole files")
+    assert_same(model, tmp_path / "files")
+    assert model.bytes_to_fetch_for(MATRICES) == 0
+
+
+def test_what_a_checkpoint_lacks_costs_nothing(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    tensors = {"wpe.weight": np.eye(64, 4, dtype="f4"), "wte.weight": np.ones((9_000, 4), "f4")}
+    add_files(loopback_hub, tmp_path / "files", {
+        "model.safetensors": tensors, "config.json": {"model_type": "gpt2", "n_layer": 1},
+    })  # fmt: skip
+    model = open_source(NAME, network=network_of(loopback_hub, cache))
+    assert model.bytes_to_fetch_for([("W_Q", 0), ("W_E", 0), ("W_E", 0)]) == 9_000 * 4 * 4
+
+
+# ---- lengths that nobody says --------------------------------------------------------------
+
+
+def test_small_files_in_chunks_are_read(
+    folder: Path, loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    playing = loopback_hub.fault(Fault.chunked(), path="*/config.json")
+    model = open_source(NAME, network=network_of(loopback_hub, cache))
+    assert playing.played == 1
+    assert_same(model, folder)
+
+
+def test_small_files_in_chunks_have_a_bound(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geometry.hub.client.FETCH_BYTES", 5_000)
+    write_model(tmp_path / "files", "safetensors")
+    config = tmp_path / "files" / "config.json"
+    config.write_text(config.read_text() + " " * 2_000_000)
+    serve(loopback_hub, tmp_path / "files", NAME)
+    loopback_hub.fault(Fault.chunked(), path="*/config.json", times=None)
+    with pytest.raises(HubError, match=r"at most 5 kB of such a file"):
+        open_source(NAME, network=network_of(loopback_hub, cache))
+    assert asked(loopback_hub).count("config.json") == 1
+    assert not kept(cache)
+
+
+def test_weights_of_unknown_length_are_asked_about_and_then_read(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    write_model(tmp_path / "files", "safetensors")
+    serve(loopback_hub, tmp_path / "files", NAME)
+    loopback_hub.fault(Fault.chunked(), path="*/model.safetensors", times=None)
+    with pytest.raises(WholeDownload, match="does not say how much that is") as caught:
+        open_source(NAME, network=network_of(loopback_hub, cache))
+    assert caught.value.nbytes is None
+    assert not kept(cache)
+    told: list[TransferProgress] = []
+    transfer = Transfer(told.append)
+    network = network_of(loopback_hub, cache, whole=True, transfer=transfer)
+    assert_same(open_source(NAME, network=network), tmp_path / "files")
+    size = (tmp_path / "files" / "model.safetensors").stat().st_size
+    assert max(progress.done for progress in told if not progress.total) <= size
+
+
+def test_a_length_that_the_hub_says_when_it_sends_on_is_believed(
+    folder: Path, loopback_hub: LoopbackHub, weights: Path, cache: Path
+) -> None:
+    loopback_hub.fault(Fault.chunked(), path=f"*/{weights.name}", host="storage", times=None)
+    with pytest.raises(WholeDownload) as caught:
+        open_source(NAME, network=network_of(loopback_hub, cache))
+    assert caught.value.nbytes == weights.stat().st_size
+    network = network_of(loopback_hub, cache, whole=True)
+    assert_same(open_source(NAME, network=network), folder)

@@ -1,0 +1,180 @@
+"""A panel needs a tensor, and the server sends no parts of files: the cost is said and asked."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from geometry.hub.client import Hub
+from geometry.hub.keeping import wait_until_kept
+from geometry.hub.tensor_cache import default_cache
+from geometry.sizes import size_text
+from gui.jobs import InlineJobs
+from gui.panels.capture import CapturePanel
+from gui.panels.overlaps import OverlapsPanel
+from gui.qt_jobs import QtJobs
+from gui.session import Session
+from gui.theme import format_bytes
+from tests.geometry.hub_opening import QUICK, serve
+from tests.gui.result_stage import ResultStage, write_small_gpt2
+from tests.loopback_hub import Fault
+
+NAME, WEIGHTS = "someone/model", "model.safetensors"
+LEFT = Qt.MouseButton.LeftButton
+WAIT_MS = 20_000
+
+
+@pytest.fixture
+def folder(tmp_path, loopback_hub):
+    """A GPT-2 of 1 MB on the Hub, most of it E."""
+    made = write_small_gpt2(tmp_path / "made", d_model=64, tokens=3_000)
+    serve(loopback_hub, made, NAME)
+    return made
+
+
+@pytest.fixture
+def size(folder):
+    return (folder / WEIGHTS).stat().st_size
+
+
+@pytest.fixture
+def threads(qtbot):
+    """Jobs on threads, as in the window."""
+    made = QtJobs(Session())
+    yield made
+    made.shut_down()
+
+
+def open_stage(qtbot, hub, jobs=None, *, before=lambda: None):
+    """A panel whose model was opened in parts, of a server that sends whole files from now on."""
+    stage = ResultStage(qtbot, CapturePanel, jobs or InlineJobs())
+    stage.controller._fetching._hub = Hub(retries=QUICK)  # no test waits for a server
+    stage.panel.hide()
+    stage.open(NAME)
+    hub.ranges = False
+    hub.forget_requests()
+    before()
+    stage.panel.show()
+    return stage
+
+
+def click(stage):
+    assert stage.panel.button.isVisible()
+    QTest.mouseClick(stage.panel.button, LEFT)
+
+
+def test_the_cost_is_said_and_a_click_agrees(qtbot, loopback_hub, folder, size):
+    stage = open_stage(qtbot, loopback_hub)
+    words = stage.panel.message.text()
+    assert "does not send parts of files" in words
+    assert f"all {size_text(size)} of {WEIGHTS} would have to be downloaded" in words
+    assert stage.panel.button.text() == f"Download {format_bytes(size)}"
+    assert stage.session.model.bytes_to_fetch("W_E") == size
+    loopback_hub.forget_requests()
+    click(stage)
+    assert stage.answer.state == "ready"
+    assert stage.panel.content.isVisible()
+    assert len(loopback_hub.requests) == 1
+    assert stage.session.model.bytes_to_fetch("W_E") == 0
+
+
+def test_who_does_not_agree_is_left_alone(qtbot, loopback_hub, folder, size):
+    stage = open_stage(qtbot, loopback_hub)
+    asked = len(loopback_hub.requests)
+    stage.panel.set_in_front(False)
+    stage.panel.set_in_front(True)
+    stage.panel.hide()
+    stage.panel.show()
+    assert stage.answer.state == "to fetch"
+    assert len(loopback_hub.requests) == asked
+    assert stage.session.model.bytes_to_fetch("W_E") == size
+    assert stage.session.model.name == "model"
+    assert stage.session.notice is None
+
+
+def test_one_download_serves_all_panels_and_the_next_start_without_a_network(
+    qtbot, loopback_hub, folder, size
+):
+    click(open_stage(qtbot, loopback_hub))
+    wait_until_kept(default_cache().root)
+    loopback_hub.forget_requests()
+    for panel_class in (CapturePanel, OverlapsPanel):
+        stage = ResultStage(qtbot, panel_class)
+        stage.session.offline = True
+        stage.open(NAME)
+        assert stage.answer.state == "ready", stage.answer.why
+    assert not loopback_hub.requests
+
+
+def test_another_panel_of_the_same_model_asks_no_more(qtbot, loopback_hub, folder):
+    stage = open_stage(qtbot, loopback_hub)
+    click(stage)
+    loopback_hub.forget_requests()
+    for name in ("W_Q", "W_O", "W_in"):
+        stage.panel.matrix.setCurrentText(f"of {name}")
+        assert stage.answer.state == "ready", stage.answer.why
+    assert not loopback_hub.requests
+
+
+def test_what_was_agreed_to_at_the_opening_holds(qtbot, loopback_hub, folder):
+    loopback_hub.ranges = False
+    stage = ResultStage(qtbot, CapturePanel)
+    stage.controller.open(NAME)
+    assert stage.session.notice.whole > 0
+    stage.controller.retry(whole=True)
+    assert stage.answer.state == "ready", stage.answer.why
+    for name in ("W_Q", "W_in"):
+        stage.panel.matrix.setCurrentText(f"of {name}")
+        assert stage.answer.state == "ready", stage.answer.why
+
+
+def test_cancelled_half_way_it_begins_again_with_one_click(
+    qtbot, loopback_hub, folder, size, threads
+):
+    stage = open_stage(qtbot, loopback_hub, threads)
+    qtbot.waitUntil(lambda: stage.answer is not None and stage.answer.state == "to fetch")
+    gate = threading.Semaphore(1)
+    playing = loopback_hub.fault(Fault.slow(size // 8, gate), path=f"*/{WEIGHTS}")
+    click(stage)
+    assert playing.reached.wait(10)
+    gate.release(3)
+    panel = stage.panel
+
+    def is_told():
+        return panel.strip.isVisible() and "Fetching" in (stage.answer.message or "")
+
+    qtbot.waitUntil(is_told, timeout=WAIT_MS)
+    QTest.mouseClick(panel.strip.cancel, LEFT)
+    assert stage.answer.state == "cancelled"
+    gate.release(100)
+    click(stage)
+    qtbot.waitUntil(lambda: stage.answer.state == "ready", timeout=WAIT_MS)
+    assert panel.content.isVisible()
+
+
+def test_cut_half_way_it_can_be_tried_again_without_another_question(
+    qtbot, loopback_hub, folder, size
+):
+    stage = open_stage(qtbot, loopback_hub)
+    loopback_hub.fault(Fault.cut(size // 2), path=f"*/{WEIGHTS}", times=None)
+    click(stage)
+    assert (stage.answer.state, stage.answer.retry) == ("impossible", True)
+    assert stage.panel.button.text() == "Try again"
+    loopback_hub.clear_faults()
+    click(stage)
+    assert stage.answer.state == "ready", stage.answer.why
+
+
+def test_a_length_that_nobody_says_is_said_to_be_unknown(qtbot, loopback_hub, folder):
+    open_stage(qtbot, loopback_hub)
+    # Another start of the program, with what is kept.
+    stage = open_stage(qtbot, loopback_hub, before=lambda: loopback_hub.fault(
+        Fault.chunked(), path=f"*/{WEIGHTS}", times=None
+    ))  # fmt: skip
+    assert "it does not say how much that is" in stage.panel.message.text()
+    assert stage.panel.button.text() == "Download"
+    click(stage)
+    assert stage.answer.state == "ready", stage.answer.why
