@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from geometry.config import first_int, read_json
 from geometry.errors import SourceError
@@ -19,7 +20,12 @@ from geometry.files import weights_in
 from geometry.hub.address import HubAddress, parse_address
 from geometry.sharded_store import read_weight_map
 
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
+
 State = Literal["installed", "cached", "online"]
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
@@ -133,11 +139,11 @@ def canonical(address: HubAddress) -> HubAddress:
     return address if entry is None else HubAddress(entry.id, address.revision)
 
 
-def _is_kept(address: HubAddress) -> bool:
+def _is_kept(address: HubAddress, cache: TensorCache | None = None) -> bool:
     from geometry.hub.checkpoint import is_kept
     from geometry.hub.tensor_cache import default_cache
 
-    return is_kept(default_cache(), address)
+    return is_kept(cache or default_cache(), address)
 
 
 def _in_package(entry: CatalogueEntry) -> Path | None:
@@ -165,22 +171,58 @@ def hub_cache() -> Path:
 
 
 def _in_cache(name: str, revision: str | None) -> Path | None:
-    """Find a model's snapshot in the Hub cache, if its configuration and weights are there."""
-    if not (hub_cache() / f"models--{name.replace('/', '--')}").is_dir():
-        return None
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
+    """Find a model's snapshot in the Hub cache, if its configuration and weights are there.
 
-    try:
-        config = try_to_load_from_cache(
-            name, "config.json", cache_dir=hub_cache(), revision=revision
-        )
-    except HFValidationError:
+    Not by huggingface_hub's ``try_to_load_from_cache``, whose import takes longer than all else at
+    the start; where things are is documented under "Understand caching" in its guide: ``refs``
+    holds a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
+    """
+    model = hub_cache() / f"models--{name.replace('/', '--')}"
+    if not _COMMIT.fullmatch(commit := revision or "main"):
+        commit = _resolved(model, commit) or ""
+    folder = model / "snapshots" / commit
+    if not _COMMIT.fullmatch(commit) or not (folder / "config.json").is_file():
         return None
-    if not isinstance(config, str):
-        return None
-    folder = Path(config).parent
     return folder if _is_complete(folder) else None
+
+
+def _resolved(model: Path, revision: str) -> str | None:
+    """Return which commit a branch or tag was when the Hub cache last heard of it."""
+    try:
+        return (model / "refs" / revision).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return None
+
+
+def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None = None) -> bool:
+    """Tell whether we were told of a newer commit of a model than the Hub cache has, and kept it.
+
+    Of two answers to which commit a branch is, the later one counts.
+
+    Parameters
+    ----------
+    folder
+        Where :func:`locate_address` found the model.
+    address
+        What was asked for.
+    cache
+        What was fetched piece by piece; the user's own if None.
+    """
+    told = folder.parent.parent / "refs" / address.revision
+    if folder.parent.name != "snapshots":
+        return False
+    from geometry.hub.keeping import wait_until_kept
+    from geometry.hub.tensor_cache import default_cache
+
+    known, cache = canonical(address), cache or default_cache()
+    wait_until_kept(cache.root, known.repo)
+    ours = cache.resolved(known.repo, known.revision)
+    if ours is None or ours[0] == folder.name:
+        return False
+    try:
+        return ours[1] > told.stat().st_mtime and _is_kept(known, cache)
+    except OSError:  # it is asked for by its commit
+        return False
 
 
 def _is_complete(folder: Path) -> bool:

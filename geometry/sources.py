@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.architecture import UnknownArchitecture, find_architecture
-from geometry.catalogue import canonical, locate, locate_address, read_catalogue
+from geometry.catalogue import canonical, is_superseded, locate, locate_address, read_catalogue
 from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.files import SUFFIXES, open_store, weights_in
@@ -17,6 +17,7 @@ from geometry.model import PositionalModel
 from geometry.stores import cannot_read
 
 if TYPE_CHECKING:
+    from geometry.hub.checkpoint import HubCheckpoint
     from geometry.hub.network import Network
 
 __all__ = ["UnknownArchitecture", "is_on_hub", "open_source"]
@@ -73,7 +74,8 @@ def open_source(
         raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
     if network is None or not network.fresh:
         folder = locate_address(address)
-        if folder is not None:
+        cache = None if network is None else network.cache
+        if folder is not None and not is_superseded(folder, address, cache):
             return _open(folder, text, address.short, table)
     return _fetch(text, address, table, network)
 
@@ -138,15 +140,7 @@ def _fetch(
 
     try:
         checkpoint = open_checkpoint(canonical(address), network or default_network())
-        place = find_architecture(checkpoint.store.tensors, checkpoint.config, table)
-        model = PositionalModel(
-            checkpoint.store,
-            place,
-            source=text,
-            name=address.short,
-            folder=checkpoint.tokenizer_folder,
-            commit=checkpoint.commit,
-        )
+        model = _model_of(checkpoint, text, address.short, table)
     except Offline as error:
         raise Offline(
             f"{text} is not on this machine, and Helixscope is offline.", error.advice
@@ -161,6 +155,24 @@ def _fetch(
         ) from error
     checkpoint.keep(chosen=table is not None)
     return model
+
+
+def _model_of(
+    checkpoint: HubCheckpoint, source: str, name: str, table: str | None
+) -> PositionalModel:
+    """Make the model; what came on the way does not stay if that is not possible."""
+    try:
+        return PositionalModel(
+            checkpoint.store,
+            find_architecture(checkpoint.store.tensors, checkpoint.config, table),
+            source=source,
+            name=name,
+            folder=checkpoint.tokenizer_folder,
+            commit=checkpoint.commit,
+        )
+    except Exception:
+        checkpoint.drop()
+        raise
 
 
 def _snapshot(path: Path) -> Path:

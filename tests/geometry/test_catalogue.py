@@ -1,8 +1,10 @@
 """The catalogue, and what of it is on this machine."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from geometry.catalogue import (
@@ -140,3 +142,50 @@ def test_the_cache_is_found_as_the_client_finds_it(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert hub_cache() == Path(expected.format(home=tmp_path))
+
+
+# ---- without the Hub's client ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "revision", [None, "main", "v1", "refs/pr/3", "a" * 40, "b" * 40, "c" * 40, "a" * 7, "nothing"]
+)
+@pytest.mark.parametrize("name", ["someone/model", "model", "nobody/nothing"])
+def test_the_cache_is_read_as_the_hubs_client_reads_it(
+    hub: Path, name: str, revision: str | None
+) -> None:
+    from huggingface_hub import try_to_load_from_cache
+
+    files: dict[str, Path | str] = {"config.json": "{}", "model.safetensors": "x"}
+    for known in ("someone/model", "model"):
+        snapshot = put(hub, known, files)
+        (snapshot.parents[1] / "refs" / "refs" / "pr").mkdir(parents=True)
+        put(hub, known, files, "v1")
+        (snapshot.parents[1] / "refs" / "refs" / "pr" / "3").write_text("b" * 40)
+    theirs = try_to_load_from_cache(name, "config.json", cache_dir=hub, revision=revision)
+    expected = Path(theirs).parent if isinstance(theirs, str) else None
+    assert locate(name, revision) == expected
+
+
+@pytest.mark.parametrize("content", ["", "../../../elsewhere", "a" * 39, "\xff", "a" * 40 + "\n"])
+def test_what_names_no_commit_leads_nowhere(hub: Path, content: str) -> None:
+    snapshot = put(hub, "someone/model", {"config.json": "{}", "model.safetensors": "x"})
+    (snapshot.parents[1] / "refs" / "main").write_text(content, "latin-1")
+    assert locate("someone/model") == (snapshot if content.strip() == "a" * 40 else None)
+
+
+def test_listing_the_models_does_not_load_the_hubs_client(
+    hub: Path, write_safetensors: Callable[..., Path], run_python: Callable[[str], str]
+) -> None:
+    config: dict[str, Path | str] = {"config.json": json.dumps({"model_type": "gpt2"})}
+    for name in ("someone/model", "openai-community/gpt2"):
+        folder = put(hub, name, config)
+        write_safetensors(folder / "model.safetensors", {"wpe.weight": np.eye(8, 4)})
+    code = (
+        "import sys; from gui.loading import list_models; rows = list_models();"
+        "print(*(row.entry.id for row in rows if row.state == 'cached'));"
+        "print(*({'huggingface_hub', 'httpx2', 'torch'} & set(sys.modules)))"
+    )
+    listed, loaded = run_python(code).split("\n")[:2]
+    assert {"someone/model", "openai-community/gpt2"} <= set(listed.split())
+    assert loaded == ""
