@@ -178,6 +178,10 @@ class Controller:
             return self.answers.cancel_newest()
         return True
 
+    def fetch_tokenizer(self) -> None:
+        """Fetch a tokenizer that the user was told is large, and split the prompt."""
+        self._prompting.fetch()
+
     def search_hub(self, text: str) -> None:
         """Search the Hub for models; the newest search wins, and "" ends searching."""
         self._search.search(text)

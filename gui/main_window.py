@@ -241,6 +241,7 @@ class MainWindow(QMainWindow):
         panels["view"].projectionRequested.connect(lambda how: self._set("projection", how))
         panels["view"].keepTurnedRequested.connect(lambda on: self._set("keep_turned", on))
         panels["prompt"].promptRequested.connect(lambda text: self._set("prompt", text))
+        panels["prompt"].tokenizerRequested.connect(controller.fetch_tokenizer)
         norms, overlays = panels["norms"], controller.overlays
         norms.quantityRequested.connect(lambda what: self._set("norms_quantity", what))
         norms.centredRequested.connect(lambda on: self._set("norms_centred", on))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.errors import TensorUnavailable
-from geometry.hub.faults import Offline
+from geometry.hub.faults import LargeTokenizer, Offline
 from gui.fetching import Fetch
 from gui.jobs import Jobs
 from gui.session import Session
@@ -47,7 +47,7 @@ class Prompting:
         """Split the prompt; reading a tokenizer the first time takes a moment."""
         session = self._session
         model, text = session.model, session.prompt
-        session.tokens_missing = ""
+        session.change(tokens_to_fetch=0, tokens_missing="")
         if model is None or not text:
             self._give_up()
             session.tokens = None
@@ -55,6 +55,12 @@ class Prompting:
             self._give_up()
             self._start(model, text)
         # Else a tokenizer is on its way: the text is split when it is here, and not fetched anew.
+
+    def fetch(self) -> None:
+        """Fetch a tokenizer of which the user was told that it is large."""
+        if self._session.model is not None:
+            self._session.model.agree("tokenizer")
+            self.tokenize()
 
     def cancel(self) -> None:
         """Give up on a tokenizer that is being fetched."""
@@ -120,6 +126,9 @@ class Prompting:
                 f"The tokenizer of {model.name} is not on this machine yet, and Helixscope is "
                 "offline."
             )
+            return
+        if isinstance(error, LargeTokenizer):
+            session.change(tokens_to_fetch=error.nbytes, tokens_missing=str(error))
             return
         self._on_error(error, MISHAP)
         session.tokens_missing = f"{MISHAP}."

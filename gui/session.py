@@ -167,6 +167,8 @@ class Session:
         What the inspector tells about the current position.
     tokens, tokens_missing
         The tokenised prompt; or the sentence that says why there is none.
+    tokens_to_fetch
+        Bytes of the tokenizer, where the user is asked before it is fetched; else 0.
     answers
         What came of the questions that panels ask, by the slots they ask under; replaced as a
         whole with each change.
@@ -218,6 +220,7 @@ class Session:
     details: PositionDetails | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
+    tokens_to_fetch: int = 0
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()

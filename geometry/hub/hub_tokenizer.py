@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
-from geometry.hub.network import Network
+from geometry.hub.network import LARGE, Network
 from geometry.tokens import VOCABULARIES
 
 #: What a tokenizer is built from where there is no tokenizer.json, besides its vocabulary.
@@ -30,6 +31,8 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     ------
     TensorUnavailable
         The model has none.
+    LargeTokenizer
+        The user is to be asked first.
     HelixscopeError
         They cannot be fetched, or not be written.
     """
@@ -37,12 +40,16 @@ def tokenizer_folder(files: HubFiles, network: Network) -> Path:
     folder = network.cache.folder(address.repo, address.revision)
     if _is_complete(folder, files.kept(_LIST)):
         return folder
-    wanted = _wanted(network.hub.list_files(address, transfer).files)
+    listed = network.hub.list_files(address, transfer).files
+    wanted = _wanted(listed)
     if not wanted:
         raise TensorUnavailable(
             f"{address.repo} has no tokenizer, so a prompt cannot be split into its tokens.",
             "Open a model that has one, such as openai-community/gpt2.",
         )
+    sizes = [listed[name] or 0 for name in wanted]
+    if sum(sizes) > LARGE and not files.tokenizer_agreed:
+        raise LargeTokenizer(address.repo, sum(sizes))
     sums = {}
     for name in wanted:
         content = network.hub.fetch(address, name, transfer)

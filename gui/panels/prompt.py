@@ -18,7 +18,7 @@ from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.token_flow import TokenFlow
 from gui.session import Session
-from gui.theme import GRID, TEXT, Theme, format_count
+from gui.theme import GRID, TEXT, Theme, format_bytes, format_count
 
 TYPING_PAUSE_MS = 150
 """So long after the last key the text is taken; Enter takes it at once."""
@@ -73,6 +73,8 @@ class PromptPanel(Panel):
     -------
     promptRequested(str)
         The text whose tokens are to label the positions; "" for none.
+    tokenizerRequested()
+        The user agrees to fetching a large tokenizer.
     selectionRequested(object)
         A tuple of positions in the order of selection, the last one the current.
     hoverRequested(object)
@@ -80,6 +82,7 @@ class PromptPanel(Panel):
     """
 
     promptRequested = Signal(str)
+    tokenizerRequested = Signal()
     selectionRequested = Signal(object)
     hoverRequested = Signal(object)
 
@@ -93,6 +96,8 @@ class PromptPanel(Panel):
         self.sentence = label(role="muted")
         self.sentence.setWordWrap(True)
         self.sentence.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.fetch = QPushButton()
+        self.fetch.setToolTip("Fetch the tokenizer; it is kept for the next time")
         self.flow = TokenFlow(theme)
         self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
         self._late = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
@@ -123,6 +128,7 @@ class PromptPanel(Panel):
         self._pause.timeout.connect(self._request)
         self._late.timeout.connect(lambda: self._show_sentence(_WORKING))
         self.clear.clicked.connect(self._on_clear_clicked)
+        self.fetch.clicked.connect(lambda: self.tokenizerRequested.emit())
         self.flow.hovered.connect(self.hoverRequested)
         self.flow.chosen.connect(self._on_chosen)
 
@@ -190,6 +196,9 @@ class PromptPanel(Panel):
         return session.tokens_missing or ("" if session.prompt else _NOTHING_TYPED)
 
     def _show_sentence(self, sentence: str) -> None:
+        to_fetch = self.session.tokens_to_fetch if sentence == self.session.tokens_missing else 0
+        self.fetch.setText(f"Fetch {format_bytes(to_fetch)}")
+        self.fetch.setVisible(to_fetch > 0)
         self.sentence.setText(sentence)
         self.count.clear()
         self.surplus.clear()
@@ -212,6 +221,17 @@ class PromptPanel(Panel):
     def _show_marks(self) -> None:
         self.flow.set_marks(self.session.hover, self.session.selection)
 
+    def _lay_out_words(self) -> QWidget:
+        """Put the button, where there is one, under the sentence."""
+        page = QWidget()
+        words = QVBoxLayout(page)
+        words.setContentsMargins(0, 0, 0, 0)
+        words.setSpacing(GRID)
+        words.addWidget(self.sentence)
+        words.addWidget(self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
+        words.addStretch(1)
+        return page
+
     def _lay_out(self) -> None:
         self.setFocusProxy(self.field)
         self.field.setFixedHeight(2 * (TEXT + 3) + 14)
@@ -221,7 +241,7 @@ class PromptPanel(Panel):
         row.addWidget(self.surplus, 1)
         row.addWidget(self.clear)
         self._pages = QStackedWidget()
-        self._pages.addWidget(self.sentence)
+        self._pages.addWidget(self._lay_out_words())
         self._pages.addWidget(self.flow)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GRID, GRID, GRID, GRID // 2)

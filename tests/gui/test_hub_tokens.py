@@ -1,11 +1,15 @@
 """Tokens of a model on the Hub: its tokenizer is fetched when a prompt first asks for it."""
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 
 from geometry import catalogue
 from geometry.hub.transfer import Cancelled, TransferProgress
 from gui.controller import Controller
+from gui.panels.prompt import PromptPanel
 from gui.prompting import CANCELLED, MISHAP
+from gui.theme import LIGHT, format_bytes
 from tests.loopback_hub import Fault
 from tests.stand_ins import write_stand_in
 
@@ -154,3 +158,70 @@ def test_a_text_that_was_cleared_asks_for_nothing(session, by_hand, hand_jobs, h
     hand_jobs.deliver_all()
     assert asked(hub) == []
     assert (session.tokens, session.tokens_missing) == (None, "")
+
+
+# ---- a large one -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(hub, tmp_path):
+    """GPT-2's tokenizer is a large one now; its bytes."""
+    files = write_stand_in(tmp_path / "large", GPT2)
+    path = files["tokenizer.json"]
+    path.write_text(path.read_text("utf-8") + " " * 21_000_000, "utf-8")
+    hub.add(GPT2, files)
+    return sum(files[name].stat().st_size for name in ("tokenizer.json", "tokenizer_config.json"))
+
+
+@pytest.fixture
+def panel(qtbot, session, large, by_hand):
+    made = PromptPanel(session, LIGHT)
+    made.promptRequested.connect(lambda text: setattr(session, "prompt", text))
+    made.tokenizerRequested.connect(by_hand.fetch_tokenizer)
+    qtbot.addWidget(made, before_close_func=lambda panel: panel.release())
+    made.resize(280, 260)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_a_large_one_is_asked_about_and_a_click_agrees(session, panel, large, hand_jobs, hub):
+    QTest.keyClicks(panel.field, "hello adam")
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    hand_jobs.deliver_all()
+    assert session.tokens is None
+    assert session.notice is None
+    assert panel.sentence.text() == f"The tokenizer of {GPT2} takes 21.0 MB from the Hub."
+    assert panel.fetch.isVisible()
+    assert panel.fetch.text() == f"Fetch {format_bytes(large)}"
+    assert "tokenizer.json" not in asked(hub)
+    QTest.mouseClick(panel.fetch, Qt.MouseButton.LeftButton)
+    hand_jobs.deliver_all()
+    assert [text.strip() for text in session.tokens.texts[1:]] == ["hello", "adam"]
+    assert panel.flow.isVisible()
+    assert not panel.fetch.isVisible()
+    assert asked(hub).count("tokenizer.json") == 1
+
+
+def test_one_that_is_kept_is_not_asked_about(session, panel, hand_jobs, hub):
+    session.prompt = "hello"
+    hand_jobs.deliver_all()
+    QTest.mouseClick(panel.fetch, Qt.MouseButton.LeftButton)
+    hand_jobs.deliver_all()
+    hub.forget_requests()
+    again = Controller(session, hand_jobs)
+    again.open(GPT2)
+    hand_jobs.deliver_all()
+    assert len(session.tokens.texts) == 2
+    assert asked(hub) == []
+    again.close()
+
+
+def test_agreeing_holds_for_that_model_alone(session, panel, by_hand, hand_jobs, hub, write_gpt2):
+    session.prompt = "hello"
+    hand_jobs.deliver_all()
+    assert panel.fetch.isVisible()
+    by_hand.open(str(write_gpt2()))
+    hand_jobs.deliver_all()
+    assert session.tokens_to_fetch == 0
+    assert not panel.fetch.isVisible()
