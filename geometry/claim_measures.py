@@ -60,7 +60,8 @@ def smallest_distance(measured: Measurements) -> float:
 
 def hand_made_line(measured: Measurements) -> float:
     """Variance share of the first component of a table that holds the position in one entry."""
-    by_hand = np.zeros(measured.model.W_pos.shape)
+    # Of all the entries that hold nothing one will do: they have no variance.
+    by_hand = np.zeros((measured.model.n_positions, 2))
     by_hand[:, 0] = np.arange(len(by_hand))
     pca = fit_pca(by_hand, _span(measured, 1, -1), 1)
     return float(pca.explained_variance_ratio[0])
