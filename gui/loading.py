@@ -159,5 +159,18 @@ def has_versions(model: PositionalModel) -> bool:
 
 
 def short_name(source: str) -> str:
-    """Return the last part of a path or id, for messages."""
-    return source.rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] or source
+    """Return what a source is called in messages: a model's name, or its folder's or file's.
+
+    The same as in captions once it is open: "gpt2" for "openai-community/gpt2" and for the address
+    of its page, "gpt2@refs/pr/3" for a revision of it.
+    """
+    from geometry.hub.address import parse_address
+
+    address = parse_address(source)
+    if address is not None:
+        return address.short
+    parts = source.rstrip("/\\").replace("\\", "/").split("/")
+    # A snapshot in the Hub cache is named by its commit; the model's name is two folders up.
+    if len(parts) > 2 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
+        return parts[-3].rsplit("--", 1)[-1]
+    return source if parts[-1][-1:] in ("", ":") else parts[-1]

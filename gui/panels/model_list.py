@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from gui.panels.model_delegate import ROLE, ModelDelegate
 from gui.panels.model_line import Group, Line
+from gui.panels.sticky_offer import HEIGHT, StickyOffer
 from gui.theme import Theme
 from gui.tooltips import wrapped
 
@@ -45,6 +46,8 @@ class ModelList(QListView):
         self._groups: tuple[Group, ...] = ()
         self._held = False
         self._asked = ""
+        self._placing = False
+        self.offer = StickyOffer(theme, self)
         self._delegate = ModelDelegate(theme, self)
         self.setModel(self._items)
         self.setItemDelegate(self._delegate)
@@ -55,10 +58,14 @@ class ModelList(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAccessibleName("Models")
         self.clicked.connect(self._choose)
+        self.offer.clicked.connect(lambda: self.chosen.emit(self.offer.line))
+        self.verticalScrollBar().valueChanged.connect(self._place_offer)
+        self.verticalScrollBar().rangeChanged.connect(self._place_offer)
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         self._delegate.theme = theme
+        self.offer.set_theme(theme)
         self.viewport().update()
 
     def show_groups(self, groups: Sequence[Group], *, searched: bool = False) -> None:
@@ -73,6 +80,10 @@ class ModelList(QListView):
             the line that Enter means as the current one; without a search, with the open one in
             sight.
         """
+        self._show_groups(groups, searched=searched)
+        self._place_offer()
+
+    def _show_groups(self, groups: Sequence[Group], *, searched: bool) -> None:
         groups, before = tuple(groups), self._groups
         if groups == before and not searched:
             return
@@ -177,6 +188,7 @@ class ModelList(QListView):
         super().resizeEvent(event)
         if not self._held:
             self._scroll_to_open()
+        self._place_offer()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -186,6 +198,30 @@ class ModelList(QListView):
             yield
         finally:
             self._held = False
+
+    def _place_offer(self) -> None:
+        """Show the offer to search the Hub under the list while its line is out of sight."""
+        if self._placing:
+            return
+        line = next((one for one in self.lines() if one.kind == "search"), None)
+        self._placing = True  # another height of the rows leads here again
+        try:
+            beyond = line is not None and self._is_beyond(line)
+            with self.held():
+                self.setViewportMargins(0, 0, 0, HEIGHT if beyond else 0)
+            if line is None or not beyond:
+                self.offer.hide()
+                return
+            room = self.viewport().geometry()
+            self.offer.setGeometry(room.left(), room.bottom() + 1, room.width(), HEIGHT)
+            self.offer.show_line(line)
+        finally:
+            self._placing = False
+
+    def _is_beyond(self, line: Line) -> bool:
+        """Whether a line ends below what can be seen."""
+        rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).key == line.key]
+        return any(rect.bottom() > self.viewport().rect().bottom() for rect in rects)
 
     # -- rows --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 from geometry.catalogue import CatalogueEntry
 from geometry.hub.address import parse_address
+from gui.loading import short_name
 from gui.panels.hub_rows import (
     ONLY_THE_TABLE,
     address_line,
@@ -72,7 +73,7 @@ def source_title(source: str, models: Sequence[ModelRow]) -> str:
     """Return a short name of a source: its title in the catalogue, or its folder's or file's."""
     same = identity(source)
     row = next((row for row in models if identity(row.entry.id) == same), None)
-    return row.entry.title if row is not None else _short_title(source)
+    return row.entry.title if row is not None else short_name(source)
 
 
 def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]:
@@ -164,15 +165,4 @@ def _recent_line(source: str) -> Line:
     else:
         where = address.repo.rpartition("/")[0]
         tip = f"{address}\nOpened before; what of it is no longer on this machine is fetched again."
-    return Line(source, _short_title(source), where, tip=tip, haystack=source.casefold())
-
-
-def _short_title(source: str) -> str:
-    address = parse_address(source)
-    if address is not None:
-        return address.short
-    path = PurePath(source)
-    # A snapshot in the Hub cache is named by its commit; the model's name is two folders up.
-    if path.parent.name == "snapshots" and path.parent.parent.name.startswith("models--"):
-        return path.parent.parent.name.rsplit("--", 1)[-1]
-    return path.name or source
+    return Line(source, short_name(source), where, tip=tip, haystack=source.casefold())

@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.hub.address import parse_address
-from gui.loading import has_versions, remembered_name
+from gui.loading import has_versions, remembered_name, short_name
 from gui.panels.base import Panel, label
 from gui.panels.model_line import Line, identity
 from gui.panels.model_list import ModelList
-from gui.panels.model_rows import list_groups, source_title
+from gui.panels.model_rows import list_groups
 from gui.panels.opening_row import OpeningRow
 from gui.session import Session
 from gui.theme import GRID, Theme
@@ -218,7 +218,7 @@ class ModelPanel(Panel):
         source = self.session.opening
         if source:
             self._explain("")
-            self.working.show_source(source_title(source, self.session.models), source)
+            self.working.show_source(short_name(source), source)
         self._show_or_hide(self.working, bool(source))
 
     def _show_lines(self, *, searched: bool = False) -> None:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.catalogue import CatalogueEntry, read_catalogue
+from gui.loading import short_name
 from gui.panels.model_line import identity, matches
 from gui.panels.model_rows import MAX_RECENT, list_groups, source_title
 from gui.session import ModelRow, Session
@@ -151,6 +152,24 @@ def test_few_recent_sources_are_listed():
 )
 def test_a_short_name_for_each_source(source, title):
     assert source_title(source, ROWS) == title
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("openai-community/gpt2", "gpt2"),
+        ("gpt2", "gpt2"),
+        ("https://huggingface.co/openai-community/gpt2/tree/main", "gpt2"),
+        ("gpt2@refs/pr/3", "gpt2@refs/pr/3"),
+        (f"someone/theirs@{COMMIT}", f"theirs@{COMMIT[:7]}"),
+        ("/c/hub/models--someone--my-gpt/snapshots/0123abcd", "my-gpt"),
+        ("/home/x/checkpoints/run 7/", "run 7"),
+        ("C:\\models\\a b.npy", "a b.npy"),
+        ("/", "/"),
+    ],
+)
+def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
+    assert short_name(source) == name
 
 
 # ---- searching ---------------------------------------------------------------------------

@@ -399,3 +399,69 @@ def test_the_window_searches_opens_and_asks_for_a_newer_version(
     pick(menu_of(panel, line.title), "Check for a newer version")
     qtbot.waitUntil(lambda: session.model.commit == commit)
     wait_until_idle(application)
+
+
+# ---- the offer to search ---------------------------------------------------------------
+
+
+def type_into(panel, text):
+    panel.search.setFocus()
+    panel.search.selectAll()
+    QTest.keyClicks(panel.search, text)
+
+
+def test_the_offer_is_in_sight_under_more_matches_than_there_is_room_for(panel, heard):
+    offer, models = panel.list.offer, panel.list
+    assert not offer.isVisible()
+    type_into(panel, "gpt")
+    title = "Search the Hub for “gpt”"
+    assert models.lines()[-1].title == title
+    assert offer.isVisible()
+    assert offer.text() == title
+    # Under the lines and not over them.
+    assert offer.geometry().top() > models.viewport().geometry().bottom()
+    assert offer.geometry().bottom() < models.height()
+    QTest.mouseClick(offer, LEFT)
+    assert heard == [("search", "gpt")]
+
+
+def test_where_its_line_can_be_seen_it_is_not_said_twice(panel):
+    type_into(panel, "gpt")
+    bar = panel.list.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert not panel.list.offer.isVisible()
+    assert bar.value() == bar.maximum()
+    bar.setValue(0)
+    assert panel.list.offer.isVisible()
+    type_into(panel, "opt 125")
+    assert not panel.list.offer.isVisible()
+    assert panel.list.lines()[-1].kind == "search"
+
+
+def test_first_where_nothing_matches(panel):
+    type_into(panel, "nanogpt nl")
+    assert [line.kind for line in panel.list.lines()] == ["search"]
+    assert not panel.list.offer.isVisible()
+
+
+def test_it_goes_with_the_search_and_with_the_offer(panel, session):
+    type_into(panel, "gpt")
+    session.searching = "gpt"
+    assert not panel.list.offer.isVisible()
+    session.searching = ""
+    assert panel.list.offer.isVisible()
+    panel.search.clear()
+    assert not panel.list.offer.isVisible()
+    assert panel.list.viewportMargins().bottom() == 0
+
+
+def test_walking_down_goes_behind_nothing(panel):
+    type_into(panel, "gpt")
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    seen = []
+    for _ in panel.list.lines():
+        QTest.keyClick(panel.list, Qt.Key.Key_Down)
+        rect = panel.list.visualRect(panel.list.currentIndex())
+        seen.append(panel.list.viewport().rect().contains(rect))
+    assert all(seen)
+    assert panel.list.currentIndex().data() == "Search the Hub for “gpt”"

@@ -50,7 +50,7 @@ def test_opening_shows_what_and_can_be_cancelled(panel, qtbot):
     assert not working.isVisible()
     panel.session.opening = MEDIUM
     assert working.isVisible()
-    assert working.name.text() == "Opening GPT-2 medium…"
+    assert working.name.text() == "Opening gpt2-medium…"
     assert working.bar.maximum() == 0  # nobody knows yet how far it is
     with qtbot.waitSignal(panel.cancelRequested):
         QTest.mouseClick(working.cancel, Qt.MouseButton.LeftButton)
