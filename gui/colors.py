@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,11 @@ class ColorScale:
 
 def lookup_table(colormap: str) -> np.ndarray:
     """Return (256, 4) uint8 colours of a named map."""
+    return _table(colormap).copy()
+
+
+@functools.cache
+def _table(colormap: str) -> np.ndarray:
     table: np.ndarray = np.round(Colormap(colormap).lut(256) * 255).astype(np.uint8)
     return table
 

@@ -53,6 +53,7 @@ class Heatmap(Plot):
         self.values = np.zeros((0, 0))
         self.first = (0, 0)
         self._levels, self._log = (0.0, 1.0), False
+        self._room = (-1, -1)
         self.image = pg.ImageItem(axisOrder="row-major", autoDownsample=True)
         self.view.invertY(True)
         self.view.addItem(self.image)
@@ -177,13 +178,19 @@ class Heatmap(Plot):
         self.setMaximumWidth(max(self.minimumWidth(), self.width() - beside + wanted))
         right += max(0, round(beside - wanted))
         bottom += max(0, round(below - beside * rows / columns))
-        self.centralLayout.setContentsMargins(left, top, right, bottom)
+        # Setting them lays everything out anew, even where they are the same.
+        if (right, bottom) != self._room:
+            self._room = (right, bottom)
+            self.centralLayout.setContentsMargins(left, top, right, bottom)
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Keep cells square."""
-        super().resizeEvent(event)
-        if event is not None and hasattr(self, "values"):
+        ready = event is not None and hasattr(self, "values")
+        if ready:
+            # First: margins count to the least size, and those of the size before may not fit.
             self._fit()
+        super().resizeEvent(event)
+        if ready:
             self._place_label()
 
     def _on_view_changed(self, *_: object) -> None:

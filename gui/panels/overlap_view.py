@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.panels.color_bar import ColorBar, format_level
@@ -44,13 +43,6 @@ class OverlapMap(Heatmap):
     def tooltip_at(self, point: QPointF) -> str:
         """Return the gestures, beside the cells."""
         return "" if self.holds(point) else GESTURES
-
-    def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Keep cells square, also after the widget has become lower."""
-        super().resizeEvent(event)
-        if event is not None:
-            # The margins of the size before may have kept the layout from following.
-            self.centralWidget.setGeometry(self.range)
 
 
 class OverlapView(QWidget):
@@ -110,10 +102,13 @@ class OverlapView(QWidget):
     def _name_axes(self) -> None:
         assert self._overlap is not None
         heatmap = self.heatmap
-        heatmap.x_axis.title = f"{self._overlap.columns.name} direction j"
-        heatmap.y_axis.title = f"{self._overlap.rows.name} direction i"
-        for axis in (heatmap.x_axis, heatmap.y_axis):
-            axis.set_theme(heatmap.theme)
+        for axis, title in (
+            (heatmap.x_axis, f"{self._overlap.columns.name} direction j"),
+            (heatmap.y_axis, f"{self._overlap.rows.name} direction i"),
+        ):
+            if axis.title != title:
+                axis.title = title
+                axis.set_theme(heatmap.theme)
 
     def _on_hovered(self, cell: tuple[int, int] | None) -> None:
         if cell is None or self._overlap is None:

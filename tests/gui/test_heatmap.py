@@ -72,6 +72,17 @@ def test_cells_are_square_in_any_window(heatmap, size, qtbot):
     assert aspect(heatmap) == pytest.approx(1.0, abs=0.03)
 
 
+def test_what_was_high_and_becomes_low_follows(heatmap):
+    """The room left below square cells kept the axes where they had been."""
+    for size in ((240, 700), (240, 160), (700, 160), (700, 400)):
+        heatmap.holder.resize(*size)
+        QApplication.processEvents()
+        assert aspect(heatmap) == pytest.approx(1.0, abs=0.05)
+        inside = heatmap.x_axis.sceneBoundingRect().bottom()
+        assert inside <= heatmap.viewport().height()
+        assert heatmap.centralWidget.geometry() == heatmap.range
+
+
 def test_no_room_is_taken_that_it_cannot_use(heatmap):
     area = heatmap.view.sceneBoundingRect()
     assert heatmap.width() - area.right() < 40
