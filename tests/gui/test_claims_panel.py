@@ -31,6 +31,7 @@ from gui.panels.claims_text import (
     measured,
     outcome,
 )
+from gui.panels.result_panel import CANCELLED
 from gui.questions import Progress, Subjects, resolve
 from gui.theme import DARK, LIGHT
 
@@ -145,6 +146,30 @@ def test_the_range_counts(minilm, ledger):
     assert by_id["pca.fraying"].holds is None
 
 
+def test_verdicts_are_told_one_by_one(model):
+    steps = list(ClaimsOf((1, 199)).steps(Subjects(model)))
+    known = [
+        sum(outcome(v) != "pending" for v in step.so_far.verdicts)
+        for step in steps[:-1]
+        if step.message.startswith("Claim")
+    ]
+    assert known == list(range(len(CLAIMS)))
+    assert all(outcome(verdict) != "pending" for verdict in steps[-1].verdicts)
+
+
+def test_another_range_is_told_first_what_it_leaves_alone(model):
+    about = Subjects(model)
+    first = resolve(ClaimsOf((1, 199)), about)
+    steps = list(ClaimsOf((30, 190)).steps(about))
+    alone = [one for one, other in zip(steps[-1].verdicts, first.verdicts, strict=True)
+             if one is other]  # fmt: skip
+    assert 15 < len(alone) < len(CLAIMS)
+    number = len(alone) + 1
+    (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
+    assert [v for v in step.so_far.verdicts if outcome(v) != "pending"] == alone
+    assert [v.claim for v in step.so_far.verdicts] == list(CLAIMS)
+
+
 # ---- in words ---------------------------------------------------------------------------------
 
 
@@ -155,6 +180,8 @@ def test_counts_agree_with_the_verdicts(ledger):
     assert counts(ledger.verdicts) == f"{holds} hold, {fails} do not, {none} cannot be told"
     assert min(holds, fails) > 10
     assert counts(()) == "0 hold, 0 do not, 0 cannot be told"
+    waiting = Verdict(CLAIMS[0], None, None, None)
+    assert counts((waiting,)) == "0 hold, 0 do not, 0 cannot be told, 1 to be checked"
     yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
     assert counts((yes, no)) == "1 holds, 1 does not, 0 cannot be told"
 
@@ -397,6 +424,83 @@ def test_the_window_answers_and_cancels_meanwhile(
         go_on.set()
     wait_until_idle(app)
     assert len(checked) == 1
+
+
+@pytest.fixture
+def half_way(start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle):
+    """The window while it checks the fourth claim, and what lets it go on."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(claim, measured):
+        if claim is CLAIMS[3]:
+            begun.set()
+            go_on.wait(20)
+        return Verdict(claim, 1.0, True, None)
+
+    monkeypatch.setattr(claims_question, "check", slow)
+    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    app = start_application(write_gpt2())
+    app.window.docks["claims"].raise_()
+    qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())
+    panel = app.window.panels["claims"]
+    qtbot.waitUntil(lambda: panel.result is not None)
+    yield SimpleNamespace(app=app, window=app.window, panel=panel, go_on=go_on)
+    go_on.set()
+    wait_until_idle(app)
+
+
+def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
+    panel = half_way.panel
+    table = panel.table
+
+    def column(number):
+        return [table.rows.index(row, number).data() for row in range(len(CLAIMS))]
+
+    assert ids(table) == [claim.id for claim in CLAIMS]
+    assert column(OUTCOME) == ["holds"] * 3 + ["…"] * (len(CLAIMS) - 3)
+    assert f"{len(CLAIMS) - 3} to be checked" in panel.header.caption.text()
+    assert not panel.header.more.isEnabled()
+    QTest.mouseClick(panel.filter.buttons["holds"], LEFT)
+    assert ids(table) == [claim.id for claim in CLAIMS[:3]]
+    QTest.mouseClick(panel.filter.buttons["all"], LEFT)
+    table.selectRow(30)
+    table.verticalScrollBar().setValue(200)
+    half_way.go_on.set()
+    wait_until_idle(half_way.app)
+    assert column(OUTCOME) == ["holds"] * len(CLAIMS)
+    assert "to be checked" not in panel.header.caption.text()
+    # What one looks at stays where it is.
+    assert table.verticalScrollBar().value() == 200
+    assert table._marked().claim is CLAIMS[30]
+
+
+@pytest.mark.parametrize("focus", ["viewport", "table", "prompt"])
+def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idle):
+    window, panel = half_way.window, half_way.panel
+    window.controller.select((3, 5))
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    if focus == "prompt":
+        window.panels["prompt"].focus_text()
+    else:
+        {"viewport": window.viewport.interactor, "table": panel.table}[focus].setFocus()
+    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    assert panel.message.isVisible()
+    assert panel.message.text() == CANCELLED
+    assert half_way.app.session.selection == (3, 5)
+    half_way.go_on.set()
+    QTest.mouseClick(panel.button, LEFT)
+    wait_until_idle(half_way.app)
+    assert all(outcome(verdict) == "holds" for verdict in panel.result.verdicts)
+
+
+def test_escape_in_a_panel_that_floats_gives_up_its_own(half_way, qtbot):
+    dock = half_way.window.docks["claims"]
+    dock.setFloating(True)
+    qtbot.waitUntil(lambda: half_way.panel.strip.isVisible())
+    half_way.panel.table.setFocus()
+    QTest.keyClick(half_way.panel.table, Qt.Key.Key_Escape)
+    assert half_way.panel.message.text() == CANCELLED
 
 
 # ---- taking it away ---------------------------------------------------------------------------

@@ -155,6 +155,42 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
     assert panel.label.isVisible()
 
 
+def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, write_table):
+    from gui.questions import Progress
+
+    slow.open(write_table())
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    hand_jobs.tell(job, Progress(0.5, "Adding up", np.array([1.5, 0.0])))
+    panel = slow.panel
+    assert panel.label.isVisible()
+    assert panel.label.text() == "1.500"
+    assert panel.strip.isVisible()
+    assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
+    assert not panel.header.more.isEnabled()
+    at = QPoint(5, 5)
+    QApplication.sendEvent(panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
+    assert QApplication.activePopupWidget() is None
+    hand_jobs.deliver_all()
+    assert panel.label.text() != "1.500"
+    assert panel.header.more.isEnabled()
+
+
+def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs, write_table):
+    """Here in a window of its own, as a panel that floats is."""
+    slow.open(write_table())
+    slow.panel.setFocus()
+    QTest.keyClick(slow.panel, Qt.Key.Key_Escape)  # before there is anything to see
+    assert hand_jobs.waiting
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    QTest.keyClick(slow.panel, Qt.Key.Key_Escape)
+    assert not hand_jobs.waiting
+    assert words(slow.panel) == CANCELLED
+    QTest.mouseClick(slow.panel.button, LEFT)
+    hand_jobs.deliver_all()
+    assert slow.panel.label.isVisible()
+
+
 def test_cancel_and_compute_again(slow, hand_jobs, write_table):
     slow.open(write_table())
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
