@@ -217,7 +217,8 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     x0[6], x0[7] = start.radius / scale, start.omega * half
     if name != "circle":
         x0[8] = start.climb * half / scale
-    found = least_squares(residuals, x0, method="trf", x_scale="jac", max_nfev=60).x
+    # MINPACK's method takes a fifth of the time of the others, whose every step decomposes anew.
+    found = least_squares(residuals, x0, method="lm", x_scale="jac", max_nfev=60 * len(x0)).x
     centre, frame, radius, drift, omega, climb = unpack(found)
     # One curve has several descriptions: radius and frequency positive is the one that is told.
     if radius < 0.0:
