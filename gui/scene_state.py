@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.colors import ColorScale, color_scale
-from gui.norm_sphere import norm_sphere
 from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
 from gui.token_text import token_label
@@ -17,6 +16,7 @@ from gui.token_text import token_label
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
     from geometry.sphere import SphereSection
+    from gui.norm_sphere import NormSphere
 
 MAX_TOKEN_LABELS = 64
 """Tokens beyond this many label no points: they could not be read anyway."""
@@ -81,7 +81,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     c = curve.components
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
     side = f" · {model.side}" if model.side else ""
-    sphere = norm_sphere(session)
+    sphere = _sphere(session) if session.sphere else None
     caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
@@ -106,6 +106,12 @@ def resolve_scene(session: Session) -> SceneState | None:
         hover=session.hover,
         labels=_labels(session),
     )
+
+
+def _sphere(session: Session) -> NormSphere | None:
+    from gui.norm_sphere import norm_sphere  # not before somebody wants to see it
+
+    return norm_sphere(session)
 
 
 def titled(model: PositionalModel) -> str:

@@ -5,25 +5,27 @@ No Qt here: the window, pictures and headless renders all draw through :class:`H
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
+from gui.arrows import ComponentArrows
 from gui.camera import VIEW_ANGLE
 from gui.colors import ColorScale, legible, lookup_table
 from gui.labels import PointLabels
 from gui.overlay import Box, ColorBar2D, Lines2D, Text2D
 from gui.picking import Projection
 from gui.scene_state import SceneState
-from gui.sphere import WireSphere
 from gui.theme import GRID, SMALL, TEXT, Theme
+
+if TYPE_CHECKING:
+    from gui.sphere import WireSphere
 
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 RING_RADIUS = 8.0
-ARROW_LENGTH = 40.0
 ARROWS_WIDTH = 270.0
 """The arrows and their labels take at most this much of the lower right corner."""
 _CIRCLE = np.column_stack(
@@ -74,12 +76,12 @@ class HelixScene:
             mapper.SetScalarModeToUsePointData()
             mapper.SetScalarVisibility(True)
         renderer = plotter.renderer
-        leaders, self._rings, self._hover_ring, self._arrows = (Lines2D(renderer) for _ in range(4))
-        self._arrow_labels = [Text2D(renderer) for _ in range(3)]
+        leaders, self._rings, self._hover_ring = (Lines2D(renderer) for _ in range(3))
+        self.arrows = ComponentArrows(renderer)
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
         self._labels = PointLabels(renderer, leaders)
-        self._sphere = WireSphere(plotter)
+        self._sphere: WireSphere | None = None
         self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
         self._renderer = renderer
         self.set_theme(theme)
@@ -123,7 +125,7 @@ class HelixScene:
         if state is None:
             self._bar.hide()
             self._caption.hide()
-            self._sphere.show(None, self.turn)
+            self._show_sphere()
             return
         moved = previous is None or previous.coordinates is not state.coordinates
         resized = previous is None or len(previous.coordinates) != len(state.coordinates)
@@ -134,7 +136,7 @@ class HelixScene:
         if moved or previous is None or previous.turn is not state.turn:
             self.set_turn(state.turn)
         else:
-            self._sphere.show(state.sphere, self.turn)
+            self._show_sphere()
         if previous is None or resized or not _same_scale(previous.scale, state.scale):
             self._recolor(state.scale)
         self._caption.write("\n".join(state.caption))
@@ -151,7 +153,17 @@ class HelixScene:
                 matrix.SetElement(i, j, turn[i, j])
         for actor in self._actors.values():
             actor.SetUserMatrix(matrix)
-        self._sphere.show(None if self._state is None else self._state.sphere, turn)
+        self._show_sphere()
+
+    def _show_sphere(self) -> None:
+        section = None if self._state is None else self._state.sphere
+        if self._sphere is None and section is not None:
+            from gui.sphere import WireSphere
+
+            self._sphere = WireSphere(self.plotter)
+            self._sphere.style(self.theme.faint, self._scale)
+        if self._sphere is not None:
+            self._sphere.show(section, self.turn)
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
@@ -165,8 +177,7 @@ class HelixScene:
             self._actors[name].prop.color = theme.faint
         self._bar.style(theme.text, theme.muted, SMALL)
         self._caption.style(theme.muted, SMALL)
-        for text in self._arrow_labels:
-            text.style(theme.text, SMALL)
+        self.arrows.style_labels(theme.text, SMALL)
         self._labels.style(theme.text, TEXT - 1, background)
         self._style_lines()
 
@@ -227,9 +238,10 @@ class HelixScene:
     def _style_lines(self) -> None:
         self._rings.style(self.theme.accent, 2 * self._scale)
         self._hover_ring.style(self.theme.hover, 2 * self._scale)
-        self._arrows.style(self.theme.muted, 1.5 * self._scale)
+        self.arrows.style(self.theme.muted, 1.5 * self._scale)
         self._labels.leaders.style(self.theme.muted, self._scale)
-        self._sphere.style(self.theme.faint, self._scale)
+        if self._sphere is not None:
+            self._sphere.style(self.theme.faint, self._scale)
 
     def _on_render_started(self, _renderer: Any, _event: str) -> None:
         state, s = self._state, self._scale
@@ -237,10 +249,9 @@ class HelixScene:
         dpi = self.plotter.render_window.GetDPI()
         if state is None:
             self._labels.hide()
-            for lines in (self._rings, self._hover_ring, self._arrows):
+            for lines in (self._rings, self._hover_ring):
                 lines.draw([])
-            for text in self._arrow_labels:
-                text.hide()
+            self.arrows.hide()
             return
         margin = 2 * GRID * s
         self._caption.place(margin, 0.75 * margin)
@@ -249,45 +260,13 @@ class HelixScene:
         # Arrows that point down stay clear of a caption that reaches under them.
         under = caption[2] > width - ARROWS_WIDTH * s
         y = caption[3] + 62 * s if under else 88 * s
-        self._draw_arrows(state, width - 136 * s, y, dpi)
-        self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
-        texts = (*self._arrow_labels, self._bar.title, self._bar.low, self._bar.high)
-        self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
-
-    def _draw_arrows(self, state: SceneState, x: float, y: float, dpi: int) -> None:
-        """Draw the three component arrows around a pixel, as the camera sees the turned axes."""
         view = self.plotter.camera.GetViewTransformMatrix()
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
-        tips = (rotation @ self.turn)[:2].T * ARROW_LENGTH * self._scale
-        origin = np.array([x, y])
-        lengths = np.hypot(*tips.T)
-        polylines, places = [], []
-        for tip, length in zip(tips, lengths, strict=True):
-            polylines.append(np.array([origin, origin + tip]))
-            along = tip / max(float(length), 1e-9)
-            if length > 8 * self._scale:
-                across = np.array([-along[1], along[0]])
-                head = np.array([across / 2 - along, (0, 0), -across / 2 - along])
-                polylines.append(origin + tip + 5 * self._scale * head)
-            else:
-                # It points at the viewer: its label goes where the other arrows are not.
-                along = -tips.sum(axis=0) / max(float(np.hypot(*tips.sum(axis=0))), 1e-9)
-            places.append((origin + tip + 10 * self._scale * along, _side(along[0])))
-        self._arrows.draw(polylines)
-        raised: list[Box] = []
-        for i in sorted(range(3), key=lambda i: places[i][0][1]):
-            (left, height), side = places[i]
-            text = self._arrow_labels[i]
-            text.write(state.axis_labels[i])
-            text.place(left, height, side, middle=True)
-            box = text.box(dpi)
-            # Arrows that nearly coincide would write their labels over each other.
-            for other in raised:
-                if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] + 2:
-                    height += max(other[3] + 2 - box[1], 0)
-                    text.place(left, height, side, middle=True)
-                    box = text.box(dpi)
-            raised.append(box)
+        corner = np.array([width - 136 * s, y])
+        self.arrows.draw(rotation @ self.turn, state.axis_labels, corner, s, dpi)
+        self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
+        texts = (*self.arrows.labels, self._bar.title, self._bar.low, self._bar.high)
+        self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         """Draw rings around selected and hovered points, and the labels that do not collide."""
@@ -321,7 +300,3 @@ def _same_scale(a: ColorScale, b: ColorScale) -> bool:
         (a.title, a.limits, a.labels, a.colormap) == (b.title, b.limits, b.labels, b.colormap)
         and np.array_equal(a.values, b.values)
     )  # fmt: skip
-
-
-def _side(x: float) -> Any:
-    return "left" if x > 0.3 else "right" if x < -0.3 else "centre"

@@ -15,7 +15,7 @@ SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
 
 
 class WireSphere:
-    """Circles of longitude and latitude on the surface, thin and pale; made when first shown.
+    """Circles of longitude and latitude on the surface, thin and pale.
 
     Parameters
     ----------
@@ -24,40 +24,27 @@ class WireSphere:
     """
 
     def __init__(self, plotter: Any) -> None:
-        self._plotter = plotter
-        self._actor: Any = None
-        self._color, self._width = "", 1.0
-
-    @property
-    def visible(self) -> bool:
-        """Whether it is drawn."""
-        return self._actor is not None and bool(self._actor.GetVisibility())
+        self._actor = plotter.add_mesh(
+            unit_circles(), name="sphere", style="wireframe", lighting=False, pickable=False,
+            reset_camera=False, render=False, show_scalar_bar=False,
+        )  # fmt: skip
 
     def style(self, color: str, width: float) -> None:
         """Set the colour (``#rrggbb``) and the width of the lines in pixels."""
-        self._color, self._width = color, width
-        if self._actor is not None:
-            self._actor.prop.color = color
-            self._actor.prop.line_width = width
+        self._actor.prop.color = color
+        self._actor.prop.line_width = width
 
     def show(self, section: SphereSection | None, turn: np.ndarray) -> None:
         """Draw a surface under a display transform, or nothing."""
-        drawn = section is not None and section.axes is not None
-        if drawn and self._actor is None:
-            self._actor = self._plotter.add_mesh(
-                unit_circles(), name="sphere", style="wireframe", lighting=False, pickable=False,
-                reset_camera=False, render=False, show_scalar_bar=False,
-            )  # fmt: skip
-            self.style(self._color, self._width)
-        if self._actor is None:
+        if section is None or section.axes is None:
+            self._actor.SetVisibility(False)
             return
-        self._actor.SetVisibility(drawn)
-        if section is not None and section.axes is not None:
-            matrix = vtkMatrix4x4()
-            placed = np.column_stack([turn @ section.axes, turn @ section.centre])
-            for i, j in np.ndindex(3, 4):
-                matrix.SetElement(i, j, float(placed[i, j]))
-            self._actor.SetUserMatrix(matrix)
+        matrix = vtkMatrix4x4()
+        placed = np.column_stack([turn @ section.axes, turn @ section.centre])
+        for i, j in np.ndindex(3, 4):
+            matrix.SetElement(i, j, float(placed[i, j]))
+        self._actor.SetUserMatrix(matrix)
+        self._actor.SetVisibility(True)
 
 
 def unit_circles() -> pv.PolyData:

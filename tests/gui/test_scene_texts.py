@@ -92,7 +92,7 @@ def test_labels_leave_caption_colour_bar_and_arrows_free(opened, controller, sta
         made.show(opened, view)
         labels = boxes(made, made.scene._labels.texts)
         assert labels
-        others = boxes(made, [*fixed(made.scene), *made.scene._arrow_labels])
+        others = boxes(made, [*fixed(made.scene), *made.scene.arrows.labels])
         for (a, place_a), (b, place_b) in itertools.product(labels.items(), others.items()):
             assert not covers(place_a, place_b, 1), f"{a!r} covers {b!r} in {view}"
 
@@ -108,7 +108,7 @@ def test_arrow_labels_are_inside_and_apart_however_the_camera_stands(opened, sta
         camera.SetPosition(*(focal + distance * rotation[0]))
         camera.SetViewUp(*rotation[1])
         made.draw()
-        found = boxes(made, made.scene._arrow_labels)
+        found = boxes(made, made.scene.arrows.labels)
         assert len(found) == 3
         assert_inside(found, made.plotter.window_size)
         assert_apart(found, slack=1)
@@ -120,7 +120,7 @@ def test_nothing_covers_anything_in_the_named_views(opened, stage, view, size):
     opened.color_by = "residual"
     made = stage(size=size)
     made.show(opened, view)
-    found = boxes(made, [*made.scene._arrow_labels, *fixed(made.scene)])
+    found = boxes(made, [*made.scene.arrows.labels, *fixed(made.scene)])
     assert_inside(found, made.plotter.window_size)
     assert_apart(found, slack=1)
 
