@@ -6,6 +6,7 @@ does not wait for it.
 
 from __future__ import annotations
 
+from operator import is_not
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
@@ -65,6 +66,8 @@ class NormsPanel(Panel):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.plot: NormsPlot | None = None
+        self._read: Reading | None = None
+        self._told: tuple[object, ...] = ()
         self._drawn: Reading | None = None
         self._drawn_beside: tuple[object, ...] = ()
         self.message = label(EMPTY, "muted")
@@ -129,22 +132,26 @@ class NormsPanel(Panel):
             session.norms_quantity, centred=session.norms_centred, sphere=session.sphere
         )
         if session.norms is None:
-            self._drawn = None
+            self._drawn = self._read = None
             self.message.setText(self._waiting_for())
             self._stack.setCurrentWidget(self.message)
             return
         self._stack.setCurrentWidget(self._ready)
         reading = read(session)
         if reading is None:
-            self._drawn = None
+            self._drawn = self._read = None
             self.header.show_nothing(session.norms_quantity)
             one = session.model is not None and session.model.n_positions == 1
             self.body.say(ONE_ROW if one else WAITING)
             return
-        self.body.say("")
         others = beside(session)
-        self.header.show_reading(reading, others)
-        self._show_legend(reading)
+        told = (session.model, session.overlays, session.norms_relative)
+        # Of what changes together each part is told of: most of it is said already.
+        if not reading.same_words(self._read) or any(map(is_not, told, self._told)):
+            self._read, self._told = reading, told
+            self.body.say("")
+            self.header.show_reading(reading, others)
+            self._show_legend(reading)
         self._draw(reading, others)
 
     def _waiting_for(self) -> str:
@@ -267,7 +274,7 @@ class NormsPanel(Panel):
         if self.plot is not None:
             self.plot.set_theme(theme)
         if self.session.overlays:
-            self._drawn = None  # the lines' colours are the theme's
+            self._drawn = self._read = None  # the lines' colours are the theme's
             self._refresh()
 
     def minimumSizeHint(self) -> QSize:

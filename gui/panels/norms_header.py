@@ -213,7 +213,8 @@ class NormsHeader(QWidget):
         return (self.after, self.default, self.overlay, self.sphere, self.bulk, self.reset)
 
     def _arrange(self) -> None:
-        fitting = (a for a in _ARRANGEMENTS if self._fits(*a))
+        widths = {part: part.sizeHint().width() for part in self._what_parts() + self._how_parts()}
+        fitting = (a for a in _ARRANGEMENTS if self._fits(*a, widths))
         arrangement = next(fitting, _NARROW)
         if arrangement == self._arrangement:
             return
@@ -234,12 +235,15 @@ class NormsHeader(QWidget):
         side = Qt.AlignmentFlag.AlignLeft if rows == 3 else Qt.AlignmentFlag.AlignRight
         self.readout.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
 
-    def _fits(self, rows: int, meaning: bool, short: bool) -> bool:
+    def _fits(self, rows: int, meaning: bool, short: bool, widths: Mapping[QWidget, int]) -> bool:
         """Tell whether an arrangement has room for all its words."""
-        what = _width_of([p for p in self._what_parts() if meaning or p is not self.meaning], {})
-        how = _width_of(
-            self._how_parts(), dict(zip((self.bulk, self.reset), _WORDS[short], strict=True))
-        )
+        parts = [part for part in self._what_parts() if meaning or part is not self.meaning]
+        what = sum(widths[part] for part in parts) + GRID // 2 * (len(parts) - 1)
+        parts = list(self._how_parts())
+        how = sum(widths[part] for part in parts) + GRID // 2 * (len(parts) - 1)
+        for button, text in zip((self.bulk, self.reset), _WORDS[short], strict=True):
+            metrics = button.fontMetrics()
+            how += metrics.horizontalAdvance(text) - metrics.horizontalAdvance(button.text())
         if rows == 2 and what > self.width():
             return False
         gap = 2 * GRID
@@ -253,17 +257,6 @@ class NormsHeader(QWidget):
     def _explain(self) -> None:
         at = self.help.mapToGlobal(QPoint(0, self.help.height()))
         QToolTip.showText(at, self.help.toolTip(), self.help)
-
-
-def _width_of(parts: Sequence[QWidget], words: Mapping[QPushButton, str]) -> int:
-    """Return the width of widgets in a row, some buttons with other words than now."""
-    width = GRID // 2 * (len(parts) - 1)
-    for part in parts:
-        width += part.sizeHint().width()
-        if isinstance(part, QPushButton) and part in words:
-            metrics = part.fontMetrics()
-            width += metrics.horizontalAdvance(words[part]) - metrics.horizontalAdvance(part.text())
-    return width
 
 
 def _button(text: str, tooltip: str, name: str = "") -> QPushButton:

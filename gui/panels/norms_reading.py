@@ -66,6 +66,10 @@ class Reading:
             == (other.quantity, other.centred, other.outliers, other.n_positions, other.scale)
         )
 
+    def same_words(self, other: Reading | None) -> bool:
+        """Tell whether another reading says the same as well."""
+        return other is not None and self.same_picture(other) and self.after == other.after
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Beside:
