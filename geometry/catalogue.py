@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
 
 State = Literal["installed", "cached", "online"]
-
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
@@ -178,10 +175,12 @@ def _in_cache(name: str, revision: str | None) -> Path | None:
     holds a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
     """
     model = hub_cache() / f"models--{name.replace('/', '--')}"
-    if not _COMMIT.fullmatch(commit := revision or "main"):
-        commit = _resolved(model, commit) or ""
+    commit = _resolved(model, revision or "main") or revision or ""
     folder = model / "snapshots" / commit
-    if not _COMMIT.fullmatch(commit) or not (folder / "config.json").is_file():
+    # What is no plain name would lead elsewhere.
+    if commit in ("", "..") or Path(commit).name != commit:
+        return None
+    if not (folder / "config.json").is_file():
         return None
     return folder if _is_complete(folder) else None
 
