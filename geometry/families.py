@@ -51,6 +51,9 @@ class Stack:
     map_in
         The matrix from embedding size to hidden size, where they differ; ``map_positions`` tells
         whether positions pass through it too.
+    scaled_tokens
+        Whether token embeddings are multiplied by √d_model before positions are added, where the
+        configuration's ``scale_embedding`` does not say; None where the family has no such setting.
     begin
         Put the beginning-of-text token first even though the family's tokenizer does not.
     variants
@@ -76,6 +79,7 @@ class Stack:
     attention_scale: Scale = "1/sqrt(d_head)"
     map_in: str = ""
     map_positions: bool = False
+    scaled_tokens: bool | None = None
     begin: bool = False
     variants: tuple[tuple[str, bool, Stack], ...] = ()
 
@@ -196,6 +200,7 @@ def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
         attention_norm=f"{root}layers.{{before}}.final_layer_norm.weight",
         mlp_norm=f"{root}layers.{{layer}}.self_attn_layer_norm.weight",
         embedding_norm=f"{root}layernorm_embedding.weight",
+        scaled_tokens=False,
         side=side,
         causal=side == "decoder",
         row_of_position_0=2,
@@ -223,14 +228,15 @@ _OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_no
 _OPT = replace(_pre_norm(_OPT_350M), variants=(("do_layer_norm_before", False, _OPT_350M),))
 _COMPUTED_TROCR = replace(_BART[0], positions="", row_of_position_0=None, computed="tensor2tensor")
 _TROCR = replace(_BART[0], variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),))
-_BIOGPT = _pre_norm(_tower("decoder", ""))
+_BIOGPT = replace(_pre_norm(_tower("decoder", "")), scaled_tokens=True)
 _BLENDERBOT = tuple(replace(row, row_of_position_0=0) for row in _PRE_NORM)
 _LONG = "encoder.layers.{layer}.self_attn.longformer_self_attn."
 _LED = (
-    replace(_BART[0], row_of_position_0=0),
+    replace(_BART[0], row_of_position_0=0, scaled_tokens=None),
     replace(
         _BART[1],
         row_of_position_0=0,
+        scaled_tokens=None,
         query=f"{_LONG}query.weight",
         key=f"{_LONG}key.weight",
         value=f"{_LONG}value.weight",
@@ -238,7 +244,7 @@ _LED = (
     ),
 )
 _WHISPER = (
-    replace(_BLENDERBOT[0], tokens=("decoder.embed_tokens.weight",)),
+    replace(_BLENDERBOT[0], tokens=("decoder.embed_tokens.weight",), scaled_tokens=None),
     # The encoder reads sound, not tokens.
     replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor"),
 )
@@ -247,7 +253,7 @@ _MARIAN = tuple(
     replace(row, row_of_position_0=0, embedding_norm="", computed="marian") for row in _BART
 )
 _M2M100 = tuple(
-    replace(row, positions="", row_of_position_0=None, computed="tensor2tensor")
+    replace(row, positions="", row_of_position_0=None, computed="tensor2tensor", scaled_tokens=True)
     for row in _PRE_NORM
 )
 _XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")

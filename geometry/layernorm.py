@@ -52,6 +52,7 @@ def layernorm_errors(
     *,
     sample: int = 512,
     seed: int = 0,
+    token_scale: float = 1.0,
     type_row: npt.ArrayLike | None = None,
 ) -> LayerNormErrors:
     """Errors of the two approximations over tokens × positions.
@@ -66,6 +67,8 @@ def layernorm_errors(
         First and last position, both inclusive.
     sample, seed
         How many tokens are drawn, without repetition: all of a smaller vocabulary.
+    token_scale
+        What the family multiplies token embeddings by (√d_model in some).
     type_row : (d_model,)
         What the family adds to every token (BERT's first token type), or None.
 
@@ -78,11 +81,11 @@ def layernorm_errors(
     """
     table, tokens = check_table(W_pos), np.asarray(W_E)
     first, last = check_range(positions, len(table))
-    _check_widths(tokens, table)
+    check_widths(tokens, table)
     chosen = np.arange(len(tokens))
     if sample < len(tokens):
         chosen = np.sort(np.random.default_rng(seed).choice(len(tokens), sample, replace=False))
-    E = tokens[chosen].astype(np.float64)
+    E = token_scale * tokens[chosen].astype(np.float64)
     if type_row is not None:
         E += np.asarray(type_row, dtype=np.float64)
     E -= E.mean(axis=1, keepdims=True)
@@ -172,7 +175,7 @@ def token_position_cosines(
     Products are made in single precision: cosines are right to 1e-6. Rows of zeros have cosine 0.
     """
     table, tokens = check_table(W_pos), np.asarray(W_E)
-    _check_widths(tokens, table)
+    check_widths(tokens, table)
     positions = _units(table).astype(np.float32).T
     largest = np.empty(len(tokens))
     where = np.empty(len(tokens), dtype=np.int64)
@@ -197,78 +200,9 @@ def _units(rows: Array) -> Array:
     return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
 
 
-def _check_widths(tokens: npt.NDArray[np.floating], table: Array) -> None:
+def check_widths(tokens: npt.NDArray[np.floating], table: Array) -> None:
+    """Refuse token embeddings that are no matrix of the table's width, with a ValueError."""
     if tokens.ndim != 2 or tokens.shape[1] != table.shape[1]:
         raise ValueError(
             f"expected token embeddings (d_vocab, {table.shape[1]}), got {tokens.shape}"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Interference:
-    """How near E(a) + p_i is to E(b) + p_j.
-
-    Attributes
-    ----------
-    distance
-        Euclidean, in the tables' units.
-    cosine
-        Of the two sums.
-    closer_share
-        Share of random pairs of a seeded sample that are nearer than this one.
-    sample
-        Pairs in it.
-    """
-
-    distance: float
-    cosine: float
-    closer_share: float
-    sample: int
-
-
-def interference(
-    W_E: npt.ArrayLike,
-    W_pos: npt.ArrayLike,
-    one: tuple[int, int],
-    other: tuple[int, int],
-    *,
-    sample: int = 4096,
-    seed: int = 0,
-) -> Interference:
-    """Compare two (token, position) sums, and rank them among random ones.
-
-    Parameters
-    ----------
-    W_E, W_pos : (d_vocab, d_model), (n_positions, d_model)
-        The tables.
-    one, other
-        Token and position of each.
-    sample, seed
-        Random pairs to compare with: tokens and positions drawn uniformly, with repetition.
-
-    Raises
-    ------
-    ValueError
-        When the tables have different widths.
-    IndexError
-        When a token or position is none of the model's.
-    """
-    table, tokens = check_table(W_pos), np.asarray(W_E)
-    _check_widths(tokens, table)
-    rng = np.random.default_rng(seed)
-
-    def sums(t: npt.NDArray[np.int64], i: npt.NDArray[np.int64]) -> Array:
-        total: Array = tokens[t].astype(np.float64) + table[i]
-        return total
-
-    drawn = [
-        sums(rng.integers(len(tokens), size=sample), rng.integers(len(table), size=sample))
-        for _ in range(2)
-    ]
-    (a, i), (b, j) = one, other
-    pair = sums(np.array([a, b]), np.array([i, j]))
-    distance = float(np.linalg.norm(pair[0] - pair[1]))
-    product = float(np.prod(row_norms(pair)))
-    cosine = float(pair[0] @ pair[1]) / product if product > 0.0 else 0.0
-    closer = float((row_norms(drawn[0] - drawn[1]) < distance).mean())
-    return Interference(distance, cosine, closer, sample)

@@ -182,6 +182,18 @@ class PositionalModel:
         embeddings.setflags(write=False)
         return embeddings
 
+    @property
+    def token_scale(self) -> float:
+        """What the family multiplies token embeddings by before it adds positions: √d_model or 1.
+
+        Not in :attr:`W_E`, which is as it is stored.
+        """
+        place = self._architecture
+        if place.stack is None or place.stack.scaled_tokens is None:
+            return 1.0
+        scaled = place.config.get("scale_embedding", place.stack.scaled_tokens)
+        return float(np.sqrt(self.d_model)) if scaled is True else 1.0
+
     @cached_property
     def token_type(self) -> npt.NDArray[np.float64] | None:
         """What BERT-like models add to every token of a single text: row 0 of their token types.
@@ -310,6 +322,16 @@ class PositionalModel:
             return self._tokenizer.text_of(token)
         except TensorUnavailable:
             return None
+
+    def token_ids(self, text: str) -> tuple[int, ...]:
+        """Split a text into this model's tokens, without any that the family puts around it.
+
+        Raises
+        ------
+        TensorUnavailable, HelixscopeError
+            As :meth:`tokenize`.
+        """
+        return tuple(self._tokenizer.pieces(text))
 
     def tokenize(self, text: str) -> TokenizedPrompt:
         """Split a prompt into this model's tokens, one per position from 0.

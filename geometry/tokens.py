@@ -41,6 +41,9 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]:
         """Token ids."""
 
+    def pieces(self, text: str) -> list[int]:
+        """Token ids of the text alone."""
+
     def text_of(self, token: int) -> str:
         """One token, readable."""
 
@@ -62,6 +65,10 @@ class FastTokenizer:
         """Token ids, with the family's special tokens."""
         return list(self._backend.encode(text).ids)
 
+    def pieces(self, text: str) -> list[int]:
+        """Token ids of the text alone, without the family's special tokens."""
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
     def text_of(self, token: int) -> str:
         """One token, readable."""
         piece = self._backend.id_to_token(token) or ""
@@ -82,6 +89,10 @@ class SlowTokenizer:
     def encode(self, text: str) -> list[int]:
         """Token ids, with the family's special tokens."""
         return list(self._backend.encode(text))
+
+    def pieces(self, text: str) -> list[int]:
+        """Token ids of the text alone, without the family's special tokens."""
+        return list(self._backend.encode(text, add_special_tokens=False))
 
     def text_of(self, token: int) -> str:
         """One token, readable."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.errors import RangeError
-from geometry.layernorm import interference, layernorm_errors, token_position_cosines
+from geometry.layernorm import layernorm_errors, token_position_cosines
 from geometry.sources import open_source
 
 
@@ -80,16 +80,6 @@ def test_cosines_of_many_tokens_are_made_in_blocks():
     first = token_position_cosines(E, P).most_alike(1)[0]
     assert (first.token, first.position) == (4321, 2)
     assert first.value == pytest.approx(1)
-
-
-def test_interference_and_its_rank(tables):
-    E, P = tables
-    found = interference(E, P, (3, 1), (8, 5))
-    a, b = E[3] + P[1], E[8] + P[5]
-    assert found.distance == pytest.approx(np.linalg.norm(a - b))
-    assert found.cosine == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-    assert 0 <= found.closer_share <= 1
-    assert interference(E, P, (3, 1), (3, 1)).closer_share == 0
 
 
 def test_minilm_most_alike_is_a_special_token(minilm_folder):

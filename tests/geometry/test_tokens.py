@@ -77,6 +77,18 @@ def test_the_bytes_of_a_split_character_are_shown(gpt2_folder: Path) -> None:
     assert texts[1:] == (" my", " ⟨F0⟩⟨9F⟩", "⟨A7⟩", "⟨AC⟩", " hel", "ix")
 
 
+def test_a_text_alone_has_no_tokens_of_the_family_around_it(
+    gpt2_folder: Path, minilm_folder: Path
+) -> None:
+    gpt2, minilm = open_source(gpt2_folder), open_source(minilm_folder)
+    assert gpt2.token_ids(" my") == (616,)
+    assert gpt2.token_ids("my") == (1820,)
+    assert gpt2.token_ids("<|endoftext|>") == (50256,)
+    assert gpt2.token_ids("") == ()
+    assert minilm.token_ids("Hello Adam") == minilm.tokenize("Hello Adam").ids[1:-1]
+    assert minilm.token_ids("[SEP]") == (102,)
+
+
 @pytest.mark.parametrize(
     ("piece", "text"),
     [("Ġmy", " my"), ("Ċ", "\n"), ("Ã¯", "ï"), ("ð", "⟨F0⟩"), ("<|▁|>", "<|▁|>"), ("", "")],
