@@ -4,6 +4,7 @@ import functools
 import json
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import transformers
 
 from geometry.errors import NoPositionalEmbeddings
 from geometry.families import FAMILIES
+from geometry.interference import interference
+from geometry.measured_range import addable_tokens
 from geometry.sources import UnknownArchitecture, open_source
 from tests.geometry.family_cases import CASES, Case
 
@@ -24,6 +27,11 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture
 def module(case: Case) -> torch.nn.Module:
+    return built(case)
+
+
+def built(case: Case) -> torch.nn.Module:
+    """Make a model of random numbers, the same each time."""
     torch.manual_seed(0)
     kind = getattr(transformers, case.model)
     # Ids of special tokens must lie in the tiny vocabulary.
@@ -167,6 +175,53 @@ def remember(
         fed.setdefault(name, inputs[0])
     if type(place).__name__.endswith("LayerNorm"):
         outputs.append((place, output))
+
+
+SCALED = {"BartForConditionalGeneration", "LEDForConditionalGeneration", "MarianMTModel",
+          "WhisperForConditionalGeneration"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(case for case in CASES if case.tokens and case.name != "OPT-350m"),
+        *(
+            replace(case, config={**case.config, "scale_embedding": True}, name=f"scaled-{case.id}")
+            for case in CASES
+            if case.tokens and case.model in SCALED
+        ),
+    ],
+    ids=operator.attrgetter("id"),
+    indirect=True,
+)
+def test_what_is_compared_is_what_the_model_adds_up(
+    case: Case, module: torch.nn.Module, tmp_path: Path
+) -> None:
+    """Tokens 3 to 11 stand at positions 0 to 8: their sums are fed to some part of the model."""
+    module.save_pretrained(tmp_path)
+    model = open_source(tmp_path, table=case.table)
+    fed: dict[str, torch.Tensor] = {}
+    for name, part in module.named_modules():
+        part.register_forward_hook(functools.partial(remember, name, fed, []))
+    with torch.no_grad():
+        run(module)
+    found = interference(
+        addable_tokens(model),
+        model.W_pos,
+        (3, 0),
+        (11, 8),
+        token_scale=model.token_scale,
+        type_row=model.token_type,
+    )
+    tensors = [given for given in fed.values() if isinstance(given, torch.Tensor)]
+    rows = [given[0].double() for given in tensors if given.shape[2:] == (model.d_model,)]
+    seen = [
+        (float((x[0] - x[8]).norm()), float(torch.cosine_similarity(x[0], x[8], dim=0)))
+        for x in rows
+        if len(x) > 8
+    ]
+    expected = pytest.approx((found.distance, found.cosine), abs=1e-5)
+    assert any(pair == expected for pair in seen), (found, seen)
 
 
 def test_every_family_of_the_table_is_proven() -> None:
