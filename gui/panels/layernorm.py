@@ -1,38 +1,53 @@
-"""The LayerNorm panel: how far token and position can be told apart in its denominator."""
+"""The LayerNorm panel: how far it keeps token and position apart, and sums that look alike."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
+from geometry.interference import MEASURES, Measure
+from gui.panels import interference_text, layernorm_text
 from gui.panels.figure_text import layernorm_scope
+from gui.panels.interference_form import ExampleBox
+from gui.panels.interference_question import Compared, ExampleOf, InterferenceOf, Typed
 from gui.panels.layernorm_question import Errors, LayerNormOf, LayerNorms
-from gui.panels.position_rows import Column, Row
-from gui.panels.position_table import PositionTable
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
 from gui.session import Session
-from gui.snippets import opening
-from gui.theme import GRID, Theme, format_count, format_number
+from gui.theme import Theme, format_number
+from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.curve_plot import CurvePlot
+    from gui.panels.interference_view import InterferenceView
+    from gui.panels.layernorm_errors import ErrorsView
 
-COLUMNS = (
-    Column("Token", "The tokens most like a position; blanks are made visible", left=True),
-    Column("Position", "The stored position that it is most like", 8 * GRID),
-    Column("|cos|", "Cosine of the two rows as they are stored, its sign left out", 7 * GRID),
+PAGES = (
+    ("errors", "Errors", "What it costs to take token and position apart"),
+    ("interference", "Interference", "Two sums of token and position: are they alike?"),
+)
+VERSIONS = (
+    ("orthogonal", "Orthogonal", "Errors of the denominator √(‖E‖² + ‖p‖²)"),
+    ("constant_norm", "Constant norm", "Errors of the denominator √(‖E‖² + c²)"),
+)
+SELECTED_TIP = "Put the two positions that were selected last into the sums"
+SELECT_TWO = "Select two positions first, in the curve or in any plot: Shift-click adds one"
+SUMS_FORMULA = "E(a) + pᵢ ≈ E(b) + pⱼ ?"
+SUMS_MEANING = "interference"
+SUMS_EXPLANATION = (
+    "A model reads only the sum of token and position: were two sums alike, it could not tell one "
+    "pair from the other. Two are compared as they are and after LayerNorm, before its gain, and "
+    "ranked among random pairs of any tokens at any positions."
 )
 
 
 class LayerNormPanel(ResultPanel):
-    """Errors of two simpler LayerNorms by position, and how orthogonal tokens and positions are."""
+    """Errors of two simpler LayerNorms by position; and how alike two sums are."""
 
     slot = "layernorm"
     formula = "‖E + p‖² ≈ ‖E‖² + ‖p‖²"
@@ -48,143 +63,175 @@ class LayerNormPanel(ResultPanel):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
-        self.errors: CurvePlot
-        self.cosines: CurvePlot
-        self.version = Segmented(
-            (
-                ("orthogonal", "Orthogonal", "Errors of the denominator √(‖E‖² + ‖p‖²)"),
-                ("constant_norm", "Constant norm", "Errors of the denominator √(‖E‖² + c²)"),
-            ),
-            "Version of LayerNorm",
-        )
+        self.errors: ErrorsView
+        self.sums: InterferenceView
+        self._views: QStackedWidget
+        self._measure: Measure = MEASURES[0]
+        self._asked: ExampleOf | InterferenceOf = ExampleOf("two tokens")
+        self._typed = False
+        self.page = Segmented(PAGES, "What is shown")
+        self.version = Segmented(VERSIONS, "Version of LayerNorm")
+        self.examples, self.selected = ExampleBox(), QPushButton("Use selection")
+        self.page.chosen.connect(self._on_page_chosen)
         self.version.chosen.connect(self._on_version_changed)
-        self.header.add(self.version)
+        self.examples.exampleChosen.connect(lambda name: self._want(ExampleOf(name), typed=False))
+        self.selected.clicked.connect(self._take_selection)
+        for control in (self.page, self.version, self.examples, self.selected):
+            self.header.add(control)
+        self._show_controls()
         # All tokens with all positions take a moment: they wait for the end of a drag.
         for signal in (session.events.positions, session.events.dragging):
             self.listen(signal, self._ask_when_still)
-        self.listen(session.events.hover, self._on_hover_changed)
-        self.listen(session.events.selection, self._on_hover_changed)
+        self.listen(session.events.hover, self._on_marks_changed)
+        self.listen(session.events.selection, self._on_marks_changed)
+        self._on_marks_changed()
 
-    def question(self) -> LayerNormOf:
-        """Ask for the shown range."""
-        return LayerNormOf(self.session.positions)
+    # What it asks.
+
+    def question(self) -> LayerNormOf | ExampleOf | InterferenceOf:
+        """Ask for the errors in the shown range, or for the two sums."""
+        if self.page.value() == "errors":
+            return LayerNormOf(self.session.positions)
+        return self._within_table(self._asked)
 
     def configure(self, **options: Any) -> None:
-        """Show ``version``, "orthogonal" or "constant_norm"."""
+        """Show a ``page``, "errors" or "interference".
+
+        Of errors the ``version``, "orthogonal" or "constant_norm". Of two sums the ``measure``, and
+        which: ``sums``, token and position of each, or an ``example``.
+        """
+        self.page.show_value(options.pop("page", "errors"))
         self.version.show_value(options.pop("version", self.version.value()))
+        self._measure = options.pop("measure", self._measure)
+        if (sums := options.pop("sums", None)) is not None:
+            one, other = (Typed(f"#{token}", position) for token, position in sums)
+            self._want(InterferenceOf(one, other), typed=False)
+        if (example := options.pop("example", None)) is not None:
+            self._want(ExampleOf(example), typed=False)
         self._on_version_changed()
+        self._on_page_chosen()
         super().configure(**options)
 
-    def build(self) -> QWidget:
-        """Make both plots and the table of tokens."""
-        from gui.panels.curve_plot import CurvePlot
+    def _on_page_chosen(self) -> None:
+        self._show_controls()
+        self.ask()
 
-        self.errors = CurvePlot(self.theme, "position", "relative error", whole_x=True)
-        self.errors.setAccessibleName("Error by position")
-        self.errors.pointHovered.connect(self._on_error_hovered)
-        self.errors.pointClicked.connect(self._on_error_clicked)
-        self.cosines = CurvePlot(self.theme, "|cos(Eₜ, Pᵢ)|", "share of pairs", log_y=True)
-        self.cosines.setAccessibleName("Cosines of tokens with positions")
-        self.cosines.pointHovered.connect(self._on_cosine_hovered)
-        self.tokens = PositionTable(COLUMNS, "Click to select position {position}", scrolls_from=3)
-        self.tokens.setAccessibleName("Tokens most like a position")
-        self.tokens.hovered.connect(self.hoverRequested)
-        self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))
-        content = QWidget()
-        row = QHBoxLayout(content)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        row.addWidget(self.errors, 3)
-        row.addWidget(self.cosines, 3)
-        row.addWidget(self.tokens, 3, Qt.AlignmentFlag.AlignTop)
-        return content
-
-    def show_result(self, result: LayerNorms) -> None:
-        """Draw both plots and list the tokens."""
-        self._draw_errors()
-        self._draw_cosines()
-        self.tokens.set_rows(
-            Row(one.position, (one.text, str(one.position), format_number(one.cosine)))
-            for one in result.most_alike
+    def _show_controls(self) -> None:
+        """Show what belongs to the page."""
+        errors = self.page.value() == "errors"
+        self.version.setVisible(errors)
+        for control in (self.examples, self.selected):
+            control.setVisible(not errors)
+        words = self.explanation if errors else SUMS_EXPLANATION
+        self.header.help.setToolTip(wrapped(words))
+        self.header.set_formula(
+            self.formula if errors else SUMS_FORMULA, self.meaning if errors else SUMS_MEANING
         )
-        self._on_hover_changed()
+
+    def _want(self, question: ExampleOf | InterferenceOf, *, typed: bool) -> None:
+        """Ask for two sums, which stand in the form already if they were ``typed``."""
+        self._asked, self._typed = question, typed
+        if self.content is not None and not typed:
+            self.sums.form.stop()
+        self.ask()
+
+    def _within_table(self, question: ExampleOf | InterferenceOf) -> ExampleOf | InterferenceOf:
+        """Return a question about positions that the open table has."""
+        if isinstance(question, ExampleOf):
+            return question
+        assert self.session.model is not None
+        last = self.session.model.n_positions - 1
+        one, other = (
+            replace(typed, position=min(typed.position, last))
+            for typed in (question.one, question.other)
+        )
+        return InterferenceOf(one, other)
+
+    def _ask_when_still(self) -> None:
+        if not self.session.dragging:
+            self.ask()
+
+    # What it shows.
+
+    def build(self) -> QWidget:
+        """Make both pages."""
+        from gui.panels.interference_form import InterferenceForm
+        from gui.panels.interference_view import InterferenceView
+        from gui.panels.layernorm_errors import ErrorsView
+
+        self.errors = ErrorsView(self.theme)
+        self.errors.hoverRequested.connect(self.hoverRequested)
+        self.errors.selectionRequested.connect(self.selectionRequested)
+        form = InterferenceForm(self.theme)
+        form.changed.connect(lambda: self._want(InterferenceOf(*form.typed()), typed=True))
+        self.sums = InterferenceView(form, self.theme)
+        self.sums.measureChosen.connect(self._on_measure_chosen)
+        self._views = QStackedWidget()
+        for view in (self.errors, self.sums):
+            self._views.addWidget(view)
+        return self._views
+
+    def show_result(self, result: LayerNorms | Compared) -> None:
+        """Show a page."""
+        if isinstance(result, LayerNorms):
+            self.errors.show_result(result, self._found(result))
+            self._views.setCurrentWidget(self.errors)
+        else:
+            self._show_sums(result)
+            self._views.setCurrentWidget(self.sums)
+        self._on_marks_changed()
+
+    def _show_sums(self, result: Compared) -> None:
+        assert self.session.model is not None
+        form, asked = self.sums.form, self._asked
+        form.show_table(self.session.model.n_positions)
+        form.show_terms(result.one, result.other, typed=not self._typed)
+        self.examples.show_example(asked.name if isinstance(asked, ExampleOf) else None)
+        self.sums.show_result(result, self._measure)
 
     def _on_version_changed(self) -> None:
-        self._draw_errors()
-        self._on_hover_changed()
-        self.show_caption()
-
-    def _draw_errors(self) -> None:
-        result = self.result
-        if result is None:
-            return
-        from gui.panels.curve_plot import PlotCurve
-
-        first, last = result.positions
-        at, found = np.arange(first, last + 1.0), self._found(result)
-        self.errors.set_curves(
-            [
-                PlotCurve(at, found.p95, self.theme.muted, "dashed"),
-                PlotCurve(at, found.median, self.theme.text),
-            ],
-            y=(0.0, 1.05 * float(found.p95.max()) or 1.0),
-        )
-
-    def _draw_cosines(self) -> None:
-        from gui.panels.curve_plot import PlotCurve
-
-        counts = self.result.histogram
-        shares, bins = counts / counts.sum(), len(counts)
-        centres = (np.arange(bins) + 0.5) / bins
-        last = int(np.flatnonzero(counts)[-1]) + 1
-        self.cosines.set_curves([PlotCurve(centres[:last], shares[:last], self.theme.text)])
+        if isinstance(self.result, LayerNorms):
+            self.errors.show_errors(self._found(self.result))
+            self._on_marks_changed()
+            self.show_caption()
 
     def _found(self, result: LayerNorms) -> Errors:
         return result.orthogonal if self.version.value() == "orthogonal" else result.constant_norm
 
-    # Brushing.
+    def _on_measure_chosen(self, measure: Measure) -> None:
+        self._measure = measure
+        if isinstance(self.result, Compared):
+            self.sums.show_result(self.result, measure)
+            self.show_caption()
 
-    def _on_error_hovered(self, point: tuple[int, int] | None) -> None:
-        self.hoverRequested.emit(None if point is None else self.result.positions[0] + point[1])
+    def _on_marks_changed(self) -> None:
+        two = len(self.session.selection) > 1
+        self.selected.setEnabled(two and isinstance(self.result, Compared))
+        self.selected.setToolTip(wrapped(SELECTED_TIP if two else SELECT_TWO))
+        if self.content is not None:
+            self.errors.show_marks(self.session.hover, self.session.selection)
 
-    def _on_error_clicked(self, curve: int, index: int, modifiers: object) -> None:
-        self.selectionRequested.emit((self.result.positions[0] + index,))
-
-    def _on_cosine_hovered(self, point: tuple[int, int] | None) -> None:
-        if point is None:
-            self.cosines.set_hover(None)
-            return
-        counts, at = self.result.histogram, point[1]
-        span = f"{format_number(at / len(counts))} to {format_number((at + 1) / len(counts))}"
-        self.cosines.set_hover(point, f"|cos| {span} · {format_count(int(counts[at]))} pairs")
-
-    def _on_hover_changed(self) -> None:
-        if self.result is None:
-            return
-        hover, (first, last) = self.session.hover, self.result.positions
-        self.tokens.set_tints(hover, self.session.selection, self.theme)
-        if hover is None or not first <= hover <= last:
-            self.errors.set_hover(None)
-            return
-        found, at = self._found(self.result), hover - first
-        self.errors.set_hover(
-            (1, at),
-            f"{hover}: {format_number(found.median[at])}, "
-            f"95 % below {format_number(found.p95[at])}",
-        )
+    def _take_selection(self) -> None:
+        i, j = self.session.selection[-2:]
+        form = self.sums.form
+        form.show_positions((i, j))
+        self._want(InterferenceOf(*form.typed()), typed=True)
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         super().set_theme(theme)
-        if self.content is not None and self.result is not None:
+        if self.content is not None:
             self.errors.set_theme(theme)
-            self.cosines.set_theme(theme)
-            self.show_result(self.result)
+            self.sums.set_theme(theme)
+            self._on_marks_changed()
 
     # What it says, and what can be taken away.
 
-    def caption(self, result: LayerNorms) -> str:
-        """Name the scope, the version, its median and 95th percentile."""
+    def caption(self, result: LayerNorms | Compared) -> str:
+        """Name the scope, the version, its median and 95th percentile; or the two sums."""
+        assert self.session.model is not None
+        if isinstance(result, Compared):
+            return interference_text.caption(self.session.model, result, self._measure)
         median, p95 = self._found(result).overall
         name = "orthogonal" if self.version.value() == "orthogonal" else "constant norm"
         return (
@@ -192,8 +239,10 @@ class LayerNormPanel(ResultPanel):
             f"95 % below {format_number(p95)}"
         )
 
-    def figure(self, result: LayerNorms) -> Callable[[], Figure]:
-        """Draw both versions and the histogram."""
+    def figure(self, result: LayerNorms | Compared) -> Callable[[], Figure]:
+        """Draw both versions and the histogram; or the random pairs with the two sums."""
+        if isinstance(result, Compared):
+            return self._figure_of_sums(result)
         title = self._scope(result)
 
         def draw() -> Figure:
@@ -203,44 +252,30 @@ class LayerNormPanel(ResultPanel):
 
         return draw
 
-    def numbers(self, result: LayerNorms) -> Mapping[str, np.ndarray]:
-        """Return errors by position, the histogram, and the tokens."""
-        first, last = result.positions
-        bins = len(result.histogram)
-        return {
-            "position": np.arange(first, last + 1),
-            "orthogonal_median": result.orthogonal.median,
-            "orthogonal_p95": result.orthogonal.p95,
-            "constant_norm_median": result.constant_norm.median,
-            "constant_norm_p95": result.constant_norm.p95,
-            "cosine_from": np.arange(bins) / bins,
-            "pairs": result.histogram,
-            "token": np.array([one.token for one in result.most_alike]),
-            "token_text": np.array([one.text for one in result.most_alike]),
-            "token_position": np.array([one.position for one in result.most_alike]),
-            "token_cosine": np.array([one.cosine for one in result.most_alike]),
-        }
+    def _figure_of_sums(self, result: Compared) -> Callable[[], Figure]:
+        assert self.session.model is not None
+        title = interference_text.title(self.session.model, result)
+        cosine = self._measure.endswith("cosine")
+
+        def draw() -> Figure:
+            from gui.panels.interference_figure import interference_figure
+
+            return interference_figure(result, title, cosine=cosine)
+
+        return draw
+
+    def numbers(self, result: LayerNorms | Compared) -> Mapping[str, np.ndarray]:
+        """Return the numbers of the page that is shown."""
+        if isinstance(result, Compared):
+            return interference_text.columns(result)
+        return layernorm_text.columns(result)
 
     def python(self) -> str:
-        """Return a script that prints the errors and the most position-like tokens."""
+        """Return a script that prints the numbers of the page that is shown."""
         assert self.session.model is not None
-        return (
-            opening(self.session.model)
-            + f"""import numpy as np
-
-from geometry.measurements import Measurements, Scope
-
-measured = Measurements(model, Scope(positions={self.session.positions}))
-for errors in (measured.layernorm.orthogonal, measured.layernorm.constant_norm):
-    print(*np.percentile(errors, (50, 95)))
-for one in measured.cosines.most_alike():
-    print(one.token, one.position, one.value)
-"""
-        )
-
-    def _ask_when_still(self) -> None:
-        if not self.session.dragging:
-            self.ask()
+        if isinstance(self.result, Compared):
+            return interference_text.script(self.session.model, self.result)
+        return layernorm_text.script(self.session.model, self.result.positions)
 
     def _scope(self, result: LayerNorms) -> str:
         assert self.session.model is not None

@@ -18,6 +18,7 @@ from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import LayerNormOf
 from gui.questions import Subjects, resolve
 from gui.theme import LIGHT
+from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
 N_TOKENS = 7
@@ -108,17 +109,17 @@ def test_tokens_of_another_size_are_no_fault_but_said(write_gpt2):
 
 
 def test_the_token_that_is_a_position_comes_first(layernorm):
-    row = layernorm.panel.tokens.rows[0]
+    row = layernorm.panel.errors.tokens.rows[0]
     assert row.cells == ("hello", "30", "1.000")
     assert row.position == 30
 
 
 def test_each_version_is_shown(layernorm):
     panel, result = layernorm.panel, layernorm.panel.result
-    p95, median = panel.errors.curves
+    p95, median = panel.errors.errors.curves
     assert median.y == pytest.approx(result.orthogonal.median)
     QTest.mouseClick(panel.version.buttons["constant_norm"], LEFT)
-    p95, median = panel.errors.curves
+    p95, median = panel.errors.errors.curves
     assert median.y == pytest.approx(result.constant_norm.median)
     assert p95.y == pytest.approx(result.constant_norm.p95)
     assert p95.style == "dashed"
@@ -138,16 +139,16 @@ def test_the_caption_names_scope_and_errors(layernorm):
 
 
 def test_a_click_on_a_token_selects_its_position(layernorm):
-    table = layernorm.panel.tokens
+    table = layernorm.panel.errors.tokens
     spot = table.visualRect(table.model().index(0, 0)).center()
     QTest.mouseClick(table.viewport(), LEFT, pos=spot)
     assert layernorm.session.selection == (30,)
 
 
 def test_positions_are_brushed_and_selected_in_the_plot(layernorm):
-    plot = layernorm.panel.errors
+    plot = layernorm.panel.errors.errors
     spot = plot.point_of(1, 99).toPoint()
-    QTest.mouseMove(plot.viewport(), spot)
+    hover(plot, spot)
     assert layernorm.session.hover is not None
     assert abs(layernorm.session.hover - 100) <= 2
     QTest.mouseClick(plot.viewport(), LEFT, pos=spot)
@@ -157,17 +158,17 @@ def test_positions_are_brushed_and_selected_in_the_plot(layernorm):
 def test_a_position_hovered_elsewhere_is_shown(layernorm):
     panel = layernorm.panel
     layernorm.session.hover = 50
-    assert panel.errors.hover_text().startswith("50: 0.")
+    assert panel.errors.errors.hover_text().startswith("50: 0.")
     layernorm.session.hover = 0
-    assert panel.errors.hover_text() == ""
+    assert panel.errors.errors.hover_text() == ""
 
 
 def test_a_bar_of_the_histogram_says_its_count(layernorm):
     panel = layernorm.panel
     at = int(np.flatnonzero(panel.result.histogram)[0])
-    panel.cosines.pointHovered.emit((0, at))
+    panel.errors.cosines.pointHovered.emit((0, at))
     count = panel.result.histogram[at]
-    assert f"{count:,} pairs".replace(",", "\N{THIN SPACE}") in panel.cosines.hover_text()
+    assert f"{count:,} pairs".replace(",", "\N{THIN SPACE}") in panel.errors.cosines.hover_text()
 
 
 def test_a_drag_is_waited_for(layernorm, wait_until_idle):
@@ -179,7 +180,7 @@ def test_a_drag_is_waited_for(layernorm, wait_until_idle):
     layernorm.session.dragging = False
     assert asked == [LayerNormOf((10, 150))]
     wait_until_idle(layernorm.app)
-    assert layernorm.panel.errors.curves[0].x.tolist() == list(range(10, 151))
+    assert layernorm.panel.errors.errors.curves[0].x.tolist() == list(range(10, 151))
 
 
 def test_without_tokens_it_says_so(start_application, gpt2_folder, wait_until_idle):

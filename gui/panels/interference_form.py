@@ -1,0 +1,222 @@
+"""Where two sums are typed, a token and a position each; and the list of examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSpinBox, QWidget
+
+from gui.panels.base import label
+from gui.panels.drop_down import DropDown
+from gui.panels.interference_question import Example, Term, Typed
+from gui.panels.opening_row import FixedText
+from gui.theme import GRID, SMALL, Theme
+from gui.tooltips import wrapped
+
+TYPING_PAUSE_MS = 400
+"""So long after the last key a token is read; Enter reads it at once."""
+TOKEN_TIP = (
+    "A text that is one token, blanks included: “ cat” is another token than “cat”. A number with"
+    " # before it, such as #100, is the token of that number."
+)
+EXAMPLES: tuple[tuple[Example, str, str], ...] = (
+    ("two tokens", "Two tokens",
+     "“cat” at 3 and “apple” at 6, the article’s example; drawn tokens where these are not single"),
+    ("one token", "One token",
+     "One token at two positions: what is left is the difference of the positions"),
+    ("one position", "One position",
+     "Two tokens at one position: what is left is the difference of the tokens"),
+    ("most alike", "Position-like token",
+     "The token whose cosine with some position is the largest, half the table away from it, and"
+     " another token at that position: is the one taken for being there?"),
+    ("nearest", "Nearest pair",
+     "Of all random pairs the two sums that are least apart"),
+)  # fmt: skip
+WIDTH = 46 * GRID
+"""At most; more would only tear the parts of a sum apart."""
+
+
+class SumField(QObject):
+    """The parts of one sum: ``E`` of a token, plus ``p`` of a position.
+
+    Parameters
+    ----------
+    name
+        For assistive technology: "First" or "Second".
+    letters
+        The token's and the position's letter in the formula.
+    """
+
+    edited = Signal()
+    """Something is being typed."""
+    entered = Signal()
+    """It is complete."""
+
+    def __init__(self, name: str, letters: tuple[str, str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.token, self.position = QLineEdit(), QSpinBox()
+        self.meant = FixedText(1, SMALL)
+        self.meant.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.meant.setFixedWidth(11 * GRID)
+        self.heading, self.plus = label(f"E({letters[0]})", "muted"), label("+ p", "muted")
+        self.token.setAccessibleName(f"{name} token")
+        self.token.setToolTip(wrapped(TOKEN_TIP))
+        self.token.setMinimumWidth(9 * GRID)
+        self.position.setAccessibleName(f"{name} position")
+        self.position.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.position.setFixedWidth(7 * GRID)
+        # Each digit typed would be a question of its own.
+        self.position.setKeyboardTracking(False)
+        self.token.textEdited.connect(self.edited)
+        self.token.editingFinished.connect(self.entered)
+        self.position.valueChanged.connect(self.entered)
+
+    def typed(self) -> Typed:
+        """Return what stands there."""
+        return Typed(self.token.text(), self.position.value())
+
+    def show_typed(self, typed: Typed) -> None:
+        """Show something else without telling anybody."""
+        if self.token.text() != typed.token:
+            self.token.setText(typed.token)
+        blocked = self.position.blockSignals(True)
+        self.position.setValue(typed.position)
+        self.position.blockSignals(blocked)
+
+    def show_last(self, last: int) -> None:
+        """Offer positions up to the table's last one, without telling anybody."""
+        blocked = self.position.blockSignals(True)
+        self.position.setRange(0, last)
+        self.position.blockSignals(blocked)
+        self.position.setToolTip(
+            f"Position, 0–{last}: type, or step with the arrow keys or the wheel"
+        )
+
+    def show_meant(self, term: Term) -> None:
+        """Say which token was understood."""
+        token = term.token
+        number = "" if token.id is None or token.text == f"token {token.id}" else f" #{token.id}"
+        self.meant.set_text("" if token.id is None else f"{token.text}{number}")
+
+
+class ExampleBox(DropDown):
+    """A list of examples; while the sums are the user's own it is on none of them."""
+
+    exampleChosen = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setPlaceholderText("Examples")
+        self.setAccessibleName("Example")
+        self.setToolTip("Pairs that show what token and position contribute")
+        for name, text, tip in EXAMPLES:
+            self.addItem(text, name)
+            self.setItemData(self.count() - 1, wrapped(tip), Qt.ItemDataRole.ToolTipRole)
+        self.activated.connect(lambda _: self.exampleChosen.emit(self.currentData()))
+
+    def show_example(self, name: Example | None) -> None:
+        """Show an example as chosen, or none, without telling anybody."""
+        self.setCurrentIndex(-1 if name is None else self.findData(name))
+
+
+class InterferenceForm(QWidget):
+    """Two sums, each on a line, and why one is none.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    changed = Signal()
+    """The user wants these two sums compared."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.one = SumField("First", ("a", "i"), self)
+        self.other = SumField("Second", ("b", "j"), self)
+        self.why = label(role="badge")
+        self.why.setWordWrap(True)
+        self.why.hide()
+        self._pause = QTimer(self, interval=TYPING_PAUSE_MS, singleShot=True)
+        self._pause.timeout.connect(self._tell)
+        self._told = self.typed()
+        self._lay_out()
+        for field in (self.one, self.other):
+            field.edited.connect(self._pause.start)
+            field.entered.connect(self._tell)
+        self.set_theme(theme)
+
+    def typed(self) -> tuple[Typed, Typed]:
+        """Return both sums as they stand there."""
+        return self.one.typed(), self.other.typed()
+
+    def show_positions(self, positions: tuple[int, int]) -> None:
+        """Show other positions without telling anybody."""
+        for field, position in zip((self.one, self.other), positions, strict=True):
+            field.show_typed(Typed(field.token.text(), position))
+        self._told = self.typed()
+
+    def show_table(self, n_positions: int) -> None:
+        """Offer the positions of a table, without telling anybody."""
+        last = n_positions - 1
+        for field in (self.one, self.other):
+            field.show_last(last)
+        one, other = (replace(told, position=min(told.position, last)) for told in self._told)
+        self._told = one, other
+
+    def show_terms(self, one: Term, other: Term, *, typed: bool) -> None:
+        """Show what was understood of the sums.
+
+        Parameters
+        ----------
+        one, other
+            The sums.
+        typed
+            Also put them into the fields, in place of what stands there.
+        """
+        for field, term in ((self.one, one), (self.other, other)):
+            if typed:
+                field.show_typed(term.typed)
+            field.show_meant(term)
+        if typed:
+            self._pause.stop()
+            self._told = self.typed()
+        why = next((term.token.why for term in (one, other) if term.token.why), "")
+        self.why.setText(why)
+        self.why.setVisible(bool(why))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        for field in (self.one, self.other):
+            field.meant.set_color(theme.muted)
+
+    def stop(self) -> None:
+        """Leave what is being typed: something else is wanted."""
+        self._pause.stop()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Wait for no more typing while nobody can see what comes of it."""
+        super().hideEvent(event)
+        self._pause.stop()
+
+    def _tell(self) -> None:
+        self._pause.stop()
+        if (typed := self.typed()) != self._told:
+            self._told = typed
+            self.changed.emit()
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID // 2)
+        grid.setVerticalSpacing(GRID // 2)
+        for row, field in enumerate((self.one, self.other)):
+            parts = (field.heading, field.token, field.plus, field.position, field.meant)
+            for column, part in enumerate(parts):
+                grid.addWidget(part, row, column)
+        grid.addWidget(self.why, 2, 0, 1, 5)
+        grid.setColumnStretch(1, 1)
+        self.setMaximumWidth(WIDTH)

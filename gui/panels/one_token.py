@@ -1,0 +1,102 @@
+"""One token as someone types it: a text that is one token, or a token's number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.interference import check_rows
+from geometry.model import PositionalModel
+from gui.sentences import as_sentence
+from gui.theme import format_count
+from gui.token_text import token_label
+
+SHOWN_PIECES = 4
+"""So many tokens of a text that is not one are named."""
+_NUMBER = re.compile(r"\s*#?(\d{1,18})\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class AnyToken:
+    """A token, or why there is none.
+
+    Attributes
+    ----------
+    id
+        Its row of W_E; None if there is none.
+    text
+        It, readable, blanks made visible; "token 7" where there is no tokenizer to tell.
+    why
+        Why it is none, as a sentence; else "".
+    """
+
+    id: int | None
+    text: str = ""
+    why: str = ""
+
+
+def read_token(model: PositionalModel, typed: str, count: int) -> AnyToken:
+    """Return the token that is meant.
+
+    Parameters
+    ----------
+    model
+        Whose tokenizer splits the text, if it has one.
+    typed
+        A text that is one token, blanks included; or ``#7``, and ``7`` where there is no tokenizer.
+    count
+        Tokens that there are.
+    """
+    if typed.lstrip().startswith("#") and (number := _NUMBER.fullmatch(typed)):
+        return _numbered(model, int(number[1]), count)
+    try:
+        ids = model.token_ids(typed)
+    except TensorUnavailable:
+        if number := _NUMBER.fullmatch(typed):
+            return _numbered(model, int(number[1]), count)
+        return AnyToken(None, why=f"There is no tokenizer: type a number, 0–{count - 1}.")
+    except HelixscopeError as error:
+        return AnyToken(None, why=f"{as_sentence(str(error))} A number does: #0–#{count - 1}.")
+    if len(ids) == 1:
+        return _numbered(model, ids[0], count)
+    return AnyToken(None, why=_why_not_one(model, typed, ids))
+
+
+def write_token(model: PositionalModel, token: int) -> str:
+    """Return what to type for a token: its text, or its number where no text gives it."""
+    try:
+        text = model.token_text(token)
+        if text and model.token_ids(text) == (token,):
+            return text
+    except HelixscopeError:
+        pass
+    return f"#{token}"
+
+
+def _numbered(model: PositionalModel, token: int, count: int) -> AnyToken:
+    try:
+        check_rows("token", (token,), count)
+    except HelixscopeError as error:
+        return AnyToken(None, why=as_sentence(str(error)))
+    try:
+        text = model.token_text(token)
+    except HelixscopeError:
+        text = None
+    return AnyToken(token, token_label(text) if text else f"token {token}")
+
+
+def _why_not_one(model: PositionalModel, typed: str, ids: Sequence[int]) -> str:
+    """Say of what a text consists that is not one token, and what would be one."""
+    if not typed:
+        return "Type a token: a text, or a number such as #100."
+    if not ids:
+        return f"“{token_label(typed)}” is no token."
+    pieces = [token_label(model.token_text(token) or f"#{token}") for token in ids[:SHOWN_PIECES]]
+    if len(ids) > SHOWN_PIECES:
+        pieces.append("…")
+    with_blank = len(model.token_ids(f" {typed}")) == 1
+    hint = "with a blank before it, it is one." if with_blank else "type one."
+    shown = " | ".join(pieces)
+    return f"“{token_label(typed)}” is {format_count(len(ids))} tokens, {shown}: {hint}"
