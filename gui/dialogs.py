@@ -39,7 +39,7 @@ VIEWPORT: Rows = (
 PLOT: Rows = (
     ("Click, Shift-click", "Select, add or remove"),
     ("Shift-drag", "Select a range"),
-    ("Drag", "Pan"),
+    ("Drag", "Pan; on an upright line, move that"),
     ("Wheel", "Zoom; over the y axis, along y"),
     ("Double-click, F", "Show everything"),
 )

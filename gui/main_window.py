@@ -359,8 +359,8 @@ class MainWindow(QMainWindow):
 
     def _show_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
-        names = ("view_article", "frame", "spin", "", "parallel", "faint", "", "save_picture",
-                 "copy_picture")  # fmt: skip
+        names = ("view_article", "frame", "spin", "", "parallel", "faint", "sphere", "",
+                 "save_picture", "copy_picture")  # fmt: skip
         for name in names:
             if name:
                 menu.addAction(self.commands.by_name[name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import (
@@ -28,6 +29,9 @@ from gui.scene_state import resolve_scene
 from gui.scenes import HelixScene
 from gui.session import Session
 from gui.theme import Theme
+
+if TYPE_CHECKING:
+    from geometry.norms import NormProfile
 from gui.turn import ease_to_true
 
 EASE_MS = 250
@@ -38,7 +42,7 @@ SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "norms", "sphere", "selection", "hover", "tokens",
+    "sphere", "selection", "hover", "tokens",
 )  # fmt: skip
 
 
@@ -97,6 +101,7 @@ class Viewport(QWidget):
         self._listening.to(session.events.curve, self._on_curve_changed)
         for name in _REFRESHED_BY:
             self._listening.to(session.events[name], self.refresh)
+        self._listening.to(session.events.norms, self._on_norms_changed)
         self._listening.to(session.events.turn, self._on_turn_changed)
         self._listening.to(session.events.dragging, self._on_dragging_changed)
 
@@ -123,6 +128,12 @@ class Viewport(QWidget):
         if self.session.model is not self._framed_model:
             # Painted now, and not when everybody else has heard of the new model, too.
             self.interactor.repaint()
+
+    def _on_norms_changed(self, norms: NormProfile | None, before: NormProfile | None) -> None:
+        # From where on their mean is taken nobody sees here, unless by the sphere.
+        same = norms is not None and before is not None and norms.values is before.values
+        if not same or self.session.sphere:
+            self.refresh()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""

@@ -197,3 +197,19 @@ def test_points_behind_and_before_the_wires_are_picked_as_ever(application, wait
     point = viewport.pixel_of(50)
     QTest.mouseClick(viewport.interactor, Qt.MouseButton.LeftButton, pos=point)
     assert session.selection == (before.get(50) or viewport.position_at(point),)
+
+
+def test_the_view_is_drawn_anew_for_the_stretch_only_while_the_sphere_is_there(
+    application, wait_until_idle
+):
+    viewport, session = application.window.viewport, application.session
+    wait_until_idle(application)
+    session.norms_after = 50
+    assert viewport.idle
+    session.sphere = True
+    wait_until_idle(application)
+    before = viewport.scene.state.sphere.radii[0]
+    session.norms_after = 0
+    assert not viewport.idle
+    wait_until_idle(application)
+    assert viewport.scene.state.sphere.radii[0] != before
