@@ -58,6 +58,7 @@ class InterferenceView(QWidget):
         self.table.fit(WIDE)
         self.table.chosen.connect(lambda number, _: self.measureChosen.emit(MEASURES[number]))
         self.parts = label(role="small")
+        self.parts.setToolTip("How far apart the two tokens are, and the two positions")
         self._numbers = QWidget()
         numbers = QVBoxLayout(self._numbers)
         numbers.setContentsMargins(0, 0, 0, 0)

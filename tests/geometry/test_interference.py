@@ -25,16 +25,18 @@ def cosine(x, y):
 
 
 @pytest.mark.parametrize("type_row", [None, np.linspace(-1, 2, 16)])
-def test_measures_are_those_of_the_formulas(tables, type_row):
+@pytest.mark.parametrize("scale", [1.0, 4.0])
+def test_measures_are_those_of_the_formulas(tables, type_row, scale):
     E, P = tables
-    found = interference(E, P, (3, 1), (8, 5), type_row=type_row)
+    found = interference(E, P, (3, 1), (8, 5), token_scale=scale, type_row=type_row)
     added = 0 if type_row is None else type_row
-    x, y = E[3].astype(float) + added + P[1], E[8].astype(float) + added + P[5]
+    x, y = scale * E[3].astype(float) + added + P[1], scale * E[8].astype(float) + added + P[5]
     assert found.distance == pytest.approx(np.linalg.norm(x - y))
     assert found.cosine == pytest.approx(cosine(x, y))
     assert found.layernorm_cosine == pytest.approx(cosine(layernorm(x), layernorm(y)))
     assert found.layernorm_distance == pytest.approx(np.linalg.norm(layernorm(x) - layernorm(y)))
-    assert found.token_distance == pytest.approx(np.linalg.norm(E[3].astype(float) - E[8]))
+    apart = np.linalg.norm(E[3].astype(float) - E[8])
+    assert found.token_distance == pytest.approx(scale * apart)
     assert found.position_distance == pytest.approx(np.linalg.norm(P[1] - P[5]))
     assert (found.one, found.other) == ((3, 1), (8, 5))
 

@@ -43,6 +43,17 @@ def test_errors_are_those_of_the_formulas(tables, type_row):
             assert errors[t, i] == pytest.approx(error, abs=1e-12)
 
 
+def test_tokens_count_as_they_are_scaled(tables):
+    E, P = tables
+    found, expected = (
+        layernorm_errors(E, P, (0, 11), token_scale=4),
+        layernorm_errors(4 * E, P, (0, 11)),
+    )
+    np.testing.assert_allclose(found.orthogonal, expected.orthogonal)
+    np.testing.assert_allclose(found.constant_norm, expected.constant_norm)
+    assert np.abs(found.orthogonal - layernorm_errors(E, P, (0, 11)).orthogonal).max() > 0.01
+
+
 def test_orthogonal_embeddings_have_no_error():
     E, P = np.zeros((3, 8)), np.zeros((5, 8))
     E[:, :2], P[:, 4:6] = [1, -1], [2, -2]  # centred, and in different entries
