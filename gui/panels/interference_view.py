@@ -25,8 +25,10 @@ from gui.theme import GRID, Theme, format_count, format_number
 
 BESIDE, WIDE = 560, 880
 """From these widths on the plot is beside the form, and the numbers beside the plot."""
-HIGH = 300
-"""In this height the numbers have room below a plot that is below the form."""
+LOW, HIGH = 144, 300
+"""In these heights the numbers have room below the form, and below a plot that is below it."""
+PARTS = 40
+"""And so much more takes the whole table with the line below it."""
 Place = tuple[int, int, int, int]
 
 
@@ -78,6 +80,7 @@ class InterferenceView(QWidget):
         self.table.set_rows(rows(result.found))
         self.table.show_drawn({MEASURES.index(measure): self.theme.muted})
         self.parts.setText(parts(result.found))
+        self._arrange()
         self._draw(result)
 
     def set_theme(self, theme: Theme) -> None:
@@ -93,18 +96,22 @@ class InterferenceView(QWidget):
         return QSize(self.form.minimumSizeHint().width(), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the parts beside each other or below, and leave the numbers out if there is no room.
-
-        The caption has them too.
-        """
+        """Put the parts beside each other or below, as there is room."""
         super().resizeEvent(event)
-        if self.width() >= WIDE:
-            places = ((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1))
-        elif self.width() >= BESIDE:
-            places = ((0, 0, 1, 1), (0, 1, 2, 1), (1, 0, 1, 1))
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Place the parts; the numbers, which the caption has too, go where there is no room."""
+        width, height = self.width(), self.height()
+        found = self._result is not None and self._result.found is not None
+        if width >= WIDE:
+            places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1)), True
+        elif width >= BESIDE:
+            places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (1, 0, 1, 1)), found and height >= LOW
         else:
-            places = ((0, 0, 1, 1), (1, 0, 1, 1), (2, 0, 1, 1))
-        self._numbers.setVisible(self.width() >= BESIDE or self.height() >= HIGH)
+            places, room = ((0, 0, 1, 1), (1, 0, 1, 1), (2, 0, 1, 1)), found and height >= HIGH
+        self._numbers.setVisible(room)
+        self.parts.setVisible(not BESIDE <= width < WIDE or height >= LOW + PARTS)
         self._place(places)
 
     def _place(self, places: tuple[Place, ...]) -> None:

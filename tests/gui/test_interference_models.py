@@ -99,20 +99,33 @@ def test_a_table_of_one_position_has_examples_too(qtbot, write_gpt2, helix):
     ("size", "table", "beside"),
     [
         ((1100, 220), True, True),
-        ((700, 250), True, True),
+        ((700, 260), True, True),
+        ((640, 220), False, True),
         ((420, 500), True, False),
         ((420, 300), False, False),
     ],
 )
 def test_a_small_panel_leaves_the_table_out(stage, size, table, beside):
-    panel = stage.panel
+    panel, sums = stage.panel, stage.panel.sums
     panel.resize(*size)
     QApplication.processEvents()
-    assert panel.sums.table.isVisible() == table
-    form, plot = panel.sums.form.geometry(), panel.sums.plot.geometry()
+    assert sums.table.isVisible() == table
+    form, plot = stage.form.geometry(), sums.plot.geometry()
     assert (plot.left() >= form.right()) == beside
     assert plot.width() >= 150
-    assert panel.rect().contains(panel.sums.geometry())
+    if table:
+        assert sums.table.geometry().bottom() < sums.parts.geometry().top()
+        numbers = sums.table.parentWidget().geometry()
+        assert not numbers.intersects(form)
+        assert not numbers.intersects(plot)
+
+
+def test_numbers_that_there_are_not_leave_their_room_to_the_reason(stage):
+    stage.panel.resize(700, 260)
+    stage.type_token(stage.form.one, "hello my")
+    assert not stage.panel.sums.table.isVisible()
+    stage.type_token(stage.form.one, "my")
+    assert stage.panel.sums.table.isVisible()
 
 
 def test_it_takes_the_colours_of_the_theme(stage):
