@@ -38,6 +38,12 @@ class SphereSection:
             return ()
         return tuple(float(r) for r in np.linalg.svd(self.axes, compute_uv=False))
 
+    def corners(self) -> Array:
+        """Return the ends of the semi-axes, (2 k, k); none where there is no surface."""
+        if self.axes is None:
+            return np.zeros((0, len(self.centre)))
+        return self.centre + np.vstack([self.axes.T, -self.axes.T])
+
 
 def sphere_section(
     mean: npt.ArrayLike, components: npt.ArrayLike, norm: float, *, centred: bool = False

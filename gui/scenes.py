@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 RING_RADIUS = 8.0
+LARGEST_SPHERE = 4.0
+"""A sphere is framed with the curve if it is at most so many times as large."""
 ARROWS_WIDTH = 270.0
 """The arrows and their labels take at most this much of the lower right corner."""
 _CIRCLE = np.column_stack(
@@ -109,11 +111,22 @@ class HelixScene:
 
     @property
     def displayed_range(self) -> np.ndarray:
-        """The part of :attr:`displayed` that the camera should frame."""
+        """The part of :attr:`displayed` that is in the shown range."""
         if self._state is None:
             return np.zeros((0, 3))
         first, last = self._state.positions
         return self.displayed[first : last + 1]
+
+    @property
+    def framed(self) -> np.ndarray:
+        """(m, 3) what the camera should frame: the range, and the ends of a sphere of its size."""
+        points = self.displayed_range
+        if self._state is None or self._state.sphere is None:
+            return points
+        ends = self._state.sphere.corners() @ self.turn.T
+        # Around a short piece of the curve the sphere would leave nothing to see of that.
+        fits = np.ptp(ends, axis=0).max() <= LARGEST_SPHERE * np.ptp(points, axis=0).max()
+        return np.vstack([points, ends]) if fits else points
 
     def show(self, state: SceneState | None) -> None:
         """Show a state; only what differs from the one before is touched. Does not render."""

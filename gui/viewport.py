@@ -263,7 +263,7 @@ class Viewport(QWidget):
             self._antialiasing.rest()
 
     def _pose(self, view: str) -> CameraPose:
-        points = self.scene.displayed_range
+        points = self.scene.framed
         aspect = max(self.interactor.width(), 1) / max(self.interactor.height(), 1)
         if view != "keep":
             return view_pose(view, points, self.session.turn, aspect)

@@ -97,7 +97,7 @@ def describe(
     value = float(reading.source[position])
     said = f"{reading.quantity} {format_number(value)}"
     if reading.scale is not None:
-        said += f", {format_number(value / reading.scale, 2)} of the mean"
+        said += f" ({format_number(value / reading.scale, 2)}×)"
     parts = [where, said]
     if token is not None:
         shown = token_label(token)
@@ -167,7 +167,10 @@ def bulk_span(reading: Reading, others: Sequence[Beside] = ()) -> tuple[float, f
 
 def _early(reading: Reading, early: float) -> str:
     """Say how the first positions compare: whether early tokens are spaced out, or fray."""
-    said = f"first {format_count(reading.stretch.first)}: mean {format_number(early)}"
+    # Its number stays with its word.
+    said = (
+        f"first\N{NO-BREAK SPACE}{format_count(reading.stretch.first)}: mean {format_number(early)}"
+    )
     if reading.stretch.mean <= 0.0:
         return said
     return f"{said}, {format_number(early / reading.stretch.mean, 2)} times that"

@@ -160,7 +160,8 @@ def test_relative_to_their_means_models_lie_on_one_another(opened, controller, p
         assert stretch.mean() == pytest.approx(1.0)
     assert panel.plot.view.spans()[1] == pytest.approx(full_span(read(opened), beside(opened)))
     opened.hover = 50
-    assert "of the mean" in panel.plot.hover_text()
+    times = opened.norms.values[50] / opened.norms.mean
+    assert f"norm {opened.norms.values[50]:.3f} ({times:.2f}×)" in panel.plot.hover_text()
     QTest.mouseClick(panel.body.legend.scale.buttons["raw"], LEFT)
     np.testing.assert_array_equal(panel.plot.values, opened.norms.values)
 

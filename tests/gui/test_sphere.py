@@ -149,6 +149,28 @@ def test_it_comes_and_goes_and_the_camera_stays(opened, stage, theme):
     assert share_of(made.draw(), theme.faint) < 0.001
 
 
+def test_a_sphere_of_the_curves_size_is_framed_with_it_and_a_huge_one_is_not(
+    opened, controller, stage
+):
+    made = stage()
+    made.show(opened)
+    np.testing.assert_array_equal(made.scene.framed, made.scene.displayed_range)
+    opened.sphere = True
+    opened.turn = ortho_group.rvs(3, random_state=1)
+    made.show(opened)
+    ends = made.scene.framed[len(made.scene.displayed_range) :]
+    wires = world_points(made.scene.state.sphere, opened.turn)
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    centre = made.scene.state.sphere.centre @ opened.turn.T
+    np.testing.assert_allclose((low + high) / 2, centre, atol=1e-9)
+    radius = made.scene.state.sphere.radii[0]
+    np.testing.assert_allclose(np.linalg.norm(wires - centre, axis=1), radius, rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(ends - centre, axis=1), radius, rtol=1e-9)
+    controller.request_positions(100, 103)
+    made.show(opened)
+    np.testing.assert_array_equal(made.scene.framed, made.scene.displayed_range)
+
+
 def test_another_theme_and_scale_reach_the_wires(opened, stage):
     opened.sphere = True
     made = stage(LIGHT)
