@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import dialogs
 from gui.actions import Actions, is_typing
 from gui.controller import Controller
 from gui.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
@@ -38,6 +37,7 @@ from gui.stage import Stage
 from gui.status_bar import StatusBar
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.viewport import Viewport
+from gui.window_wiring import connect_centre, connect_panels, handlers
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 DEFAULT_SIZE = QSize(1440, 900)
@@ -85,7 +85,7 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.session, self.controller, self.settings = session, controller, settings
-        self._choose_theme = choose_theme
+        self.choose_theme = choose_theme
         self._listening = Listening()
         self.setWindowTitle("Helixscope")
         self.setAcceptDrops(True)
@@ -100,10 +100,10 @@ class MainWindow(QMainWindow):
         for dock in DOCKS:
             self._build_dock(dock)
         self._results = ResultDocks(self, self.docks, self._panels, session, controller)
-        self.commands = Actions(self, self._handlers())
+        self.commands = Actions(self, handlers(self))
         self._build_panel_menu()
         self._build_status()
-        self._connect_centre()
+        connect_centre(self)
         self._calm = Calm(session, self)
         self._listen_to_session()
         self._restore_layout()
@@ -142,7 +142,7 @@ class MainWindow(QMainWindow):
             self._panels[dock.name] = dock.make(self.session, self._theme)
             self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             self.docks[dock.name].setWidget(self._panels[dock.name])
-        self._connect_panels()
+        connect_panels(self, self._panels)
         self._results.begin(self._theme)
 
     def _build_panel_menu(self) -> None:
@@ -161,99 +161,6 @@ class MainWindow(QMainWindow):
         self._summary.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
         self._summary.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.menuBar().setCornerWidget(self._summary)
-
-    def _handlers(self) -> dict[str, Callable[..., object]]:
-        view, controller = self.viewport, self.controller
-        return {
-            "open_folder": self.open_folder,
-            "open_file": self.open_file,
-            "open_hub": lambda: self._focus("models", "focus_search"),
-            "find_model": lambda: self._focus("models", "focus_search"),
-            "check_update": controller.check_for_update,
-            "work_offline": self.work_offline,
-            "switch_side": controller.switch_side,
-            "save_picture": self.pictures.ask,
-            "copy_picture": self.pictures.copy,
-            "settings": self.settingsRequested.emit,
-            "quit": self.close,
-            "go_to": lambda: self._focus("inspector", "focus_go_to"),
-            "next": lambda: controller.walk(1),
-            "previous": lambda: controller.walk(-1),
-            "next_10": lambda: controller.walk(10),
-            "previous_10": lambda: controller.walk(-10),
-            "clear_selection": self._cancel,
-            "focus_on_selection": self._focus_on_selection,
-            "label_tokens": lambda: self._focus("prompt", "focus_text"),
-            "view_article": lambda: view.view("article"),
-            "view_isometric": lambda: view.view("isometric"),
-            "view_xy": lambda: view.view("xy"),
-            "view_xz": lambda: view.view("xz"),
-            "view_yz": lambda: view.view("yz"),
-            "frame": view.frame,
-            "zoom_in": lambda: view.zoom(1.25),
-            "zoom_out": lambda: view.zoom(0.8),
-            "spin": view.set_spinning,
-            "parallel": lambda on: self._set("projection", "parallel" if on else "perspective"),
-            "faint": lambda on: self._set("outside", "faint" if on else "hidden"),
-            "sphere": lambda on: self._set("sphere", on),
-            "theme_system": lambda _: self._choose_theme("system"),
-            "theme_light": lambda _: self._choose_theme("light"),
-            "theme_dark": lambda _: self._choose_theme("dark"),
-            "full_screen": lambda on: self.showFullScreen() if on else self.showNormal(),
-            "reset_layout": self._arrange,
-            "shortcuts": lambda: dialogs.show_shortcuts(self),
-            "about": lambda: dialogs.show_about(self),
-        }
-
-    def _connect_centre(self) -> None:
-        controller, viewport = self.controller, self.viewport
-        self.empty_state.folderRequested.connect(self.open_folder)
-        self.empty_state.fileRequested.connect(self.open_file)
-        self.empty_state.hubRequested.connect(lambda: self._focus("models", "focus_search"))
-        self.empty_state.cancelRequested.connect(controller.cancel)
-        self.status_bar.cancelRequested.connect(controller.cancel)
-        viewport.hoverRequested.connect(lambda position: self._set("hover", position))
-        viewport.selectionRequested.connect(controller.select)
-        viewport.menuRequested.connect(self._show_menu)
-        viewport.firstFrame.connect(self._on_first_frame, Qt.ConnectionType.QueuedConnection)
-        self.notice_bar.dismissed.connect(lambda: self._set("notice", None))
-        self.notice_bar.tableRequested.connect(
-            lambda source, table: controller.open(source, table=table)
-        )
-        self.notice_bar.retryRequested.connect(controller.retry)
-        self.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
-
-    def _connect_panels(self) -> None:
-        controller, panels = self.controller, self._panels
-        panels["models"].folderRequested.connect(self.open_folder)
-        panels["models"].fileRequested.connect(self.open_file)
-        panels["models"].openRequested.connect(controller.open)
-        panels["models"].searchRequested.connect(controller.search_hub)
-        panels["models"].updateRequested.connect(controller.check_for_update)
-        panels["models"].cancelRequested.connect(controller.cancel_opening)
-        panels["positions"].rangeRequested.connect(controller.request_positions)
-        panels["positions"].dragStarted.connect(lambda: self._set("dragging", True))
-        panels["positions"].dragFinished.connect(lambda: self._set("dragging", False))
-        panels["positions"].componentsRequested.connect(lambda c: self._set("components", c))
-        panels["view"].colorByRequested.connect(controller.color_by)
-        panels["view"].colormapRequested.connect(lambda name: self._set("colormap", name))
-        panels["view"].outsideRequested.connect(lambda how: self._set("outside", how))
-        panels["view"].projectionRequested.connect(lambda how: self._set("projection", how))
-        panels["view"].keepTurnedRequested.connect(lambda on: self._set("keep_turned", on))
-        panels["prompt"].promptRequested.connect(lambda text: self._set("prompt", text))
-        panels["prompt"].tokenizerRequested.connect(controller.fetch_tokenizer)
-        norms, overlays = panels["norms"], controller.overlays
-        norms.quantityRequested.connect(lambda what: self._set("norms_quantity", what))
-        norms.centredRequested.connect(lambda on: self._set("norms_centred", on))
-        norms.afterRequested.connect(lambda first: self._set("norms_after", first))
-        norms.relativeRequested.connect(lambda on: self._set("norms_relative", on))
-        norms.sphereRequested.connect(lambda on: self._set("sphere", on))
-        norms.overlayRequested.connect(overlays.add)
-        norms.overlayRemoved.connect(overlays.remove)
-        norms.overlayToggled.connect(overlays.show)
-        for name in ("inspector", "prompt", "norms"):
-            panels[name].selectionRequested.connect(controller.select)
-            panels[name].hoverRequested.connect(lambda position: self._set("hover", position))
 
     def _listen_to_session(self) -> None:
         events = self.session.events
@@ -274,14 +181,14 @@ class MainWindow(QMainWindow):
 
     def _restore_layout(self) -> None:
         self.resize(first_size(self.screen().availableSize()))
-        self._arrange()
+        self.arrange()
         layout = self.settings.layout
         if layout is not None:
             self.restoreGeometry(layout[0])
             self.restoreState(layout[1])
         self.commands.by_name["full_screen"].setChecked(self.isFullScreen())
 
-    def _arrange(self) -> None:
+    def arrange(self) -> None:
         """Put all docks where they are at first."""
         for dock in DOCKS:
             widget = self.docks[dock.name]
@@ -330,20 +237,23 @@ class MainWindow(QMainWindow):
         """Use no network from now on, or use it again; remembered."""
         self.settings.offline = self.session.offline = on
 
-    def _set(self, field: str, value: object) -> None:
+    def set_field(self, field: str, value: object) -> None:
+        """Set what the user wants, a field of the session."""
         setattr(self.session, field, value)
 
-    def _focus(self, dock: str, method: str = "setFocus") -> None:
+    def focus_on(self, dock: str, method: str = "setFocus") -> None:
+        """Bring a panel to the front and call its method that takes the focus."""
         self.docks[dock].show()
         self.docks[dock].raise_()
         self._results.need(dock)
         getattr(self.panels[dock], method)()
 
-    def _focus_on_selection(self) -> None:
+    def focus_on_selection(self) -> None:
+        """Bring the current position to the middle of the viewport."""
         if self.session.current is not None:
             self.viewport.focus_on(self.session.current)
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
         """Stop what is fetched, computed or moves; else close the notice; else select nothing."""
         spin = self.commands.by_name["spin"]
         if self.controller.cancel():
@@ -357,7 +267,8 @@ class MainWindow(QMainWindow):
             self.controller.select(())
         self.viewport.interactor.setFocus()
 
-    def _show_menu(self, at: QPoint) -> None:
+    def show_menu(self, at: QPoint) -> None:
+        """Show the viewport's menu at a point of the screen."""
         menu = QMenu(self)
         names = ("view_article", "frame", "spin", "", "parallel", "faint", "sphere", "",
                  "save_picture", "copy_picture")  # fmt: skip
@@ -402,7 +313,8 @@ class MainWindow(QMainWindow):
         by_name["sphere"].setChecked(self.session.sphere)
         by_name["work_offline"].setChecked(self.session.offline)
 
-    def _on_first_frame(self) -> None:
+    def build_panels(self) -> None:
+        """Build what was not needed for the first frame."""
         if self.isVisible():  # and not closed meanwhile
             self._build_panels()
 
@@ -415,7 +327,7 @@ class MainWindow(QMainWindow):
             if event.key() == Qt.Key.Key_Escape and not self.controller.cancel():
                 self.viewport.interactor.setFocus()
         elif 0 <= number < min(len(DOCKS), KEYS) and not event.modifiers():
-            self._focus(DOCKS[number].name)
+            self.focus_on(DOCKS[number].name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
 from gui.actions import COMMANDS, MENUS, Actions
+from gui.window_wiring import handlers
 
 NONE, SHIFT, KEYPAD, CONTROL = (
     Qt.KeyboardModifier.NoModifier,
@@ -134,6 +135,6 @@ def test_commands_that_need_a_model_wait_for_one(actions, called):
 
 
 def test_the_window_has_a_handler_for_every_command(application):
-    handlers = application.window._handlers()
-    assert set(handlers) == {c.name for c in COMMANDS}
-    assert all(callable(h) for h in handlers.values())
+    answers = handlers(application.window)
+    assert set(answers) == {c.name for c in COMMANDS}
+    assert all(callable(h) for h in answers.values())

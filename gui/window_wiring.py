@@ -1,0 +1,112 @@
+"""What the window's parts ask for, and who answers: the controller, the session or the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt
+
+from gui import dialogs
+
+if TYPE_CHECKING:
+    from gui.main_window import MainWindow
+
+
+def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
+    """Return what answers each command, by its name in :data:`gui.actions.COMMANDS`."""
+    view, controller = window.viewport, window.controller
+    return {
+        "open_folder": window.open_folder,
+        "open_file": window.open_file,
+        "open_hub": lambda: window.focus_on("models", "focus_search"),
+        "find_model": lambda: window.focus_on("models", "focus_search"),
+        "check_update": controller.check_for_update,
+        "work_offline": window.work_offline,
+        "switch_side": controller.switch_side,
+        "save_picture": window.pictures.ask,
+        "copy_picture": window.pictures.copy,
+        "settings": window.settingsRequested.emit,
+        "quit": window.close,
+        "go_to": lambda: window.focus_on("inspector", "focus_go_to"),
+        "next": lambda: controller.walk(1),
+        "previous": lambda: controller.walk(-1),
+        "next_10": lambda: controller.walk(10),
+        "previous_10": lambda: controller.walk(-10),
+        "clear_selection": window.cancel,
+        "focus_on_selection": window.focus_on_selection,
+        "label_tokens": lambda: window.focus_on("prompt", "focus_text"),
+        "view_article": lambda: view.view("article"),
+        "view_isometric": lambda: view.view("isometric"),
+        "view_xy": lambda: view.view("xy"),
+        "view_xz": lambda: view.view("xz"),
+        "view_yz": lambda: view.view("yz"),
+        "frame": view.frame,
+        "zoom_in": lambda: view.zoom(1.25),
+        "zoom_out": lambda: view.zoom(0.8),
+        "spin": view.set_spinning,
+        "parallel": lambda on: window.set_field("projection", "parallel" if on else "perspective"),
+        "faint": lambda on: window.set_field("outside", "faint" if on else "hidden"),
+        "sphere": lambda on: window.set_field("sphere", on),
+        "theme_system": lambda _: window.choose_theme("system"),
+        "theme_light": lambda _: window.choose_theme("light"),
+        "theme_dark": lambda _: window.choose_theme("dark"),
+        "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
+        "reset_layout": window.arrange,
+        "shortcuts": lambda: dialogs.show_shortcuts(window),
+        "about": lambda: dialogs.show_about(window),
+    }
+
+
+def connect_centre(window: MainWindow) -> None:
+    """Connect the viewport and what lies over it."""
+    controller, viewport = window.controller, window.viewport
+    window.empty_state.folderRequested.connect(window.open_folder)
+    window.empty_state.fileRequested.connect(window.open_file)
+    window.empty_state.hubRequested.connect(lambda: window.focus_on("models", "focus_search"))
+    window.empty_state.cancelRequested.connect(controller.cancel)
+    window.status_bar.cancelRequested.connect(controller.cancel)
+    viewport.hoverRequested.connect(lambda position: window.set_field("hover", position))
+    viewport.selectionRequested.connect(controller.select)
+    viewport.menuRequested.connect(window.show_menu)
+    viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)
+    window.notice_bar.dismissed.connect(lambda: window.set_field("notice", None))
+    window.notice_bar.tableRequested.connect(
+        lambda source, table: controller.open(source, table=table)
+    )
+    window.notice_bar.retryRequested.connect(controller.retry)
+    window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
+
+
+def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
+    """Connect the panels that are there from the start, by their docks' names."""
+    controller = window.controller
+    panels["models"].folderRequested.connect(window.open_folder)
+    panels["models"].fileRequested.connect(window.open_file)
+    panels["models"].openRequested.connect(controller.open)
+    panels["models"].searchRequested.connect(controller.search_hub)
+    panels["models"].updateRequested.connect(controller.check_for_update)
+    panels["models"].cancelRequested.connect(controller.cancel_opening)
+    panels["positions"].rangeRequested.connect(controller.request_positions)
+    panels["positions"].dragStarted.connect(lambda: window.set_field("dragging", True))
+    panels["positions"].dragFinished.connect(lambda: window.set_field("dragging", False))
+    panels["positions"].componentsRequested.connect(lambda c: window.set_field("components", c))
+    panels["view"].colorByRequested.connect(controller.color_by)
+    panels["view"].colormapRequested.connect(lambda name: window.set_field("colormap", name))
+    panels["view"].outsideRequested.connect(lambda how: window.set_field("outside", how))
+    panels["view"].projectionRequested.connect(lambda how: window.set_field("projection", how))
+    panels["view"].keepTurnedRequested.connect(lambda on: window.set_field("keep_turned", on))
+    panels["prompt"].promptRequested.connect(lambda text: window.set_field("prompt", text))
+    panels["prompt"].tokenizerRequested.connect(controller.fetch_tokenizer)
+    norms, overlays = panels["norms"], controller.overlays
+    norms.quantityRequested.connect(lambda what: window.set_field("norms_quantity", what))
+    norms.centredRequested.connect(lambda on: window.set_field("norms_centred", on))
+    norms.afterRequested.connect(lambda first: window.set_field("norms_after", first))
+    norms.relativeRequested.connect(lambda on: window.set_field("norms_relative", on))
+    norms.sphereRequested.connect(lambda on: window.set_field("sphere", on))
+    norms.overlayRequested.connect(overlays.add)
+    norms.overlayRemoved.connect(overlays.remove)
+    norms.overlayToggled.connect(overlays.show)
+    for name in ("inspector", "prompt", "norms"):
+        panels[name].selectionRequested.connect(controller.select)
+        panels[name].hoverRequested.connect(lambda position: window.set_field("hover", position))
