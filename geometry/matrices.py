@@ -41,17 +41,22 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
             f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}.",
             "Open another checkpoint.",
         )
+    _check_finite(place, table)
+    table.setflags(write=False)
+    return table
+
+
+def _check_finite(place: Architecture, table: npt.NDArray[np.float64]) -> None:
     # A sum of squares is finite only if all numbers are; where it is not, it may have overflowed.
-    finite = np.isfinite(np.einsum("ij,ij->", table, table))
-    bad = () if finite else np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if np.isfinite(np.einsum("ij,ij->", table, table)):
+        return
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise SourceError(
             f"{place.table} has NaN or infinite numbers in {len(bad)} of its rows, the first at "
             f"position {bad[0]}.",
             "The checkpoint is damaged or its training diverged; open another one.",
         )
-    table.setflags(write=False)
-    return table
 
 
 def _computed(place: Architecture) -> npt.NDArray[np.float64]:
