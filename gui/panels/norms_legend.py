@@ -45,7 +45,9 @@ class NormsRow:
     color, name, tooltip
         Of its curve; what it is called; more about it.
     mean, cv
-        Of what is drawn, as it was measured; None while that is not known.
+        Of what is drawn, as it was measured; None where there is nothing to measure.
+    known
+        Whether the model has been read.
     shown
         Whether its curve is drawn.
     """
@@ -56,13 +58,16 @@ class NormsRow:
     tooltip: str
     mean: float | None
     cv: float | None
+    known: bool
     shown: bool
 
     @property
     def numbers(self) -> tuple[str, ...]:
         """What its line says: mean and cv, or that they are on the way."""
-        if self.mean is None or self.cv is None:
+        if not self.known:
             return ("reading…",)
+        if self.mean is None or self.cv is None:
+            return ("–", "–")
         return format_number(self.mean), format_percent(self.cv)
 
     @property
@@ -154,7 +159,7 @@ class NormsLegend(QWidget):
         grid.addWidget(swatch, at, 0)
         grid.addWidget(name, at, 1)
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        numbers = [label("", "small" if row.mean is None else "") for _ in row.numbers]
+        numbers = [label("", "" if row.known else "small") for _ in row.numbers]
         for column, shown in enumerate(numbers, start=2):
             grid.addWidget(shown, at, column, 1, 3 - len(numbers), right)
         if row.source:
@@ -182,8 +187,8 @@ class _Swatch(QToolButton):
         self.setChecked(row.shown)
         self.setEnabled(bool(row.source))
         self.setAccessibleName(f"Draw {row.name}")
-        if row.source:
-            self.setToolTip(f"{'Hide' if row.shown else 'Show'} {row.name}")
+        verb = "Hide" if row.shown else "Show"
+        self.setToolTip(f"{verb} {row.name}" if row.source else row.tooltip)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -231,7 +236,7 @@ def legend_rows(
     """
     found = reading.stretch
     name = session.model.name if session.model is not None else "open model"
-    rows = [NormsRow("", own, name, "The open model", found.mean, found.cv, True)]
+    rows = [NormsRow("", own, name, "The open model", found.mean, found.cv, True, True)]
     for overlay in session.overlays:
         measured = overlay_stretch(session, overlay)
         rows.append(
@@ -242,6 +247,7 @@ def legend_rows(
                 overlay.source,
                 None if measured is None else measured.mean,
                 None if measured is None else measured.cv,
+                overlay.lengths is not None,
                 overlay.shown,
             )
         )

@@ -15,7 +15,7 @@ from gui.panels.norms_text import full_span
 from gui.panels.overlay_menu import NONE_HERE, overlay_choices
 from gui.session import ModelRow, Session
 from gui.theme import DARK, LIGHT, SERIES
-from tests.gui.norms_stage import LEFT, NONE, at, is_drawn_in, show_panel
+from tests.gui.norms_stage import LEFT, NONE, at, drag, is_drawn_in, on_line, show_panel
 
 
 @pytest.fixture
@@ -227,6 +227,15 @@ def test_one_that_is_being_read_says_so(session, hand_jobs, write_table, others,
     controller.close()
 
 
+def test_one_position_has_no_steps_to_compare(opened, controller, panel, write_table):
+    controller.overlays.add(str(write_table(np.ones((1, 4)), "one")))
+    opened.norms_quantity = "step"
+    assert legend_texts(panel).count("–") == 2
+    assert "reading…" not in legend_texts(panel)
+    opened.norms_quantity = "norm"
+    assert "2.000" in legend_texts(panel)
+
+
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_colours_are_the_themes(opened, controller, panel, others, theme):
     for source in others:
@@ -274,3 +283,51 @@ def test_in_a_narrow_panel_the_legend_is_below_or_nowhere(opened, controller, pa
     QApplication.processEvents()
     assert legend.isVisible()
     assert legend.x() >= panel.plot.geometry().right()
+
+
+# ---- in the window ------------------------------------------------------------------------
+
+
+def test_in_the_window_a_model_is_laid_over_in_the_background(
+    application, wait_until_idle, write_table, helix
+):
+    session, panel = application.session, application.window.panels["norms"]
+    other = str(write_table(helix(260), "other"))
+    session.recent = (session.recent[0], other)
+    model = session.model
+    pick(menu_of(panel), "other.npy")
+    wait_until_idle(application)
+    assert session.overlays[0].lengths is not None
+    assert session.model is model
+    assert panel.plot.view.spans()[0][1] > 259
+    QTest.mouseClick(legend_button(panel, "Take other out"), LEFT)
+    assert session.overlays == ()
+
+
+def test_in_the_window_what_cannot_be_laid_over_is_one_sentence(
+    application, wait_until_idle, tmp_path
+):
+    session, panel = application.session, application.window.panels["norms"]
+    broken = tmp_path / "broken.npy"
+    broken.write_bytes(b"this is no table")
+    session.recent = (session.recent[0], str(broken))
+    pick(menu_of(panel), "broken.npy")
+    wait_until_idle(application)
+    assert session.overlays == ()
+    assert panel.body.legend is None or not panel.body.legend.isVisible()
+    bar = application.window.notice_bar
+    assert bar.isVisible()
+    assert "broken.npy" in session.notice.text
+
+
+def test_a_quantity_and_the_stretch_in_the_window(application, wait_until_idle):
+    session, panel = application.session, application.window.panels["norms"]
+    drag(panel, on_line(panel), at(panel, 60, 4), at(panel, 40, 4), at(panel, 30, 4))
+    assert session.norms_after == pytest.approx(30, abs=1)
+    assert session.norms.after == session.norms_after
+    QTest.mouseClick(panel.header.quantity.buttons["step"], LEFT)
+    wait_until_idle(application)
+    steps = np.linalg.norm(np.diff(session.model.W_pos.astype(float), axis=0), axis=1)
+    np.testing.assert_allclose(panel.plot.values, steps, rtol=1e-6)
+    QTest.mouseClick(panel.header.default, LEFT)
+    assert session.norms.after == 100
