@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import QWidget
 from gui.colors import lookup_table
 from gui.panels.heatmap_marks import HeatmapMarks
 from gui.panels.hover_label import HoverLabel
+from gui.panels.matrix_image import MatrixImage
 from gui.panels.plot import WHEEL_STEP, Plot
 from gui.theme import Theme
 
@@ -54,7 +54,7 @@ class Heatmap(Plot):
         self.first = (0, 0)
         self._levels, self._log = (0.0, 1.0), False
         self._room = (-1, -1)
-        self.image = pg.ImageItem(axisOrder="row-major", autoDownsample=True)
+        self.image = MatrixImage()
         self.view.invertY(True)
         self.view.addItem(self.image)
         self.marks = HeatmapMarks(theme, self.view)
@@ -104,7 +104,7 @@ class Heatmap(Plot):
         """
         redraw = log != self._log
         self._levels, self._log = levels, log
-        self.image.setLookupTable(lookup_table(colormap), update=False)
+        self.image.set_table(lookup_table(colormap))
         if redraw:
             self._draw()
         else:

@@ -107,8 +107,7 @@ class OverlapView(QWidget):
             (heatmap.y_axis, f"{self._overlap.rows.name} direction i"),
         ):
             if axis.title != title:
-                axis.title = title
-                axis.set_theme(heatmap.theme)
+                axis.set_title(title, heatmap.theme)
 
     def _on_hovered(self, cell: tuple[int, int] | None) -> None:
         if cell is None or self._overlap is None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from geometry.residual_stream import Subject
 from gui.panels.overlaps_controls import OverlapsControls
-from gui.panels.overlaps_look import Levels, Pictures, arrange, home_levels
+from gui.panels.overlaps_look import Levels, Pictures, arrange
 from gui.panels.overlaps_question import FigureOf, Overlap, OverlapFigure, OverlapsOf
 from gui.panels.overlaps_text import caption_of, figure_caption, python_of
 from gui.panels.result_panel import ResultPanel
@@ -129,12 +129,12 @@ class OverlapsPanel(ResultPanel):
             self._pictures.of(cell, look.blur) if isinstance(cell, Overlap) else None
             for cell in cells
         ]
-        drawn = [picture for picture in pictures if picture is not None]
-        chance = max(cell.contrast.chance for cell in cells if isinstance(cell, Overlap))
-        self._home = home_levels(drawn, chance, log=look.log)
+        found = tuple(cell for cell in cells if isinstance(cell, Overlap))
+        self._home = self._pictures.home_levels(found, look.blur, log=look.log)
         levels = self._levels or self._home
         if isinstance(result, Overlap):
-            self.heatmap.show_overlap(result, drawn[0], look, levels, self._home)
+            picture = self._pictures.of(result, look.blur)
+            self.heatmap.show_overlap(result, picture, look, levels, self._home)
         else:
             self.grid.grid.show_figure(result, pictures, look, levels)
             self.grid.place_parts()

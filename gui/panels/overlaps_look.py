@@ -47,6 +47,7 @@ class Pictures:
 
     def __init__(self) -> None:
         self._made: OrderedDict[tuple[Overlap, float], np.ndarray] = OrderedDict()
+        self._home: OrderedDict[tuple[tuple[Overlap, ...], float, bool], Levels] = OrderedDict()
 
     def of(self, overlap: Overlap, blur: float) -> np.ndarray:
         """Return (a, b) float32 values to show; overlaps compare by identity."""
@@ -58,9 +59,30 @@ class Pictures:
         self._made.move_to_end(key)
         return self._made[key]
 
+    def home_levels(self, overlaps: tuple[Overlap, ...], blur: float, *, log: bool) -> Levels:
+        """Return the values at the two ends of the colours before anybody drags them.
+
+        Parameters
+        ----------
+        overlaps, blur
+            What is shown side by side in the same colours, not empty, and how it is blurred.
+        log
+            Whether colours follow the logarithm.
+        """
+        key = overlaps, blur, log
+        if key not in self._home:
+            chance = max(overlap.contrast.chance for overlap in overlaps)
+            pictures = [self.of(overlap, blur) for overlap in overlaps]
+            self._home[key] = home_levels(pictures, chance, log=log)
+            while len(self._home) > KEPT:
+                self._home.popitem(last=False)
+        self._home.move_to_end(key)
+        return self._home[key]
+
     def forget(self) -> None:
         """Drop all; another model is open."""
         self._made.clear()
+        self._home.clear()
 
 
 def blurred(values: np.ndarray, blur: float) -> np.ndarray:

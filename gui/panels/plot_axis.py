@@ -35,6 +35,7 @@ class PlotAxis(pg.AxisItem):
         super().__init__(side)
         self.title = title
         self.whole = whole
+        self._length: float | None = None
         if side == "bottom":
             self.setHeight(TICK_LENGTH + 2 * LINE)
         self.enableAutoSIPrefix(False)
@@ -55,10 +56,21 @@ class PlotAxis(pg.AxisItem):
         self.setPen(pg.mkPen(theme.line))
         self.setTickPen(pg.mkPen(theme.line))
         self.setTextPen(pg.mkPen(theme.muted))
-        self.setLabel(self.title, color=theme.muted, **{"font-size": f"{SMALL}px"})
+        self.set_title(self.title, theme)
+
+    def set_title(self, title: str, theme: Theme) -> None:
+        """Name another quantity."""
+        self.title = title
+        drawn, room = self.picture, (self.minimumSize(), self.maximumSize())
+        self.setLabel(title, color=theme.muted, **{"font-size": f"{SMALL}px"})
+        if room == (self.minimumSize(), self.maximumSize()):
+            self.picture = drawn  # the ticks are no others
+        if self._length is not None:
+            self.hide_title_unless(self._length)
 
     def hide_title_unless(self, length: float) -> None:
         """Leave the title out where the axis has not this many pixels for it."""
+        self._length = length
         fits = self.label.boundingRect().width() <= length
         if fits != self.label.isVisible():
             self.showLabel(fits)

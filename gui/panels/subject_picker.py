@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
 from geometry.model import PositionalModel
@@ -37,6 +37,8 @@ _SIDES = {
 class SubjectPicker(QWidget):
     """A matrix by name, and of a weight its layer, one head or all, and the side.
 
+    Its parts come and go in a row that is in no layout: else each would lay out the whole window.
+
     Parameters
     ----------
     name
@@ -56,8 +58,8 @@ class SubjectPicker(QWidget):
         self.name, self.side = DropDown(), DropDown()
         self.layer, self.head = QSpinBox(), QSpinBox()
         self._fill(name)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
+        self._row = QWidget(self)
+        row = QHBoxLayout(self._row)
         row.setSpacing(GRID // 2)
         for widget in (self.name, self.layer, self.head, self.side):
             policy = widget.sizePolicy()
@@ -69,6 +71,32 @@ class SubjectPicker(QWidget):
         self.name.activated.connect(self._on_name)
         for signal in (self.layer.valueChanged, self.head.valueChanged, self.side.activated):
             signal.connect(self._on_changed)
+
+    # The row's place.
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the row."""
+        return self._row.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the row."""
+        return self._row.minimumSizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the row as large."""
+        super().resizeEvent(event)
+        self._row.setGeometry(self.rect())
+
+    def event(self, event: QEvent) -> bool:
+        """Ask for another size only when the row does."""
+        if event.type() == QEvent.Type.LayoutRequest and self._row.sizeHint() != self._asked:
+            self._asked = self._row.sizeHint()
+            self.updateGeometry()
+        return super().event(event)
+
+    _asked = QSize()
+
+    # What is chosen.
 
     @property
     def subject(self) -> Subject:
@@ -153,10 +181,14 @@ class SubjectPicker(QWidget):
         name = self._subject.name
         weight = self._whole or name not in TABLES
         heads = self._with_heads if self._whole else name in WITH_HEADS
-        self.name.setVisible(not self._whole)
-        self.layer.setVisible(weight)
-        self.head.setVisible(heads and self.head.maximum() >= 0)
-        self.side.setVisible(weight and not self._whole)
+        for widget, shown in (
+            (self.name, not self._whole),
+            (self.layer, weight),
+            (self.head, heads and self.head.maximum() >= 0),
+            (self.side, weight and not self._whole),
+        ):
+            if widget.isHidden() == shown:
+                widget.setVisible(shown)
 
     _with_heads = True
 

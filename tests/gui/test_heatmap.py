@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 from gui.colors import lookup_table
 from gui.panels.color_bar import ColorBar, format_level
 from gui.panels.heatmap import GESTURES, Heatmap
+from gui.panels.matrix_image import averaged
 from gui.theme import DARK, LIGHT
 from tests.gui.result_stage import double_click, drag, hover
 
@@ -177,6 +178,21 @@ def test_many_cells_are_averaged_and_not_dropped(heatmap):
     values[::2] = 1.0
     heatmap.set_image(values)
     assert 60 < colour(heatmap, 500, 500).red() < 200
+
+
+@pytest.mark.parametrize("shape", [(7, 9), (12, 8), (5, 1), (1, 5)])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 20])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_averages_are_means_also_of_what_is_left_over(shape, count, axis):
+    values = np.random.default_rng(0).random(shape).astype(np.float32)
+    before = values.copy()
+    cuts = range(count, shape[axis], count)
+    parts = np.split(values, cuts, axis=axis)
+    expected = np.concatenate([part.mean(axis=axis, keepdims=True) for part in parts], axis=axis)
+    found = averaged(values, count, axis)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(values, before)
 
 
 def test_marks_are_lines_through_the_cell(heatmap):

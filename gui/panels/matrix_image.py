@@ -1,0 +1,63 @@
+"""A matrix drawn in the colours of a table, cells averaged where the screen has too few pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QImage
+
+LEVELS = 256
+"""Entries of a colour table."""
+
+
+class MatrixImage(pg.ImageItem):
+    """An image item of finite numbers that is several times faster than pyqtgraph's own.
+
+    That one averages by ``mean`` over a reshaped array, leaves the last cells out where they do
+    not fill a pixel, and makes its colour table anew for each image.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(axisOrder="row-major", autoDownsample=True)
+        self._colors = np.zeros(LEVELS, np.uint32)
+        self._pixels = np.zeros((0, 0), np.uint32)
+
+    def set_table(self, table: np.ndarray) -> None:
+        """Take colours, (256, 4) uint8, all of them opaque."""
+        self.setLookupTable(table, update=False)
+        red, green, blue = table[:, :3].T.astype(np.uint32)
+        self._colors = 0xFF000000 | red << 16 | green << 8 | blue
+        self._renderRequired = True
+        self.update()
+
+    def render(self) -> None:
+        """Average, scale, and look the colours up."""
+        self._unrenderable = True
+        if self.image is None or not self.image.size:
+            return
+        across, down = self._lastDownsample = self._computeDownsampleFactors()
+        small = averaged(averaged(self.image, down, 0), across, 1)
+        low, high = (float(level) for level in self.levels)
+        scaled = (small - np.float32(low)) * np.float32(LEVELS / max(high - low, 1e-30))
+        indices = np.clip(scaled, 0, LEVELS - 1, out=scaled).astype(np.uint8)
+        self._pixels = self._colors[indices]  # kept: the image has no copy of them
+        rows, columns = indices.shape
+        kind = QImage.Format.Format_RGB32
+        self.qimage = QImage(self._pixels.data, columns, rows, 4 * columns, kind)
+        self._renderRequired = self._unrenderable = False
+
+
+def averaged(values: np.ndarray, count: int, axis: int) -> np.ndarray:
+    """Average every ``count`` rows (axis 0) or columns (axis 1); the last of them may be fewer."""
+    if count <= 1:
+        return values
+    size = values.shape[axis]
+    along = (lambda part: (part,)) if axis == 0 else (lambda part: (slice(None), part))
+    total = values[along(slice(0, None, count))].copy()
+    for start in range(1, min(count, size)):
+        part = values[along(slice(start, None, count))]
+        total[along(slice(0, part.shape[axis]))] += part
+    total *= np.float32(1 / count)
+    if rest := size % count:
+        total[along(slice(-1, None))] *= np.float32(count / rest)
+    return total
