@@ -301,12 +301,19 @@ class ResultPanel(Panel):
         self.strip.hide()
 
     def _place_strip(self) -> None:
-        """Put the progress in the middle, or into a corner where a result stays in sight."""
+        """Put the progress in the middle, or into a corner where a result stays in sight.
+
+        One that is not whole yet lacks its end, most likely: there it is in nobody's way.
+        """
         if self.strip.isHidden():
             return
         self.strip.adjustSize()
-        area = self._holder.geometry()
-        corner = area.topRight() - QPoint(self.strip.width() + GRID, -GRID)
-        middle = area.center() - self.strip.rect().center()
-        self.strip.move(middle if self._ready is None else corner)
+        area, width, height = self._holder.geometry(), self.strip.width(), self.strip.height()
+        if self._ready is None:
+            place = area.center() - self.strip.rect().center()
+        elif self._ready.state == "ready":
+            place = area.topRight() - QPoint(width + GRID, -GRID)
+        else:
+            place = area.bottomRight() - QPoint(width + 2 * GRID, height + GRID)
+        self.strip.move(place)
         self.strip.raise_()
