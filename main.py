@@ -12,6 +12,7 @@ import typer
 
 from geometry.errors import HelixscopeError, RangeError
 from gui.arguments import (
+    REPORT_HELP,
     Fresh,
     Offline,
     Positions,
@@ -21,6 +22,7 @@ from gui.arguments import (
     View,
     Whole,
     check_ending,
+    command_first,
     parse_components,
     parse_positions,
     parse_size,
@@ -62,10 +64,15 @@ def with_default_command(arguments: list[str]) -> list[str]:
 
     typer knows no default command that takes an argument; this one rule stands in for it. A
     folder that is called like a command is opened with ``open`` in front, or as ``./report``.
+    Options may stand before the command too, as in ``--offline report gpt2``.
     """
     first = arguments[0] if arguments else ""
     if first in COMMANDS or first.partition("=")[0] in ROOT_OPTIONS:
         return arguments
+    if first.startswith("-"):
+        arguments = command_first(app, arguments)
+        if arguments[0] in COMMANDS:
+            return arguments
     return ["open", *arguments]
 
 
@@ -166,7 +173,7 @@ def render(
     _say_written(str(out), model)
 
 
-@app.command()
+@app.command(help=REPORT_HELP)
 def report(
     source: Source,
     out: Annotated[Path, typer.Option(help="Folder to write into; made if need be.")],
@@ -188,21 +195,22 @@ def report(
     whole: Whole = False,
     fresh: Fresh = False,
 ) -> None:
-    """Write report.json and the figures.
-
-    Figures: helix.png (the 3D view); norms.png, norms.svg; spectrum.png, spectrum.svg.
-    """
+    """Write report.json and the figures."""
     from gui.headless import announce_fetch, reading
-    from gui.report_files import ReportRequest, report_steps
+    from gui.report_files import ReportFiles, ReportRequest, skipped_text
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
     with _plain_errors(), progress_bar(request.n_steps + 1) as step:
         model = _open(step, source, table, offline, whole, fresh)
         with reading(model, offline=offline, on_progress=step.tell):
             announce_fetch(model, layer)
-            for message, work in report_steps(model, request):
+            files = ReportFiles(model, request)
+            for message, work in files.steps():
                 step(message, work)
-    _say_written(f"report.json{' and the figures' if figures else ''} to {out}", model)
+    if files.skipped:
+        say(skipped_text(files.skipped))
+    n_figures = f" and {len(files.written)} files of figures" if figures else ""
+    _say_written(f"report.json{n_figures} to {out}", model)
 
 
 @app.command()

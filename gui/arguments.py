@@ -5,9 +5,10 @@ What is wrong is refused as wrong usage, status 2.
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 
 class View(StrEnum):
@@ -49,6 +50,57 @@ Table = Annotated[
     str | None,
     typer.Option(metavar="TENSOR", help="Tensor that holds the positions (unknown models)."),
 ]
+
+REPORT_HELP = """Write report.json and the figures.
+
+\b
+Figures, each as .png and .svg:
+  helix                             the curve in 3D; as .png the view of the window
+  norms, spectrum                   of P
+  spectra, spectra-weights          singular values of P and E; of the layer's weights
+  capture                           of E's directions by P's strongest
+  overlaps-P-E                      of P's directions with E's
+  overlaps-attention, overlaps-mlp  of the layer's weights with P and E
+  directions                        P's strongest, over position and over entries
+  similarity, similarity-projected  of positions: raw, and in three components
+  dimensions, dimensions-projected  single entries over position, likewise
+  layernorm                         what it costs to take token and position apart
+  shape                             the curve that the positions follow
+  claims                            the ledger; as .md and .csv too
+
+What a model lacks is left out, and named with the reason in report.json under figures.skipped.
+"""
+
+
+def command_first(app: typer.Typer, words: list[str]) -> list[str]:
+    """Move a command that stands behind options to the front.
+
+    Parameters
+    ----------
+    app
+        Has the commands, which know what options have values.
+    words
+        What was typed; the first is an option.
+
+    Returns
+    -------
+    The words, in the same order where no command is behind the options
+    """
+    commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    with_value = {
+        name
+        for command in commands.values()
+        for option in command.params
+        # What is no option has no such thing, and is not spelt with dashes.
+        if not getattr(option, "is_flag", False)
+        for name in option.opts
+    }
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        at += 2 if words[at] in with_value else 1
+    if at < len(words) and words[at] in commands:
+        return [words[at], *words[:at], *words[at + 1 :]]
+    return words
 
 
 def parse_positions(text: str | None) -> tuple[int, int] | None:

@@ -13,8 +13,8 @@ from vtkmodules.vtkCommonCore import vtkLogger
 from geometry.curve import place_curve
 from geometry.errors import HelixscopeError, RangeError
 from geometry.model import PositionalModel
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca
+from geometry.norms import NormProfile, norm_profile
+from geometry.pca import PositionPCA, fit_pca
 from gui.camera import VIEWS, CameraPose, view_pose
 from gui.scene_state import SceneState, resolve_scene
 from gui.scenes import HelixScene
@@ -108,6 +108,8 @@ def render_picture(
     transparent: bool = False,
     view: str = "article",
     theme: str = "light",
+    pca: PositionPCA | None = None,
+    norms: NormProfile | None = None,
 ) -> None:
     """Draw a model's positional embeddings to a PNG file.
 
@@ -127,6 +129,8 @@ def render_picture(
         One of :data:`gui.camera.VIEWS`.
     theme
         ``light`` or ``dark``.
+    pca, norms
+        The components of that range and the norms, where they are known already.
 
     Raises
     ------
@@ -146,9 +150,9 @@ def render_picture(
     session = Session(positions=positions or (min(1, model.n_positions - 1), model.n_positions - 1))
     session.components = components
     session.model = model
-    pca = fit_pca(model.W_pos, session.positions, max(components))
+    pca = pca or fit_pca(model.W_pos, session.positions, max(components))
     session.curve = place_curve(model.W_pos, pca, components)
-    session.norms = norm_profile(model.W_pos)
+    session.norms = norms or norm_profile(model.W_pos)
     state = resolve_scene(session)
     assert state is not None
     write_png(

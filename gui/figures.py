@@ -1,51 +1,122 @@
-"""Two-dimensional figures for files: Matplotlib figures, without pyplot and without a window."""
+"""Figures for files that no result panel has: the helix, the norms, the spectrum of P."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import matplotlib as mpl
 import numpy as np
+from cmap import Colormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from geometry.model import PositionalModel
-from geometry.norms import norm_profile
-from geometry.spectra import TOP, spectrum
-from gui.figure_base import name_axes, new_figure, save_figure, title_axes
-from gui.theme import LIGHT, Theme, format_count, format_number, format_percent
+from geometry.curve import Curve
+from geometry.norms import NormProfile
+from geometry.spectra import TOP, Spectrum
+from gui.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
+from gui.theme import COLORMAPS, LIGHT, SMALL, Theme, format_count, format_number, format_percent
 
-__all__ = ["norms_figure", "save_figure", "spectrum_figure"]
+__all__ = ["helix_figure", "norms_figure", "save_figure", "spectrum_figure"]
+
+HELIX_SIZE = (5.2, 4.6)
+HELIX_PLACE, BAR_PLACE = (0.06, 0.03, 0.76, 0.9), (0.84, 0.3, 0.02, 0.36)
+"""Left, bottom, width and height as shares of the figure: no layout knows where 3D labels are."""
+ELEVATION, AZIMUTH = 20, 45
+"""Degrees: the helix article's view."""
+FLAT = 0.05
+"""Least side of the box around the curve, as a share of the largest."""
+MOST_DOTS = 4096
+"""More than these are pixels in an SVG too, which would take megabytes."""
 
 
-def norms_figure(
-    model: PositionalModel, *, after: int = 100, centred: bool = False, theme: Theme = LIGHT
-) -> Figure:
+def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
+    """Positions of a range in three of its principal components, coloured by position.
+
+    Parameters
+    ----------
+    name
+        Of the model.
+    curve
+        Where its rows are, in three components of the range.
+    theme
+        Colours.
+    """
+    first, last = curve.pca.positions
+    figure = Figure(figsize=HELIX_SIZE, facecolor=theme.viewport)
+    with mpl.rc_context({"grid.color": theme.line, "grid.linewidth": 0.5}):
+        # Without types, as all of Matplotlib's three dimensions.
+        axes: Any = figure.add_axes(HELIX_PLACE, projection="3d", facecolor=theme.viewport)
+    axes.view_init(elev=ELEVATION, azim=AZIMUTH)
+    at = np.arange(first, last + 1)
+    points = curve.coordinates[first : last + 1].T
+    axes.plot(*points, color=theme.faint, linewidth=0.5)
+    dots = axes.scatter(
+        *points, c=at, cmap=Colormap(COLORMAPS[0]).to_mpl(), s=6, linewidths=0, depthshade=False,
+        rasterized=at.size > MOST_DOTS,
+    )  # fmt: skip
+    shares = curve.explained_variance_ratio
+    for axis, component, share in zip(
+        (axes.xaxis, axes.yaxis, axes.zaxis), curve.components, shares, strict=True
+    ):
+        axis.set_label_text(
+            f"PC {component} ({format_percent(share)})", fontsize=SMALL * POINTS, color=theme.text
+        )
+        axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
+        axis.set_major_locator(MaxNLocator(5))
+        axis.set_tick_params(labelsize=SMALL * POINTS, labelcolor=theme.text, color=theme.line)
+        axis.line.set_color(theme.muted)
+    axes.set_box_aspect(_sides(axes))
+    bar = figure.colorbar(dots, cax=figure.add_axes(BAR_PLACE))
+    bar.set_label("Position", fontsize=SMALL * POINTS, color=theme.text)
+    bar.ax.tick_params(labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text)
+    bar.outline.set_visible(False)
+    components = ", ".join(map(str, curve.components))
+    figure.suptitle(
+        f"{name} · positions {first}–{last}, centred\n"
+        f"PC {components}: {format_percent(sum(shares))} of the variance",
+        x=0.02, y=0.98, ha="left", va="top", fontsize=SMALL * POINTS, color=theme.text,
+    )  # fmt: skip
+    return figure
+
+
+def _sides(axes: Any) -> np.ndarray:
+    """Return the sides of a box in which all axes have one scale."""
+    spans = np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1)
+    # What is nearly flat has no box, and its third axis still has to be drawn.
+    sides: np.ndarray = np.maximum(spans, FLAT * spans.max())
+    return sides
+
+
+def norms_figure(name: str, profile: NormProfile, theme: Theme = LIGHT) -> Figure:
     """Norm of every stored row by position, with its stability and outliers.
 
     Parameters
     ----------
-    model
-        The open model.
-    after, centred
-        As in :func:`geometry.norms.norm_profile`.
+    name
+        Of the model.
+    profile
+        Its norms.
     theme
         Colours.
     """
-    profile = norm_profile(model.W_pos, after=after, centred=centred)
+    values = profile.values
     figure, axes = new_figure(theme)
-    axes.plot(profile.values, color=theme.text, linewidth=1.0)
+    axes.plot(values, color=theme.text, linewidth=1.0)
     axes.axhline(profile.mean, color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
     outliers = np.array(profile.outliers, dtype=int)
     axes.plot(
-        outliers, profile.values[outliers], "o",
+        outliers, values[outliers], "o",
         color=theme.warning, markersize=5, fillstyle="none", clip_on=False,
     )  # fmt: skip
-    name_axes(axes, "Position", "Norm ‖Pᵢ‖₂" + (" of the centred row" if centred else ""))
+    name_axes(axes, "Position", "Norm ‖Pᵢ‖₂" + (" of the centred row" if profile.centred else ""))
     axes.set_ylim(bottom=0.0)
-    axes.set_xlim(0, max(model.n_positions - 1, 1))
+    axes.set_xlim(0, max(len(values) - 1, 1))
     listed = ", ".join(map(str, profile.outliers[:8]))
     more = ", …" if len(profile.outliers) > 8 else ""
     title_axes(
         axes,
-        f"{model.name} · norms of all {format_count(model.n_positions)} positions",
-        f"from {after} to the last but one: mean {format_number(profile.mean)}, "
+        f"{name} · norms of all {format_count(len(values))} positions",
+        f"from {profile.after} to the last but one: mean {format_number(profile.mean)}, "
         f"std {format_number(profile.std)} ({format_percent(profile.cv)})"
         + (f" · outliers (○) {listed}{more}" if listed else " · no outliers"),
         theme,
@@ -53,17 +124,18 @@ def norms_figure(
     return figure
 
 
-def spectrum_figure(model: PositionalModel, *, theme: Theme = LIGHT) -> Figure:
+def spectrum_figure(name: str, n_positions: int, found: Spectrum, theme: Theme = LIGHT) -> Figure:
     """Singular values of all stored rows, uncentred, on a logarithmic axis.
 
     Parameters
     ----------
-    model
-        The open model.
+    name, n_positions
+        Of the model.
+    found
+        P's singular values.
     theme
         Colours.
     """
-    found = spectrum(model.W_pos)
     values = found.singular_values
     figure, axes = new_figure(theme)
     index = np.arange(1, values.size + 1)
@@ -80,7 +152,7 @@ def spectrum_figure(model: PositionalModel, *, theme: Theme = LIGHT) -> Figure:
     axes.set_xlim(1, max(values.size, 2))
     title_axes(
         axes,
-        f"{model.name} · spectrum of P, uncentred, all {format_count(model.n_positions)} positions",
+        f"{name} · spectrum of P, uncentred, all {format_count(n_positions)} positions",
         f"first {TOP}: {format_percent(found.energy_top30, 2)} of Σσ²"
         f" · stable rank {format_number(found.stable_rank, 2)}",
         theme,

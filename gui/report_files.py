@@ -1,18 +1,30 @@
-"""What `helixscope report` writes: report.json and the figures."""
+"""What `helixscope report` writes: report.json, the figures, and the ledger as a text."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from geometry.errors import HelixscopeError, RangeError
+from geometry.claims import Verdict, check_claims
+from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.hub.faults import Offline
+from geometry.measurements import Measurements, Scope
 from geometry.model import PositionalModel
-from geometry.report import report
+from geometry.report import NOT_HERE, describe
 
-FIGURES = ("norms", "spectrum")
+if TYPE_CHECKING:
+    from gui.report_figures import Reported
+
+FIGURES = (
+    "helix", "norms", "spectrum", "spectra", "spectra-weights", "capture", "overlaps-P-E",
+    "overlaps-attention", "overlaps-mlp", "directions", "similarity", "similarity-projected",
+    "dimensions", "dimensions-projected", "layernorm", "shape", "claims",
+)  # fmt: skip
+"""The names of the files, without their endings; the order in which they are drawn."""
 FORMATS = ("png", "svg")
 
 
@@ -44,73 +56,152 @@ class ReportRequest:
 
     @property
     def n_steps(self) -> int:
-        """How many steps :func:`report_steps` yields."""
-        return 1 + (1 + len(FIGURES)) * self.figures
+        """How many steps :meth:`ReportFiles.steps` yields."""
+        return 1 + len(FIGURES) * self.figures
+
+    @property
+    def scope(self) -> Scope:
+        """What is measured."""
+        return Scope(self.positions, self.layer, self.rank, self.after, self.fold_ln)
 
 
-def report_steps(
-    model: PositionalModel, request: ReportRequest
-) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield what is to be done, one by one: a message and the work.
+class ReportFiles:
+    """Measures a model and writes what comes of it.
+
+    Parameters
+    ----------
+    model, request
+        Of what, and what.
+
+    Attributes
+    ----------
+    written
+        The names of the files that were drawn, in order.
+    skipped
+        For each figure that there is none of, why.
 
     Raises
     ------
     RangeError
-        When the model has no such layer, range or rank.
-    HelixscopeError
-        When a file cannot be written.
+        When the model has no such layer.
     """
-    if model.n_layers is not None and request.layer >= model.n_layers:
-        raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
-    yield "Measuring", lambda: _write_json(model, request)
-    if not request.figures:
-        return
-    # Matplotlib and VTK are loaded only for the figures.
-    yield "Drawing the helix", lambda: _draw_helix(model, request)
-    for name in FIGURES:
-        yield f"Drawing {name}", partial(_draw, model, request, name)
 
+    def __init__(self, model: PositionalModel, request: ReportRequest) -> None:
+        if model.n_layers is not None and request.layer >= model.n_layers:
+            raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
+        self._model, self._request = model, request
+        self._json: dict[str, Any] = {}
+        self._verdicts: tuple[Verdict, ...] = ()
+        self.written: list[str] = []
+        self.skipped: dict[str, str] = {}
 
-def _write_json(model: PositionalModel, request: ReportRequest) -> None:
-    measured = report(
-        model,
-        positions=request.positions,
-        layer=request.layer,
-        rank=request.rank,
-        after=request.after,
-        fold_ln=request.fold_ln,
-    )
-    text = json.dumps(measured, allow_nan=False, ensure_ascii=False, indent=1)
-    try:
-        request.folder.mkdir(parents=True, exist_ok=True)
-        (request.folder / "report.json").write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise _not_written(request.folder, error) from error
+    def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Yield what is to be done, one by one: a message and the work.
 
+        Raises
+        ------
+        RangeError
+            When the model has no such range or rank.
+        HelixscopeError
+            When a file cannot be written.
+        """
+        yield "Measuring", self._measure
+        if not self._request.figures:
+            return
+        # Matplotlib and VTK are loaded only for the figures.
+        for name in FIGURES:
+            yield f"Drawing {name.replace('-', ' ')}", partial(self._draw, name)
+        self._json["figures"] = {"written": self.written, "skipped": self.skipped}
+        self._write_json()
 
-def _draw_helix(model: PositionalModel, request: ReportRequest) -> None:
-    from gui.export import render_picture
+    @cached_property
+    def _measured(self) -> Measurements:
+        return Measurements(self._model, self._request.scope)
 
-    if min(model.W_pos.shape) < 3:
-        # A table of one or two rows or columns has no three components to draw.
-        return
-    render_picture(model, request.folder / "helix.png", positions=request.positions)
-
-
-def _draw(model: PositionalModel, request: ReportRequest, name: str) -> None:
-    from gui.figures import norms_figure, save_figure, spectrum_figure
-
-    draw = {
-        "norms": lambda: norms_figure(model, after=request.after),
-        "spectrum": lambda: spectrum_figure(model),
-    }
-    figure = draw[name]()
-    for ending in FORMATS:
-        path = request.folder / f"{name}.{ending}"
+    def _measure(self) -> None:
+        self._json = describe(self._measured, self._check)
         try:
-            save_figure(figure, path)
+            self._request.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _not_written(self._request.folder, error) from error
+        self._write_json()
+
+    def _check(self, measured: Measurements) -> tuple[Verdict, ...]:
+        self._verdicts = check_claims(measured)
+        return self._verdicts
+
+    def _write_json(self) -> None:
+        text = json.dumps(self._json, allow_nan=False, ensure_ascii=False, indent=1)
+        self._write("report.json", lambda path: path.write_text(text + "\n", encoding="utf-8"))
+
+    def _draw(self, name: str) -> None:
+        """Write one figure in all formats; or remember why there is none."""
+        from gui.figures import save_figure
+        from gui.report_figures import Reported, figure
+
+        request = self._request
+        reported = Reported(self._measured, self._verdicts, request.layer, request.fold_ln)
+        try:
+            drawn = figure(name, reported)
+        except Offline:
+            self.skipped[name] = NOT_HERE
+            return
+        except (TensorUnavailable, RangeError) as error:
+            self.skipped[name] = str(error).rstrip(".")
+            return
+        for ending in FORMATS:
+            viewport = (name, ending) == ("helix", "png")
+            self._keep(
+                f"{name}.{ending}", self._render if viewport else partial(save_figure, drawn)
+            )
+            # Every part has its place now; finding it anew would take half the time of a drawing.
+            drawn.set_layout_engine("none")
+        if name == "claims":
+            self._write_ledger(reported)
+
+    def _render(self, path: Path) -> None:
+        """Draw the 3D view, as `helixscope render` does."""
+        from gui.export import render_picture
+
+        measured = self._measured
+        render_picture(
+            self._model, path,
+            positions=measured.positions, pca=measured.pca, norms=measured.norms,
+        )  # fmt: skip
+
+    def _write_ledger(self, reported: Reported) -> None:
+        from gui.panels.claims_text import comma_separated, markdown
+        from gui.report_figures import claims_scope
+
+        for ending, text in (
+            ("md", markdown(claims_scope(reported), self._verdicts)),
+            ("csv", comma_separated(self._verdicts)),
+        ):
+            self._keep(f"claims.{ending}", partial(_write_text, text))
+
+    def _keep(self, name: str, write: Callable[[Path], object]) -> None:
+        self._write(name, write)
+        self.written.append(name)
+
+    def _write(self, name: str, write: Callable[[Path], object]) -> None:
+        path = self._request.folder / name
+        try:
+            write(path)
         except OSError as error:
             raise _not_written(path, error) from error
+
+
+def skipped_text(skipped: dict[str, str]) -> str:
+    """Name the figures that there are none of and why, as one sentence; "" if that is none."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in skipped.items():
+        by_reason.setdefault(why, []).append(name)
+    parts = [f"{', '.join(names)} ({why})" for why, names in by_reason.items()]
+    return f"Not drawn: {'; '.join(parts)}." if parts else ""
+
+
+def _write_text(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _not_written(path: Path, error: OSError) -> HelixscopeError:

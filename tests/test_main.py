@@ -9,6 +9,7 @@ import typer
 
 import main as command_line
 from gui.camera import VIEWS
+from gui.report_files import FIGURES
 from gui.theme import THEMES
 
 
@@ -57,6 +58,18 @@ def table(tmp_path):
         (["open", "report"], ["open", "report"]),
         (["report", "gpt2"], ["report", "gpt2"]),
         (["models"], ["models"]),
+        (["--offline", "report", "gpt2"], ["report", "--offline", "gpt2"]),
+        (
+            ["--whole", "--positions", "1-9", "--table=t", "export", "gpt2", "--out", "x.csv"],
+            ["export", "--whole", "--positions", "1-9", "--table=t", "gpt2", "--out", "x.csv"],
+        ),
+        (["--out", "report", "render", "x"], ["render", "--out", "report", "x"]),
+        (["--positions", "report"], ["open", "--positions", "report"]),
+        (["--offline", "gpt2", "report"], ["open", "--offline", "gpt2", "report"]),
+        (["--offline", "--", "report"], ["open", "--offline", "--", "report"]),
+        (["--offline", "./report"], ["open", "--offline", "./report"]),
+        (["--shiny", "models"], ["models", "--shiny"]),
+        (["--offline"], ["open", "--offline"]),
         (["--help"], ["--help"]),
         (["--version"], ["--version"]),
     ],
@@ -166,11 +179,17 @@ def test_render(table, tmp_path):
 def test_report(table, tmp_path, capsys):
     out = tmp_path / "new" / "folder"
     assert run("report", table, "--out", out, "--positions", "10-150") == 0
+    of_a_bare_table = (
+        "helix", "norms", "spectrum", "spectra", "directions", "similarity",
+        "similarity-projected", "dimensions", "dimensions-projected", "shape", "claims",
+    )  # fmt: skip
     assert {path.name for path in out.iterdir()} == {
-        "report.json", "helix.png", "norms.png", "norms.svg", "spectrum.png", "spectrum.svg",
+        "report.json", "claims.md", "claims.csv",
+        *(f"{name}.{ending}" for name in of_a_bare_table for ending in ("png", "svg")),
     }  # fmt: skip
     measured = json.loads((out / "report.json").read_text("utf-8"))
     assert measured["pca"]["positions"] == [10, 150]
+    assert set(measured["figures"]["skipped"]) == set(FIGURES) - set(of_a_bare_table)
     assert "Norm" in (out / "norms.svg").read_text("utf-8")
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
@@ -204,6 +223,21 @@ def test_help_loads_nothing_heavy(run_python):
     assert printed.splitlines()[-1] == "[]"
     for command in command_line.COMMANDS:
         assert f"  {command} " in printed
+
+
+def test_help_names_every_figure(capsys):
+    assert run("report", "--help") == 0
+    printed = capsys.readouterr().out
+    for name in FIGURES:
+        assert f" {name}," in printed or f" {name} " in printed
+
+
+def test_options_before_the_command(table, tmp_path, capsys):
+    out = tmp_path / "c.csv"
+    assert run("--offline", "--positions", "0-9", "export", table, "--out", out) == 0
+    assert len(out.read_text("utf-8").splitlines()) == 11
+    assert run("--fresh", "models") == 2
+    assert "--fresh" in capsys.readouterr().err
 
 
 def test_export(table, tmp_path):

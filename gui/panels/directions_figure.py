@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 from geometry.overlaps import LARGE
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.panels.directions_question import TopDirections
-from gui.theme import LIGHT, SMALL
+from gui.panels.directions_text import home_of
+from gui.theme import LIGHT, SMALL, format_count
 
 SIZE = (7.2, 3.2)
 
@@ -45,9 +46,17 @@ def directions_figure(
         axes.set_xlim(0, max(np.shape(length)[1] - 1, 1))
     name_axes(left, "Position (tokens)", "Left singular vector of P")
     name_axes(right, "Embedding index", "Right singular vector of P")
+    numbers = [number for number, _ in drawn]
+    values, (low, high) = found.over_position[[n - 1 for n in numbers]], home_of(found, numbers)
+    beyond = int(np.count_nonzero((values < low) | (values > high)))
+    if beyond:
+        # The rows of the first and the last positions may be far larger than all others.
+        (least, most), margin = (values.min(), values.max()), 0.03 * (high - low)
+        left.set_ylim(max(low, least - margin), min(high, most + margin))
+        scope += f" · left, {format_count(beyond)} of {format_count(values.size)} values beyond"
     figure.legend(
         frameon=False, fontsize=SMALL * POINTS, labelcolor=LIGHT.text, loc="outside lower left",
-        ncols=3,
+        ncols=2,
     )  # fmt: skip
     title_axes(left, title, scope, LIGHT)
     return figure

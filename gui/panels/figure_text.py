@@ -30,10 +30,19 @@ def spectra_title(model: PositionalModel) -> str:
     return f"{model.name} · singular values"
 
 
-def spectra_scope(model: PositionalModel, *, fold_ln: bool = False) -> str:
-    """Say what the singular values are of."""
-    gain = "LayerNorm gain folded" if fold_ln else "LayerNorm gain not folded"
-    return f"{_all_positions(model)}, nothing centred, {gain}"
+def tables_scope(model: PositionalModel) -> str:
+    """Say what the singular values of P and E are of."""
+    return f"{_all_positions(model)}, nothing centred"
+
+
+def spectra_scope(model: PositionalModel) -> str:
+    """Say what the singular values of any matrices are of."""
+    return f"{tables_scope(model)}, LayerNorm gain not folded"
+
+
+def weights_scope(layer: int, *, fold_ln: bool) -> str:
+    """Say what the singular values of a layer's weights are of."""
+    return f"layer {layer}, LayerNorm gain {'folded' if fold_ln else 'not folded'}"
 
 
 def capture_title(model: PositionalModel, k: int) -> str:

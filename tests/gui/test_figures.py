@@ -3,18 +3,28 @@
 import numpy as np
 import pytest
 
+from geometry.curve import place_curve
+from geometry.norms import norm_profile
+from geometry.pca import fit_pca
 from geometry.sources import open_source
-from gui.figures import norms_figure, save_figure, spectrum_figure
-from gui.theme import DARK
+from geometry.spectra import spectrum
+from gui.figures import MOST_DOTS, helix_figure, norms_figure, save_figure, spectrum_figure
+from gui.theme import DARK, LIGHT
+
+TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]
 
 
-@pytest.fixture
-def model(tmp_path):
-    def save(table):
-        np.save(tmp_path / "table.npy", table)
-        return open_source(tmp_path / "table.npy")
+def norms(table, theme=LIGHT):
+    return norms_figure("table", norm_profile(table), theme)
 
-    return save
+
+def spectra(table, theme=LIGHT):
+    return spectrum_figure("table", len(table), spectrum(table), theme)
+
+
+def helix(table, theme=LIGHT):
+    pca = fit_pca(table, (0, len(table) - 1), 3)
+    return helix_figure("table", place_curve(table, pca), theme)
 
 
 def texts(figure):
@@ -24,28 +34,60 @@ def texts(figure):
 
 
 def test_gpt2_in_words(gpt2_folder):
-    gpt2 = open_source(gpt2_folder)
-    norms = texts(norms_figure(gpt2))
+    W_pos = open_source(gpt2_folder).W_pos
+    said = texts(norms_figure("gpt2", norm_profile(W_pos)))
     for words in ("gpt2", "mean 3.376", "std 0.097", "2.9\u00a0%", "0, 1023", "Position", "Norm"):
-        assert words in norms
-    spectrum = texts(spectrum_figure(gpt2))
-    for words in ("gpt2", "99.91\u00a0%", "3.09", "Singular value", "uncentred"):
-        assert words in spectrum
+        assert words in said
+    said = texts(spectrum_figure("gpt2", 1024, spectrum(W_pos)))
+    for words in ("gpt2", "99.91\u00a0%", "3.09", "Singular value", "uncentred", "1\u2009024"):
+        assert words in said
+    figure = helix_figure("gpt2", place_curve(W_pos, fit_pca(W_pos, (1, 1023), 3)))
+    said = figure.get_suptitle()
+    for words in ("gpt2", "1–1023", "centred", "91.1\u00a0%"):
+        assert words in said
+    assert figure.axes[0].get_zlabel().startswith("PC 3 (")
 
 
-@pytest.mark.parametrize("draw", [norms_figure, spectrum_figure])
-@pytest.mark.parametrize("table", [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))])
-def test_any_table_can_be_drawn(model, tmp_path, draw, table):
-    figure = draw(model(table), theme=DARK)
+@pytest.mark.parametrize("draw", [norms, spectra, helix])
+@pytest.mark.parametrize("table", TABLES)
+def test_any_table_can_be_drawn(tmp_path, draw, table):
+    figure = draw(table, DARK)
     for ending in ("png", "svg"):
         save_figure(figure, tmp_path / f"figure.{ending}")
         assert (tmp_path / f"figure.{ending}").stat().st_size > 1000
 
 
+@pytest.mark.parametrize("draw", [norms, spectra, helix])
 @pytest.mark.parametrize("ending", ["png", "svg"])
-def test_equal_figures_are_equal_files(model, tmp_path, ending):
+def test_equal_figures_are_equal_files(tmp_path, draw, ending):
     table = np.random.default_rng(0).standard_normal((60, 40))
-    for name in ("one", "two"):
-        save_figure(norms_figure(model(table)), tmp_path / f"{name}.{ending}")
     one, two = (tmp_path / f"{name}.{ending}" for name in ("one", "two"))
+    for path in (one, two):
+        save_figure(draw(table), path)
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_the_helix_is_drawn_as_it_is(tmp_path):
+    i = np.arange(90)
+    table = np.column_stack([9 * np.cos(i / 9), 4 * np.sin(i / 9), i / 9])
+    figure = helix(table)
+    dots = figure.axes[0].collections[0]
+    np.testing.assert_allclose(
+        np.linalg.norm(np.column_stack(dots._offsets3d), axis=1),
+        np.linalg.norm(table - table.mean(axis=0), axis=1),
+    )
+    np.testing.assert_array_equal(dots.get_array(), i)
+    # One scale on all axes, and one mark for each position.
+    limits = [figure.axes[0].get_xlim(), figure.axes[0].get_ylim(), figure.axes[0].get_zlim()]
+    spans = np.ptp(limits, axis=1)
+    sides = np.asarray(figure.axes[0]._box_aspect)
+    np.testing.assert_allclose(spans / sides, spans[0] / sides[0], rtol=1e-6)
+    save_figure(figure, tmp_path / "helix.svg")
+    drawn = (tmp_path / "helix.svg").read_text("utf-8")
+    assert drawn.count("<use ") >= 90
+
+
+def test_many_positions_are_pixels_in_an_svg_too(tmp_path):
+    table = np.random.default_rng(0).standard_normal((MOST_DOTS + 1, 3))
+    save_figure(helix(table), tmp_path / "helix.svg")
+    assert (tmp_path / "helix.svg").read_text("utf-8").count("<use ") < MOST_DOTS / 2

@@ -1,0 +1,200 @@
+"""`helixscope report`: which files it writes of which models, and what it says of the others."""
+
+import json
+from collections import Counter
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from geometry.hub.faults import Offline
+from geometry.sources import open_source
+from gui import report_files
+from gui.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
+from tests.geometry.family_cases import CASES
+from tests.geometry.test_families import built
+from tests.gui.result_stage import write_small_gpt2
+
+NEED_E = {"capture", "overlaps-P-E", "layernorm"}
+NEED_WEIGHTS = {"spectra-weights", "overlaps-attention", "overlaps-mlp"}
+SVG = "{http://www.w3.org/2000/svg}"
+
+LACKS = {
+    "BertForMaskedLM": set(),
+    "AlbertForMaskedLM": set(),
+    # Tokens of another size than positions: they are added after a map of their own.
+    "OPT-350m": {"layernorm"},
+    # It reads no tokens.
+    "DecisionTransformerModel": NEED_E,
+}
+
+
+def write(model, folder, **options):
+    """Write a report; the JSON of it."""
+    files = ReportFiles(model, ReportRequest(folder, **options))
+    for _, work in files.steps():
+        work()
+    found = json.loads((folder / "report.json").read_text("utf-8"))
+    assert found["figures"] == {"written": files.written, "skipped": files.skipped}
+    return found
+
+
+def check_files(folder, found, lacks):
+    """Whatever is said to be drawn is there and shows something; the rest is said to be lacking."""
+    written, skipped = found["figures"]["written"], found["figures"]["skipped"]
+    assert set(skipped) == lacks
+    assert all(skipped.values())
+    drawn = [name for name in FIGURES if name not in lacks]
+    ledger = ["claims.md", "claims.csv"]
+    assert written == [f"{name}.{ending}" for name in drawn for ending in FORMATS] + ledger
+    assert {path.name for path in folder.iterdir()} == {"report.json", *written}
+    for name in drawn:
+        with Image.open(folder / f"{name}.png") as image:
+            assert min(image.size) > 300
+            assert sum(map(bool, image.convert("L").histogram())) > 20, name
+        root = ElementTree.parse(folder / f"{name}.svg").getroot()
+        assert root.tag == f"{SVG}svg"
+        # The ledger is a page of text, all others have axes.
+        least = 0 if name == "claims" else 5
+        assert len(root.findall(f".//{SVG}path")) >= least, name
+        assert any(text.text for text in root.iter(f"{SVG}text")), name
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.id in LACKS], ids=lambda case: case.id)
+def test_families(case, tmp_path):
+    built(case).save_pretrained(tmp_path / "model")
+    model = open_source(tmp_path / "model", table=case.table)
+    found = write(model, tmp_path / "report")
+    check_files(tmp_path / "report", found, LACKS[case.id])
+
+
+def test_all_of_these_families_are_there():
+    assert set(LACKS) <= {case.id for case in CASES}
+
+
+def test_minilm(minilm_folder, tmp_path):
+    found = write(open_source(minilm_folder), tmp_path)
+    check_files(tmp_path, found, set())
+    drawn = {path.stem: path.read_text("utf-8") for path in tmp_path.glob("*.svg")}
+    attention = drawn["overlaps-attention"]
+    for title in ("W_Q × P", "W_Q × E", "W_O × P", "W_O × E", "gain not folded"):
+        assert title in attention
+    assert attention.count("<image") >= 8
+    assert "W_in × E" in drawn["overlaps-mlp"]
+    assert "P × E" in drawn["overlaps-P-E"]
+    assert "positions 1–511" in drawn["similarity"]
+    assert "projected on PC 1, 2, 3" in drawn["dimensions-projected"]
+    ledger = (tmp_path / "claims.md").read_text("utf-8")
+    assert ledger.count("\n| ") == 1 + len(found["claims"])
+    rows = (tmp_path / "claims.csv").read_text("utf-8").splitlines()
+    assert len(rows) == 1 + len(found["claims"])
+
+
+def test_the_part_of_gpt2(gpt2_folder, tmp_path):
+    found = write(open_source(gpt2_folder), tmp_path)
+    check_files(tmp_path, found, NEED_E | {"overlaps-mlp"})
+    skipped = found["figures"]["skipped"]
+    assert "token embeddings" in skipped["capture"]
+    assert "h.0.mlp.c_fc.weight" in skipped["overlaps-mlp"]
+    # What there is of the eight panels is drawn, and the others say why not.
+    attention = (tmp_path / "overlaps-attention.svg").read_text("utf-8")
+    assert "W_V × P" in attention
+    assert "No token" in attention
+
+
+def test_small_and_large_tables(tmp_path):
+    lacking = NEED_E | NEED_WEIGHTS
+    for shape, more in (
+        ((1, 1), {"helix", "shape"}),
+        ((4200, 4), {"similarity", "similarity-projected"}),
+    ):
+        table = np.random.default_rng(0).standard_normal(shape)
+        np.save(tmp_path / "table.npy", table)
+        out = tmp_path / f"{shape[0]}"
+        found = write(open_source(tmp_path / "table.npy"), out)
+        check_files(out, found, lacking | more)
+
+
+def test_what_may_not_be_fetched_is_left_out(tmp_path, monkeypatch):
+    model = open_source(write_small_gpt2(tmp_path / "model"))
+    weight = type(model).weight
+
+    def no_weights_but_queries(self, name, layer):
+        if name != "W_Q":
+            raise Offline("It is not on this machine, and Helixscope is offline.")
+        return weight(self, name, layer)
+
+    monkeypatch.setattr(type(model), "weight", no_weights_but_queries)
+    monkeypatch.setattr(report_files, "FIGURES", ("norms", "overlaps-attention", "overlaps-mlp"))
+    found = write(model, tmp_path / "report")["figures"]
+    drawn = [f"{name}.{kind}" for name in ("norms", "overlaps-attention") for kind in FORMATS]
+    assert found["written"] == drawn
+    assert set(found["skipped"]) == {"overlaps-mlp"}
+    assert "network" in found["skipped"]["overlaps-mlp"]
+    attention = (tmp_path / "report" / "overlaps-attention.svg").read_text("utf-8")
+    assert "W_Q × P" in attention
+    assert "network" in attention
+
+
+def test_equal_reports_are_equal_files(tmp_path, monkeypatch):
+    # One of every kind: the 3D view, images, curves, a page of text.
+    kinds = ("helix", "overlaps-attention", "similarity", "dimensions", "claims")
+    monkeypatch.setattr(report_files, "FIGURES", kinds)
+    source = write_small_gpt2(tmp_path / "model")
+    for name in ("one", "two"):
+        write(open_source(source), tmp_path / name)
+    files = sorted((tmp_path / "one").iterdir())
+    assert len(files) == 1 + 2 * len(kinds) + 2
+    for path in files:
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
+
+
+def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypatch):
+    calls: Counter[str] = Counter()
+    for name in ("svd", "eigh", "eigvalsh"):
+        plain = getattr(np.linalg, name)
+
+        def counted(*arguments, _name=name, _plain=plain, **options):
+            calls[_name] += 1
+            return _plain(*arguments, **options)
+
+        monkeypatch.setattr(np.linalg, name, counted)
+    model = open_source(write_small_gpt2(tmp_path / "model"))
+    out = tmp_path / "report"
+    request = ReportRequest(out, positions=(5, 40), layer=1, rank=7, after=20, fold_ln=True)
+    files = ReportFiles(model, request)
+    steps = files.steps()
+    next(steps)[1]()
+    assert calls["svd"] + calls["eigh"] > 5
+    calls.clear()
+    for message, work in steps:
+        work()
+        assert not calls, message
+    assert not files.skipped
+    said = {path.stem: path.read_text("utf-8") for path in out.glob("*.svg")}
+    assert "positions 5–40" in said["similarity"]
+    assert "from 20 to the last but one" in said["norms"]
+    assert "by the first 7 directions of P" in said["capture"]
+    assert "layer 1" in said["overlaps-attention"]
+    assert "gain folded" in said["overlaps-attention"]
+    assert "W_Q 1" in said["spectra-weights"]
+    assert "LayerNorm gain folded" in said["spectra-weights"]
+    assert "layer 1, LayerNorm gain folded in" in said["claims"]
+
+
+def test_skipped_figures_in_one_sentence():
+    assert skipped_text({}) == ""
+    text = skipped_text({"capture": "no E", "shape": "too short", "layernorm": "no E"})
+    assert text == "Not drawn: capture, layernorm (no E); shape (too short)."
+
+
+def test_figures_need_no_toolkit(run_python):
+    """None but the 3D view, which VTK draws, loads one; and none loads Qt."""
+    program = (
+        "import sys, gui.report_files, gui.report_figures\n"
+        "loaded = {'PySide6', 'pyqtgraph', 'pyvista', 'vtkmodules'}\n"
+        "print(sorted(loaded & set(sys.modules)), set(gui.report_figures._DRAW) =="
+        " set(gui.report_files.FIGURES))\n"
+    )
+    assert run_python(program).strip() == "[] True"
