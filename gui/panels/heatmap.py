@@ -87,6 +87,7 @@ class Heatmap(Plot):
         if not same:
             x_span, y_span = (x - 0.5, x + columns - 0.5), (y - 0.5, y + rows - 0.5)
             self.view.set_bounds(x_span, y_span, smallest_x=SMALLEST_SPAN)
+            self.y_axis.hide_title_unless(self.room_for_y_title())
         self._fit()
         self._on_view_changed()
 
@@ -172,16 +173,28 @@ class Heatmap(Plot):
         if not rows or not columns:
             return
         left, top, right, bottom = MARGINS
-        beside = self.width() - self.y_axis.width() - left - right
-        below = self.height() - self.x_axis.height() - top - bottom
+        # What the axes will take; their sizes are those of the layout before.
+        axis = self.y_axis.minimumWidth() + left + right
+        below = self.height() - self.x_axis.minimumHeight() - top - bottom
         wanted = round(below * columns / rows)
-        self.setMaximumWidth(max(self.minimumWidth(), self.width() - beside + wanted))
+        # This may make the widget narrower, here and now.
+        self.setMaximumWidth(max(self.minimumWidth(), round(axis + wanted)))
+        beside = self.width() - axis
         right += max(0, round(beside - wanted))
         bottom += max(0, round(below - beside * rows / columns))
         # Setting them lays everything out anew, even where they are the same.
         if (right, bottom) != self._room:
             self._room = (right, bottom)
             self.centralLayout.setContentsMargins(left, top, right, bottom)
+        # Margins count to the least size: what was wider than the widget does not shrink by itself.
+        if self.centralWidget.geometry() != self.range:
+            self.centralWidget.setGeometry(self.range)
+
+    def room_for_y_title(self) -> float:
+        """Return how long the title may be: beside a matrix of few rows the axis is short."""
+        room = super().room_for_y_title()
+        rows, columns = self.values.shape
+        return min(room, self.width() * rows / columns) if columns else room
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Keep cells square."""

@@ -155,7 +155,11 @@ class Plot(pg.GraphicsView):
         # pyqtgraph sends None while it is being built, before there are axes.
         super().resizeEvent(event)
         if event is not None:
-            self.y_axis.hide_title_unless(event.size().height() - 40)
+            self.y_axis.hide_title_unless(self.room_for_y_title())
+
+    def room_for_y_title(self) -> float:
+        """Return how long the title of the y axis may be, in pixels."""
+        return self.height() - 40
 
     # The mouse. pyqtgraph's scene sees none of it.
 

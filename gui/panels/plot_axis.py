@@ -84,6 +84,8 @@ class PlotAxis(pg.AxisItem):
             return []
         power = 10.0 ** math.floor(math.log10(least))
         step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * (1 - 1e-9))
+        if math.floor(maxVal / step) * step < minVal:  # one tick has room, and says where one is
+            step = max(power * times for times in (0.5, 1, 2, 5) if power * times < step)
         return [(max(step, 1.0) if self.whole else step, 0)]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpinBox, QWidget
 
 from geometry.model import PositionalModel
 from geometry.residual_stream import NAMES, Subject
@@ -59,7 +59,9 @@ class SubjectPicker(QWidget):
         self.layer, self.head = QSpinBox(), QSpinBox()
         self._fill(name)
         self._row = QWidget(self)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         row = QHBoxLayout(self._row)
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(GRID // 2)
         for widget in (self.name, self.layer, self.head, self.side):
             policy = widget.sizePolicy()

@@ -84,6 +84,22 @@ def test_what_was_high_and_becomes_low_follows(heatmap):
         assert heatmap.centralWidget.geometry() == heatmap.range
 
 
+@pytest.mark.parametrize("titled", [False, True])
+def test_cells_stay_square_when_matrices_of_other_shapes_follow(heatmap, titled):
+    if titled:
+        heatmap.y_axis.set_title("a title of some length", LIGHT)
+    heatmap.holder.resize(420, 300)
+    shapes = [(384, 384), (32, 384), (384, 32)]
+    for shape in (*shapes, *reversed(shapes), *shapes):
+        heatmap.set_image(np.zeros(shape, np.float32))
+        for _ in range(4):
+            QApplication.processEvents()
+        assert aspect(heatmap) == pytest.approx(1.0, abs=0.05), shape
+        assert heatmap.centralWidget.geometry() == heatmap.range
+        # A title beside so few rows would be cut off.
+        assert heatmap.y_axis.label.isVisible() == (shape[0] > 32)
+
+
 def test_no_room_is_taken_that_it_cannot_use(heatmap):
     area = heatmap.view.sceneBoundingRect()
     assert heatmap.width() - area.right() < 40
@@ -171,6 +187,18 @@ def test_levels_and_logarithm_change_colours(heatmap):
     table = lookup_table("viridis")
     shown = colour(heatmap, 16, 4).getRgb()[:3]
     assert np.abs(np.array(shown) - table[128, :3]).max() <= 4
+
+
+@pytest.mark.parametrize("columns", [384, 30, 1023])
+def test_there_is_a_tick_however_narrow_the_axis_is(heatmap, columns):
+    heatmap.set_image(np.zeros((columns, columns)), first=(1, 1))
+    heatmap.holder.resize(360, 190)
+    for _ in range(4):
+        QApplication.processEvents()
+    (low, high), _ = heatmap.view.spans()
+    (step, _), *_ = heatmap.x_axis.tickSpacing(low, high, heatmap.view.width())
+    assert np.floor(high / step) * step >= low
+    assert step / (high - low) * heatmap.view.width() > 25  # and ticks have room
 
 
 def test_many_cells_are_averaged_and_not_dropped(heatmap):
