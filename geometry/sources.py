@@ -136,11 +136,13 @@ def _fetch(
     """Open a model from what was fetched before, and from the Hub."""
     from geometry.hub.checkpoint import open_checkpoint
     from geometry.hub.faults import NotOnHub, Offline
+    from geometry.hub.keeping import opening
     from geometry.hub.network import default_network
 
     try:
-        checkpoint = open_checkpoint(canonical(address), network or default_network())
-        model = _model_of(checkpoint, text, address.short, table)
+        with opening():
+            checkpoint = open_checkpoint(canonical(address), network or default_network())
+            model = _model_of(checkpoint, text, address.short, table)
     except Offline as error:
         raise Offline(
             f"{text} is not on this machine, and Helixscope is offline.", error.advice

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _CONNECT_S = 5.0
 
 #: Clients kept for the next request, with their open connections.
-_KEPT = 4
+_KEPT = 16
 
 
 class Connections:

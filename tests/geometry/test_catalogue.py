@@ -167,7 +167,9 @@ def test_the_cache_is_read_as_the_hubs_client_reads_it(
     assert locate(name, revision) == expected
 
 
-@pytest.mark.parametrize("content", ["", "..", ".", "../../../elsewhere", "a" * 39, "\xff", "a" * 40 + "\n"])
+@pytest.mark.parametrize(
+    "content", ["", "..", ".", "../../../elsewhere", "a" * 39, "\xff", "a" * 40 + "\n"]
+)
 def test_what_names_no_commit_leads_nowhere(hub: Path, content: str) -> None:
     snapshot = put(hub, "someone/model", {"config.json": "{}", "model.safetensors": "x"})
     (snapshot.parents[1] / "refs" / "main").write_text(content, "latin-1")

@@ -1,13 +1,14 @@
 """Nobody waits for the disk: what was fetched is kept on another thread, and is there meanwhile."""
 
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from geometry.hub.client import Hub
-from geometry.hub.keeping import keep_soon, wait_until_kept
+from geometry.hub.keeping import PATIENCE_S, keep_soon, opening, wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
@@ -137,3 +138,56 @@ def test_waiting_is_for_one_model_or_for_all(tmp_path: Path) -> None:
     wait_until_kept(tmp_path)
     assert done == ["a"]
     wait_until_kept(tmp_path, "a")
+
+
+# ---- who waits for whom ----------------------------------------------------------------------
+
+
+def test_the_disk_waits_for_openings_but_not_for_ever(tmp_path: Path) -> None:
+    written = threading.Event()
+    with opening():
+        keep_soon(tmp_path, "a", written.set)
+        assert not written.wait(PATIENCE_S / 4)
+        assert written.wait(30)
+    wait_until_kept(tmp_path)
+
+
+def test_when_the_last_opening_ends_it_is_written_at_once(tmp_path: Path) -> None:
+    written = threading.Event()
+    began = time.monotonic()
+    with opening():
+        with opening():
+            keep_soon(tmp_path, "a", written.set)
+        assert not written.is_set()
+    assert written.wait(30)
+    assert time.monotonic() - began < PATIENCE_S
+
+
+def test_whoever_looks_for_it_does_not_wait_for_openings(tmp_path: Path) -> None:
+    written: list[str] = []
+    with opening():
+        for repo in ("a", "b", "c"):
+            keep_soon(tmp_path, repo, lambda repo=repo: written.append(repo))
+        began = time.monotonic()
+        wait_until_kept(tmp_path, "b")
+        assert time.monotonic() - began < PATIENCE_S
+        assert written == ["a", "b"]
+        wait_until_kept(tmp_path / "elsewhere")
+    wait_until_kept(tmp_path)
+    assert written == ["a", "b", "c"]
+
+
+def test_what_cannot_be_kept_is_logged_and_the_rest_is_kept(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written = threading.Event()
+
+    def fails() -> None:
+        raise RuntimeError("the disk is odd")
+
+    keep_soon(tmp_path, "someone/model", fails)
+    keep_soon(tmp_path, "b", written.set)
+    wait_until_kept(tmp_path)
+    assert written.is_set()
+    assert "someone/model could not be kept" in caplog.text
+    assert "the disk is odd" in caplog.text
