@@ -30,6 +30,9 @@ Matrix = WeightName | Literal["W_E"]
 
 __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 
+#: ESM was trained with 80 % of each 15 % of tokens set to zero; without, it makes up for them so.
+ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
+
 
 class PositionalModel:
     """One opened checkpoint; P is read at once, everything else when first asked for.
@@ -184,11 +187,13 @@ class PositionalModel:
 
     @property
     def token_scale(self) -> float:
-        """What the family multiplies token embeddings by before it adds positions: √d_model or 1.
+        """What the family multiplies token embeddings by before it adds positions.
 
-        Not in :attr:`W_E`, which is as it is stored.
+        √d_model in some, 1 in most; not in :attr:`W_E`, which is as it is stored.
         """
         place = self._architecture
+        if place.family == "esm" and place.config.get("token_dropout") is True:
+            return ESM_TOKENS_KEPT
         if place.stack is None or place.stack.scaled_tokens is None:
             return 1.0
         scaled = place.config.get("scale_embedding", place.stack.scaled_tokens)
