@@ -104,7 +104,8 @@ class OverlapGrid(QWidget):
         across, side = self._arrangement()
         row, column = divmod(self._place(number, across), across)
         step = self._title() + side + GAP
-        return QRectF(column * (side + 2 * GAP), row * step + self._title(), side, side)
+        # The frame is drawn around it: a pixel at the left.
+        return QRectF(1 + column * (side + 2 * GAP), row * step + self._title(), side, side)
 
     def used(self) -> QRectF:
         """Return what all pictures cover together."""

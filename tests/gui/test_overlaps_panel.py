@@ -465,6 +465,27 @@ def test_gpt2s_part_has_the_column_of_p(gpt2, qtbot):
     assert gpt2.views.value() == "attention", "there is nothing to open"
 
 
+def test_every_cell_has_its_whole_frame(gpt2):
+    show(gpt2, "attention")
+    grid = gpt2.grid.grid
+    picture = grid.grab().toImage()
+    for number in range(1, 8, 2):
+        area = grid.area_of(number)
+        x, y = round(area.center().x()), round(area.top() + area.height() / 4)
+        sides = {
+            "left": [(round(area.left()) + step, y) for step in (-1, 0)],
+            "right": [(round(area.right()) + step, y) for step in (-1, 0)],
+            "top": [(x, round(area.top()) + step) for step in (-1, 0)],
+            "bottom": [(x, round(area.bottom()) + step) for step in (-1, 0)],
+        }
+        for side, points in sides.items():
+            inside = [picture.rect().contains(*point) for point in points]
+            shown = {
+                picture.pixelColor(*p).name() for p, ok in zip(points, inside, strict=True) if ok
+            }
+            assert gpt2.theme.line in shown, (number, side)
+
+
 def test_two_panels_of_the_mlp(minilm):
     show(minilm, "mlp")
     names = [(cell.rows.name, cell.columns.name) for cell in minilm.result.cells]
