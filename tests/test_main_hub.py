@@ -187,6 +187,19 @@ def test_a_server_that_ignores_range(command, loopback_hub, gpt2_commit, tmp_pat
     assert norms_in(out) == pytest.approx(norms_of(GPT2))
 
 
+def test_a_report_names_the_option_that_allows_a_whole_download(command, loopback_hub, tmp_path):
+    add_large(loopback_hub, positions_of(GPT2))
+    assert_silent(command("export", GPT2, "--out", tmp_path / "out.csv"))
+    loopback_hub.ranges = False
+    report = ("report", GPT2, "--out", tmp_path / "report", "--no-figures")
+    assert_refused(command(*report), "model.safetensors would have to be downloaded", "--whole")
+    assert_silent(command(*report, "--whole"))
+    # It was all kept.
+    loopback_hub.forget_requests()
+    assert_silent(command(*report, "--offline"))
+    assert loopback_hub.requests == []
+
+
 # ---- faults --------------------------------------------------------------------------------
 
 BODY = "*/model.safetensors"
