@@ -1,6 +1,7 @@
 """Singular directions of a matrix in the residual stream, strongest first."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,11 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.components import Array
+from geometry.threads import one_thread
 
 Side = Literal["input", "output"]
 
 #: From so many rows a column on, the Gram matrix is decomposed and not the matrix itself.
 TALL = 2
+
+#: Up to so many directions one thread decomposes a matrix.
+SMALL = 1024
 
 #: Rows that are widened to float64 at a time.
 BLOCK_ROWS = 4096
@@ -67,18 +72,29 @@ def singular_directions(
         values = values.T
     n, d = values.shape
     if n >= TALL * d:
-        squares, V = np.linalg.eigh(gram(values, on_block))
+        total = gram(values, on_block)
+        with _threads(d):
+            squares, V = np.linalg.eigh(total)
         singular_values, vectors = np.sqrt(np.maximum(squares[::-1], 0.0)), V.T[::-1]
     else:
-        _, singular_values, vectors = np.linalg.svd(
-            values.astype(np.float64, copy=False), full_matrices=False
-        )
+        wide = values.astype(np.float64, copy=False)
+        with _threads(min(n, d)):
+            _, singular_values, vectors = np.linalg.svd(wide, full_matrices=False)
     largest = np.abs(vectors).argmax(axis=1)
     signs = np.where(vectors[np.arange(len(vectors)), largest] < 0.0, -1.0, 1.0)
     vectors = vectors * signs[:, None]
     for array in (singular_values, vectors):
         array.flags.writeable = False
     return Directions(singular_values, vectors)
+
+
+def _threads(size: int) -> AbstractContextManager[None]:
+    """Decompose what is small on one thread.
+
+    Half of a decomposition is bound by the memory, so that a second thread saves little; but where
+    a renderer keeps the cores busy meanwhile its barriers make it several times slower.
+    """
+    return one_thread() if size <= SMALL else nullcontext()
 
 
 def gram(

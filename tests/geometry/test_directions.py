@@ -1,5 +1,7 @@
 """Directions and overlaps against closed forms, invariances and the real GPT-2."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -179,3 +181,19 @@ def test_centring_takes_the_mean_row_off(minilm_folder):
     stream = ResidualStream(open_source(minilm_folder))
     np.testing.assert_allclose(stream.matrix(Subject("P", centred=True)).mean(axis=0), 0,
                                atol=1e-12)  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(12, 8), (40, 8), (8, 12)])
+@pytest.mark.parametrize(("small", "expected"), [(8, 1), (7, 0)])
+def test_what_is_small_is_decomposed_on_one_thread(monkeypatch, shape, small, expected):
+    entered = []
+
+    @contextmanager
+    def one_thread():
+        entered.append(True)
+        yield
+
+    monkeypatch.setattr("geometry.directions.one_thread", one_thread)
+    monkeypatch.setattr("geometry.directions.SMALL", small)
+    singular_directions(np.random.default_rng(0).standard_normal(shape))
+    assert len(entered) == expected
