@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 import pyqtgraph as pg
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QPicture
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.plot_marks import format_position
@@ -30,6 +30,8 @@ class PlotAxis(pg.AxisItem):
     whole
         Ticks at whole numbers only.
     """
+
+    picture: QPicture | None  # pyqtgraph's: the ticks as they were drawn last
 
     def __init__(self, side: Literal["bottom", "left"], title: str, *, whole: bool = False) -> None:
         super().__init__(side)
@@ -61,7 +63,8 @@ class PlotAxis(pg.AxisItem):
     def set_title(self, title: str, theme: Theme) -> None:
         """Name another quantity."""
         self.title = title
-        drawn, room = self.picture, (self.minimumSize(), self.maximumSize())
+        drawn = self.picture
+        room = (self.minimumSize(), self.maximumSize())
         self.setLabel(title, color=theme.muted, **{"font-size": f"{SMALL}px"})
         if room == (self.minimumSize(), self.maximumSize()):
             self.picture = drawn  # the ticks are no others
