@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
@@ -301,19 +301,7 @@ class ResultPanel(Panel):
         self.strip.hide()
 
     def _place_strip(self) -> None:
-        """Put the progress in the middle, or into a corner where a result stays in sight.
-
-        One that is not whole yet lacks its end, most likely: there it is in nobody's way.
-        """
-        if self.strip.isHidden():
-            return
-        self.strip.adjustSize()
-        area, width, height = self._holder.geometry(), self.strip.width(), self.strip.height()
-        if self._ready is None:
-            place = area.center() - self.strip.rect().center()
-        elif self._ready.state == "ready":
-            place = area.topRight() - QPoint(width + GRID, -GRID)
-        else:
-            place = area.bottomRight() - QPoint(width + 2 * GRID, height + GRID)
-        self.strip.move(place)
-        self.strip.raise_()
+        """Put the progress in the middle, or into a corner where a result stays in sight."""
+        if not self.strip.isHidden():
+            shown = "" if self._ready is None else self._ready.state
+            self.strip.place(self._holder.geometry(), shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPoint, QRect, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout
 
 from gui.panels.opening_row import FixedText
@@ -47,6 +47,28 @@ class WorkingStrip(QFrame):
             f"#working {{ background: {theme.panel}; border: 1px solid {theme.line};"
             " border-radius: 4px; }"
         )
+
+    def place(self, area: QRect, shown: str) -> None:
+        """Move to the middle of an area, or into a corner of it.
+
+        Parameters
+        ----------
+        area
+            Where the result is, or will be.
+        shown
+            The state of the answer whose result is there; "" where none is. One that is "ready"
+            has the progress of the next one at the top; one that is "working" lacks its end, most
+            likely, and has it there.
+        """
+        self.adjustSize()
+        if not shown:
+            place = area.center() - self.rect().center()
+        elif shown == "ready":
+            place = area.topRight() - QPoint(self.width() + GRID, -GRID)
+        else:
+            place = area.bottomRight() - QPoint(self.width() + 2 * GRID, self.height() + GRID)
+        self.move(place)
+        self.raise_()
 
     def show_progress(self, fraction: float | None, message: str) -> None:
         """Say how far it is; ``fraction`` is 0 to 1, or None where nobody knows."""
