@@ -100,7 +100,8 @@ class ResultHeader(QWidget):
         beside, meaning = arrangement
         self.meaning.setVisible(meaning)
         if beside:
-            self._grid.addWidget(self._controls, 0, 1)
+            # Switches are lower than the button before them.
+            self._grid.addWidget(self._controls, 0, 1, Qt.AlignmentFlag.AlignVCenter)
         else:
             self._grid.addWidget(self._controls, 1, 0, 1, 3)
 
