@@ -6,7 +6,7 @@ import math
 from typing import Literal
 
 import pyqtgraph as pg
-from PySide6.QtGui import QFont, QPicture
+from PySide6.QtGui import QColor, QFont, QPicture
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.plot_marks import format_position
@@ -43,6 +43,7 @@ class PlotAxis(pg.AxisItem):
         self.enableAutoSIPrefix(False)
         font = QFont(QApplication.font())
         font.setPixelSize(SMALL)
+        self.label.setFont(font)
         # Space for the ticks may grow but not shrink: the plot must not jump while it is zoomed.
         self.setStyle(
             tickFont=font,
@@ -65,11 +66,19 @@ class PlotAxis(pg.AxisItem):
         self.title = title
         drawn = self.picture
         room = (self.minimumSize(), self.maximumSize())
-        self.setLabel(title, color=theme.muted, **{"font-size": f"{SMALL}px"})
+        self.label.setDefaultTextColor(QColor(theme.muted))
+        self.setLabel(title)
         if room == (self.minimumSize(), self.maximumSize()):
             self.picture = drawn  # the ticks are no others
         if self._length is not None:
             self.hide_title_unless(self._length)
+
+    def _updateLabel(self) -> None:
+        """Write the title as it is: pyqtgraph has HTML parsed with each change."""
+        self.label.setPlainText(self.labelText)
+        self._adjustSize()
+        self.picture = None
+        self.update()
 
     def hide_title_unless(self, length: float) -> None:
         """Leave the title out where the axis has not this many pixels for it."""
