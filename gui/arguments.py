@@ -65,6 +65,7 @@ Figures, each as .png and .svg:
   similarity, similarity-projected  of positions: raw, and in three components
   dimensions, dimensions-projected  single entries over position, likewise
   layernorm                         what it costs to take token and position apart
+  interference                      two sums of token and position among random ones
   shape                             the curve that the positions follow
   claims                            the ledger; as .md and .csv too
 

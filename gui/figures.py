@@ -19,7 +19,7 @@ from gui.theme import COLORMAPS, LIGHT, SMALL, Theme, format_count, format_numbe
 __all__ = ["helix_figure", "norms_figure", "save_figure", "spectrum_figure"]
 
 HELIX_SIZE = (5.2, 4.6)
-HELIX_PLACE, BAR_PLACE = (0.06, 0.03, 0.76, 0.9), (0.84, 0.3, 0.02, 0.36)
+HELIX_PLACE, BAR_PLACE = (0.09, 0.03, 0.73, 0.9), (0.85, 0.3, 0.02, 0.36)
 """Left, bottom, width and height as shares of the figure: no layout knows where 3D labels are."""
 ELEVATION, AZIMUTH = 20, 45
 """Degrees: the helix article's view."""

@@ -17,6 +17,7 @@ from geometry.report import NOT_HERE
 from geometry.residual_stream import Name, Subject
 from gui.figures import helix_figure, norms_figure, spectrum_figure
 from gui.panels import figure_text as text
+from gui.panels import interference_text
 from gui.panels.capture_figure import capture_figure
 from gui.panels.capture_question import CaptureOf
 from gui.panels.claims_figure import ledger_figure
@@ -24,6 +25,8 @@ from gui.panels.dimensions_figure import COLORS, dimensions_figure
 from gui.panels.dimensions_question import DimensionsOf, dimensions_of
 from gui.panels.directions_figure import directions_figure
 from gui.panels.directions_question import DirectionsOf
+from gui.panels.interference_figure import interference_figure
+from gui.panels.interference_question import ExampleOf
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
 from gui.panels.overlaps_figure import draw_figure, draw_overlap
@@ -185,6 +188,11 @@ def _directions(reported: Reported) -> Figure:
     return directions_figure(found, drawn, title=title, scope=scope)
 
 
+def _interference(reported: Reported) -> Figure:
+    found = resolve(ExampleOf("two tokens"), reported.about)
+    return interference_figure(found, interference_text.title(reported.model, found))
+
+
 def _claims(reported: Reported) -> Figure:
     return ledger_figure(claims_scope(reported), reported.verdicts)
 
@@ -272,6 +280,7 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "dimensions": _dimensions,
     "dimensions-projected": _dimensions_projected,
     "layernorm": _layernorm,
+    "interference": _interference,
     "shape": _shape,
     "claims": _claims,
 }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIGURES = (
     "helix", "norms", "spectrum", "spectra", "spectra-weights", "capture", "overlaps-P-E",
     "overlaps-attention", "overlaps-mlp", "directions", "similarity", "similarity-projected",
-    "dimensions", "dimensions-projected", "layernorm", "shape", "claims",
+    "dimensions", "dimensions-projected", "layernorm", "interference", "shape", "claims",
 )  # fmt: skip
 """The names of the files, without their endings; the order in which they are drawn."""
 FORMATS = ("png", "svg")

@@ -16,7 +16,7 @@ from tests.geometry.family_cases import CASES
 from tests.geometry.test_families import built
 from tests.gui.result_stage import write_small_gpt2
 
-NEED_E = {"capture", "overlaps-P-E", "layernorm"}
+NEED_E = {"capture", "overlaps-P-E", "layernorm", "interference"}
 NEED_WEIGHTS = {"spectra-weights", "overlaps-attention", "overlaps-mlp"}
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -24,7 +24,7 @@ LACKS = {
     "BertForMaskedLM": set(),
     "AlbertForMaskedLM": set(),
     # Tokens of another size than positions: they are added after a map of their own.
-    "OPT-350m": {"layernorm"},
+    "OPT-350m": {"layernorm", "interference"},
     # It reads no tokens.
     "DecisionTransformerModel": NEED_E,
 }
@@ -85,6 +85,7 @@ def test_minilm(minilm_folder, tmp_path):
     assert "P × E" in drawn["overlaps-P-E"]
     assert "positions 1–511" in drawn["similarity"]
     assert "projected on PC 1, 2, 3" in drawn["dimensions-projected"]
+    assert "E(cat) + p₃ and E(apple) + p₆" in drawn["interference"]
     ledger = (tmp_path / "claims.md").read_text("utf-8")
     assert ledger.count("\n| ") == 1 + len(found["claims"])
     rows = (tmp_path / "claims.csv").read_text("utf-8").splitlines()
