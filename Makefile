@@ -26,8 +26,8 @@ else
 	@$(BIN)/python main.py $(ARGS)
 endif
 
-test: test-environment static ## the static checks, then the whole test suite
-	@$(BIN)/python -m pytest $(ARGS)
+test: test-environment static ## the static checks, then the whole test suite on all cores
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
 
 check: test-environment static ## the static checks: lint, format, types, import contract
 
