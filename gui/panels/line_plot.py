@@ -78,6 +78,14 @@ class LinePlot(Plot):
         self._said = text
         self._place_label()
 
+    def position_of(self, index: int) -> int:
+        """Return the position of a value: they are the same."""
+        return index
+
+    def positions(self) -> tuple[int, int] | None:
+        """Return the first and the last position of the axis; None if there are no values."""
+        return (0, self._end) if len(self.values) else None
+
     def index_at(self, point: QPointF) -> int | None:
         """Return the marked position within reach of a point, or the one nearest along x."""
         if not len(self.values):

@@ -222,14 +222,14 @@ class NormsPanel(Panel):
         return colors[number % len(colors)]
 
     def _make_plot(self) -> NormsPlot:
-        from gui.panels.norms_gestures import LineGestures
         from gui.panels.norms_plot import NormsPlot
+        from gui.panels.position_gestures import PositionGestures
 
         plot = NormsPlot(self.theme, "position (tokens)", "")
         plot.mark_tooltip = OUTLIER_RULE
         plot.after_tooltip = AFTER_TIP
         plot.hovered.connect(self.hoverRequested)
-        LineGestures(plot, self.session, self.selectionRequested.emit)
+        PositionGestures(plot, self.session, self.selectionRequested.emit)
         plot.afterDragged.connect(self.afterRequested)
         plot.afterReset.connect(lambda: self.afterRequested.emit(AFTER))
         plot.view.zoomed.connect(self.header.reset.setVisible)

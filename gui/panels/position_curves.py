@@ -74,6 +74,13 @@ class PositionCurves(CurvePlot):
         curve, row = self._point(index)
         return int(self.curves[curve].x[row])
 
+    def positions(self) -> tuple[int, int] | None:
+        """Return the first and the last position of the curves; None if there are none."""
+        if not self.curves:
+            return None
+        x = self.curves[0].x
+        return int(x[0]), int(x[-1])
+
     def _row(self, position: int) -> int | None:
         """Return where a position is in the curves, or None."""
         heard = next((curve for curve in self.curves if not curve.silent), None)

@@ -1,14 +1,18 @@
-"""What clicks and keys on curves over position select, as everywhere else."""
+"""What clicks and keys on a plot over position select, as everywhere else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 
 from gui import selection
-from gui.panels.position_curves import PositionCurves
 from gui.session import Session
+
+if TYPE_CHECKING:
+    from gui.panels.line_plot import LinePlot
+    from gui.panels.position_curves import PositionCurves
 
 
 class PositionGestures(QObject):
@@ -20,7 +24,7 @@ class PositionGestures(QObject):
     Parameters
     ----------
     plot
-        The plot; it owns this.
+        The plot, whose items stand for positions; it owns this.
     session
         Tells what is selected.
     select
@@ -28,21 +32,24 @@ class PositionGestures(QObject):
     """
 
     def __init__(
-        self, plot: PositionCurves, session: Session, select: Callable[[tuple[int, ...]], None]
+        self,
+        plot: PositionCurves | LinePlot,
+        session: Session,
+        select: Callable[[tuple[int, ...]], None],
     ) -> None:
         super().__init__(plot)
         self._plot, self._session, self._select = plot, session, select
         self._before: tuple[int, ...] = ()
-        plot.pointClicked.connect(self._on_clicked)
+        plot.clicked.connect(self._on_clicked)
         plot.clickRepeated.connect(self._on_click_repeated)
         plot.swept.connect(self._on_swept)
         plot.stepped.connect(self._on_stepped)
 
-    def _on_clicked(self, curve: int, row: int, modifiers: Qt.KeyboardModifier) -> None:
+    def _on_clicked(self, item: int, modifiers: Qt.KeyboardModifier) -> None:
         self._before = self._session.selection
         shift = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
         control = bool(modifiers & Qt.KeyboardModifier.ControlModifier)
-        position = int(self._plot.curves[curve].x[row])
+        position = self._plot.position_of(item)
         self._select(
             selection.click(self._before, position, toggle=shift, extend=shift and control)
         )
@@ -56,11 +63,11 @@ class PositionGestures(QObject):
         self._select(selection.click((start,), end, extend=True))
 
     def _on_stepped(self, way: int, modifiers: Qt.KeyboardModifier) -> None:
-        if not self._plot.curves:
+        drawn, current = self._plot.positions(), self._session.current
+        if drawn is None:
             return
-        x, current = self._plot.curves[0].x, self._session.current
         start = self._session.positions[0] - way if current is None else current
-        position = int(min(max(start + way, x[0]), x[-1]))
+        position = min(max(start + way, drawn[0]), drawn[1])
         extend = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
         self._select(selection.click(self._session.selection, position, extend=extend))
         self._plot.view.reveal(position)
