@@ -523,7 +523,7 @@ def test_a_wrong_part_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str, re
     assert file.read_at(150_000, 10_000).tobytes() == DATA[150_000:160_000]
 
 
-@pytest.mark.parametrize("wrong", set(WRONG) - {"another size"})
+@pytest.mark.parametrize("wrong", sorted(set(WRONG) - {"another size"}))
 def test_a_wrong_beginning_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str):
     served.fault(WRONG[wrong][0])
     assert re.search(WRONG[wrong][1], str(fails("open", hub, BrokenTransfer)))
