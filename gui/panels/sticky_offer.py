@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from gui.panels.model_line import Line
 from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
 
 HEIGHT = 25
 _INDENT = 22
@@ -22,6 +23,8 @@ class StickyOffer(QPushButton):
         self.line: Line | None = None
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFixedHeight(HEIGHT)
+        self.setAccessibleName("Search the Hub")
+        self.setToolTip("Search the Hub for what is typed above")
         self.set_theme(theme)
         self.hide()
 
@@ -38,7 +41,7 @@ class StickyOffer(QPushButton):
         """Offer what a line offers."""
         self.line = line
         self.setAccessibleName(line.title)
-        self.setToolTip(f"{line.title}\n{line.tip}")
+        self.setToolTip(wrapped(f"{line.title}\n{line.tip}"))
         self._elide()
         self.show()
 
