@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from geometry.components import PositionPCA
 from geometry.errors import HelixscopeError
 from geometry.measurements import Measurements
 from geometry.norms import row_norms
@@ -33,8 +34,13 @@ def _span(measured: Measurements, first: int, last: int) -> tuple[int, int]:
 
 def top3(measured: Measurements, first: int, last: int) -> float:
     """Variance share of three components of a range."""
-    pca = fit_pca(measured.model.W_pos, _span(measured, first, last), 3)
-    return float(pca.explained_variance_ratio.sum())
+    return float(_three(measured, first, last).explained_variance_ratio.sum())
+
+
+def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
+    """Fit three components to a range, once for all claims."""
+    P, span = measured.model.W_pos, _span(measured, first, last)
+    return measured.of_model.once(("three components", span), lambda: fit_pca(P, span, 3))
 
 
 def smallest_distance(measured: Measurements) -> float:
@@ -119,9 +125,8 @@ def truncation(measured: Measurements) -> float:
 
 def shared_subspace(measured: Measurements) -> float:
     """Shared part of the first three components of 1–99 and of 100 to the last, 0 to 1."""
-    P = measured.model.W_pos
-    early = fit_pca(P, _span(measured, 1, 99), 3).components
-    late = fit_pca(P, _span(measured, 100, -1), 3).components
+    early = _three(measured, 1, 99).components
+    late = _three(measured, 100, -1).components
     return float(np.square(early @ late.T).sum() / 3)
 
 

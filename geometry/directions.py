@@ -13,9 +13,6 @@ from geometry.threads import one_thread
 
 Side = Literal["input", "output"]
 
-#: From so many rows a column on, the Gram matrix is decomposed and not the matrix itself.
-TALL = 2
-
 #: Up to so many directions one thread decomposes a matrix.
 SMALL = 1024
 
@@ -50,9 +47,9 @@ def singular_directions(
     Parameters
     ----------
     matrix : (d_out, d_in)
-        Any real type; embeddings are (n, d_model). One with at least twice as many rows as columns
-        is summed up as a Gram matrix, in blocks and in float64, without a copy of it: singular
-        values are right to 1e-8 of the first. All others are decomposed themselves.
+        Any real type; embeddings are (n, d_model). One with at least as many rows as columns is
+        summed up as a Gram matrix, in blocks and in float64, without a copy of it: singular values
+        are right to 1e-8 of the first. Of all others the rows are decomposed themselves.
     side
         "input": what the matrix reads, its right singular vectors, (k, d_in). "output": what it
         writes, its left singular vectors, (k, d_out).
@@ -71,7 +68,7 @@ def singular_directions(
     if side == "output":
         values = values.T
     n, d = values.shape
-    if n >= TALL * d:
+    if n >= d:
         total = gram(values, on_block)
         with _threads(d):
             squares, V = np.linalg.eigh(total)

@@ -160,7 +160,7 @@ def token_position_cosines(
     W_pos : (n_positions, d_model)
         The table: all stored rows.
     bins
-        Of the histogram.
+        Of the histogram: at most 256.
     on_block
         Called after each block with the share of the tokens that are done; what it raises ends the
         work.
@@ -181,18 +181,39 @@ def token_position_cosines(
     where = np.empty(len(tokens), dtype=np.int64)
     histogram = np.zeros(bins, dtype=np.int64)
     for start in range(0, len(tokens), BLOCK_ROWS):
-        block = _units(tokens[start : start + BLOCK_ROWS].astype(np.float64)).astype(np.float32)
-        cosines = np.abs(block @ positions)
+        block = tokens[start : start + BLOCK_ROWS].astype(np.float32, copy=False)
+        cosines = block @ positions
+        np.abs(cosines, out=cosines)
+        cosines *= _inverse_norms(block)[:, None]
         part = slice(start, start + len(block))
         where[part] = cosines.argmax(axis=1)
         largest[part] = cosines[np.arange(len(block)), where[part]].clip(max=1.0)
-        at = np.minimum((cosines * bins).astype(np.int32), bins - 1)
-        histogram += np.bincount(at.ravel(), minlength=bins)
+        cosines *= bins
+        histogram += _count(np.minimum(cosines, bins - 1, out=cosines).astype(np.uint8))[:bins]
         if on_block is not None:
             on_block((start + len(block)) / len(tokens))
     for array in (largest, where, histogram):
         array.flags.writeable = False
     return TokenPositionCosines(largest, where, histogram)
+
+
+def _count(numbers: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """Count each number from 0 to 255: two of them at a time, which is twice as fast."""
+    flat = numbers.ravel()
+    pairs = np.bincount(flat[: len(flat) // 2 * 2].view(np.uint16), minlength=256**2)
+    square = pairs.reshape(256, 256)
+    counts: npt.NDArray[np.int64] = square.sum(axis=0) + square.sum(axis=1)
+    if len(flat) % 2:
+        counts[flat[-1]] += 1
+    return counts
+
+
+def _inverse_norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    # What is shorter has no inverse in single precision.
+    seen = norms > np.finfo(np.float32).tiny
+    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=seen)
+    return inverse.astype(np.float32)
 
 
 def _units(rows: Array) -> Array:

@@ -213,12 +213,30 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
         difference: Array = _curve(s, *unpack(x)) - points
         return difference.ravel()
 
+    def jacobian(x: Array) -> Array:
+        _, frame, radius, drift, omega, climb = unpack(x)
+        cosine, sine, reach = np.cos(omega * s), np.sin(omega * s), radius + drift * s
+        around = np.outer(cosine, frame[0]) + np.outer(sine, frame[1])
+        ahead = np.outer(cosine, frame[1]) - np.outer(sine, frame[0])
+        columns = np.empty((len(x), m, 3))
+        columns[:3] = scale * np.eye(3)[:, None]
+        columns[3:6] = _turned(x[3:6], np.stack([reach * cosine, reach * sine, climb * s]), handed)
+        columns[3:6] = columns[3:6] @ rotation
+        columns[6] = scale * around
+        columns[7] = (reach * s / half)[:, None] * ahead
+        if name != "circle":
+            columns[8] = np.outer(scale * s / half, frame[2])
+        if name == "drifting_helix":
+            columns[9] = (scale * s / half)[:, None] * around
+        derivatives: Array = columns.reshape(len(x), -1).T
+        return derivatives
+
     x0 = np.zeros({"circle": 8, "helix": 9, "drifting_helix": 10}[name])
     x0[6], x0[7] = start.radius / scale, start.omega * half
     if name != "circle":
         x0[8] = start.climb * half / scale
     # MINPACK's method takes a fifth of the time of the others, whose every step decomposes anew.
-    found = least_squares(residuals, x0, method="lm", x_scale="jac", max_nfev=60 * len(x0)).x
+    found = least_squares(residuals, x0, jacobian, method="lm", x_scale="jac", max_nfev=60).x
     centre, frame, radius, drift, omega, climb = unpack(found)
     # One curve has several descriptions: radius and frequency positive is the one that is told.
     if radius < 0.0:
@@ -228,6 +246,23 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     if climb < 0.0:
         climb, frame = -climb, frame * np.array([[1.0], [1.0], [-1.0]])
     return _closed(name, points, len(x0), centre, frame, radius, drift, omega, climb)
+
+
+def _turned(vector: Array, local: Array, handed: Array) -> Array:
+    """Differentiate ``local.T @ handed @ R`` by the rotation vector of R: (3, m, 3).
+
+    With y the rows of ``local.T @ handed``, the row y·R is R(−v)·y, whose derivative by v is
+    R(−v)·[y]ₓ·J(−v), J being the right Jacobian of the rotations.
+    """
+    angle = float(np.linalg.norm(vector))
+    cross = np.cross(np.eye(3), vector).T  # [−v]ₓ
+    small = angle < 1e-4
+    first = 0.5 if small else (1.0 - np.cos(angle)) / angle**2
+    second = 1.0 / 6.0 if small else (angle - np.sin(angle)) / angle**3
+    right = np.eye(3) - first * cross + second * cross @ cross
+    y = local.T @ handed
+    turned: Array = np.cross(y[None], right.T[:, None]) @ Rotation.from_rotvec(vector).as_matrix()
+    return turned
 
 
 def _curve(

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from geometry.pca import fit_pca
-from geometry.shape import fit_shapes
+from geometry.shape import _turned, fit_shapes
 from geometry.sources import open_source
 
 
@@ -131,3 +132,18 @@ def test_points_that_coincide():
     shapes = fit_shapes(np.ones((20, 3)))
     assert all(np.isfinite(fit.bic) for fit in shapes.fits.values())
     assert shapes.best == "none"
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-6, 0.3, 3.0])
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_the_derivative_by_a_rotation_is_that_of_small_steps(size, side):
+    rng = np.random.default_rng(3)
+    vector, local = size * rng.normal(size=3), rng.normal(size=(3, 5))
+    handed = np.diag([1.0, 1.0, side])
+
+    def turned(v):
+        return local.T @ handed @ Rotation.from_rotvec(v).as_matrix()
+
+    steps = 1e-6 * np.eye(3)
+    numeric = [(turned(vector + step) - turned(vector - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(_turned(vector, local, handed), numeric, atol=1e-8)
