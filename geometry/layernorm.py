@@ -212,8 +212,9 @@ def _inverse_norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     # What is shorter has no inverse in single precision.
     seen = norms > np.finfo(np.float32).tiny
-    inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=seen)
-    return inverse.astype(np.float32)
+    inverse: npt.NDArray[np.float32] = np.zeros(len(norms), dtype=np.float32)
+    inverse[seen] = 1.0 / norms[seen]
+    return inverse
 
 
 def _units(rows: Array) -> Array:

@@ -53,6 +53,7 @@ class Heatmap(Plot):
         self.values = np.zeros((0, 0))
         self.first = (0, 0)
         self._levels, self._log = (0.0, 1.0), False
+        self._colormap = ""
         self._room = (-1, -1)
         self.image = MatrixImage()
         self.view.invertY(True)
@@ -82,13 +83,13 @@ class Heatmap(Plot):
         same = values.shape == self.values.shape and first == self.first
         self.values, self.first = values, first
         self._draw()
-        (rows, columns), (y, x) = values.shape, first
-        self.image.setRect(QRectF(x - 0.5, y - 0.5, columns, rows))
         if not same:
+            (rows, columns), (y, x) = values.shape, first
+            self.image.setRect(QRectF(x - 0.5, y - 0.5, columns, rows))
             x_span, y_span = (x - 0.5, x + columns - 0.5), (y - 0.5, y + rows - 0.5)
             self.view.set_bounds(x_span, y_span, smallest_x=SMALLEST_SPAN)
             self.y_axis.hide_title_unless(self.room_for_y_title())
-        self._fit()
+            self._fit()
         self._on_view_changed()
 
     def set_colors(self, colormap: str, levels: tuple[float, float], *, log: bool = False) -> None:
@@ -105,7 +106,9 @@ class Heatmap(Plot):
         """
         redraw = log != self._log
         self._levels, self._log = levels, log
-        self.image.set_table(lookup_table(colormap))
+        if colormap != self._colormap:
+            self._colormap = colormap
+            self.image.set_table(lookup_table(colormap))
         if redraw:
             self._draw()
         else:

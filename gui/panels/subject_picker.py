@@ -113,9 +113,10 @@ class SubjectPicker(QWidget):
             (self.layer, subject.layer),
             (self.head, -1 if subject.head is None else subject.head),
         ):
-            blocked = spin.blockSignals(True)
-            spin.setValue(value)
-            spin.blockSignals(blocked)
+            if spin.value() != value:  # else it would be painted all the same
+                blocked = spin.blockSignals(True)
+                spin.setValue(value)
+                spin.blockSignals(blocked)
         self.side.setCurrentIndex(self.side.findData(side_of(subject)))
         self._show_parts()
 

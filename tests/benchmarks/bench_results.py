@@ -89,7 +89,7 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
     window.docks["overlaps"].raise_()
     run_until(qt, lambda: "overlaps" in window.panels)
     panel = window.panels["overlaps"]
-    pairs = [(Subject("P"), Subject("E")), (Subject("W_Q"), Subject("W_K"))]
+    pairs = [(Subject("W_Q"), Subject("P")), (Subject("W_K"), Subject("P"))]
 
     def shown() -> bool:
         return panel.result is not None and panel.answered == panel.question()
@@ -122,7 +122,7 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
         qt.processEvents()
 
     run_until(qt, lambda: application.idle)
-    times = interleave(ours, theirs, repeats=15)
+    times = interleave(ours, theirs, repeats=60)
     application.close()
     bare.close()
     return *times, values.shape
