@@ -14,7 +14,7 @@ from geometry.threads import one_thread
 Side = Literal["input", "output"]
 
 #: Up to so many directions one thread decomposes a matrix.
-SMALL = 1024
+SMALL = 512
 
 #: Rows that are widened to float64 at a time.
 BLOCK_ROWS = 4096

@@ -62,12 +62,14 @@ class Heartbeat:
 
 
 def wait_while_computing(qt: QApplication, folder: Path) -> tuple[float, float]:
-    """Return the 99th percentile of the loop's answers in ms, and the seconds of the work."""
+    """Return the 99th percentile of the loop's answers in ms, and the seconds that it was asked."""
     application = our_window(qt, str(folder), HEATMAP)
     window, session = application.window, application.session
-    # What is drawn when the answer comes, and the panel's own making, are not the computing.
+    # Making the panel, and laying it out, are not the computing.
     window.docks["claims"].raise_()
-    run_until(qt, lambda: "claims" in window.panels)
+    run_until(qt, lambda: "claims" in window.panels and window.panels["claims"].content is not None)
+    run_until(qt, lambda: application.window.viewport.idle)
+    qt.processEvents()
     start, heart = time.perf_counter(), Heartbeat()
 
     def done() -> bool:
