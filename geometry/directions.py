@@ -17,7 +17,7 @@ Side = Literal["input", "output"]
 SMALL = 512
 
 #: Rows that are widened to float64 at a time.
-BLOCK_ROWS = 4096
+BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -102,10 +102,13 @@ def gram(
     In single precision the weakest directions would be lost: their squares are below its rounding.
     ``on_block`` is as in :func:`singular_directions`.
     """
-    total = np.zeros((matrix.shape[1], matrix.shape[1]))
-    for start in range(0, len(matrix), BLOCK_ROWS):
-        block = matrix[start : start + BLOCK_ROWS].astype(np.float64)
+    n, d = matrix.shape
+    total, wide = np.zeros((d, d)), np.empty((min(BLOCK_ROWS, n), d))
+    for start in range(0, n, BLOCK_ROWS):
+        rows = matrix[start : start + BLOCK_ROWS]
+        block = wide[: len(rows)]
+        block[...] = rows
         total += block.T @ block
         if on_block is not None:
-            on_block(min(1.0, (start + BLOCK_ROWS) / len(matrix)))
+            on_block(min(1.0, (start + BLOCK_ROWS) / n))
     return total

@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry import kept_directions, residual_stream
-from geometry.directions import singular_directions
+from geometry.directions import BLOCK_ROWS, singular_directions
 from geometry.kept_directions import DirectionsOnDisk, weights_identity
 from geometry.residual_stream import ResidualStream, Subject
 from geometry.sources import open_source
@@ -193,11 +193,14 @@ def test_threads_that_want_the_same_decompose_it_once(table, monkeypatch):
 
 
 def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
-    np.save(tmp_path / "tall.npy", np.random.default_rng(0).standard_normal((9000, 4)))
+    n = 2 * BLOCK_ROWS + 800
+    np.save(tmp_path / "tall.npy", np.random.default_rng(0).standard_normal((n, 4)))
     told = []
     shared = ResidualStream(open_source(tmp_path / "tall.npy"))
     shared.told(lambda share, words: told.append((share, words))).directions(P)
-    assert [share for share, _ in told] == pytest.approx([0.0, 4096 / 9000, 8192 / 9000, 1.0])
+    assert [share for share, _ in told] == pytest.approx(
+        [0.0, BLOCK_ROWS / n, 2 * BLOCK_ROWS / n, 1.0]
+    )
     assert told[0][1] == "Decomposing P"
 
     class Enough(Exception):
