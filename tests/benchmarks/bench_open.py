@@ -3,7 +3,7 @@
 The checkpoint has the tensors of GPT-2 small (548 MB, random weights, real positions where they are
 found). The baseline is what a notebook does: ``AutoModel.from_pretrained``, then
 ``numpy.linalg.svd`` of the centred positions; imports are done on both sides and the file is in the
-page cache. The window is as large as at a first start. The one of GPT-2 XL's size (6.6 GB) is a
+page cache. The one of GPT-2 XL's size (6.6 GB) is a
 sparse file, so that no disk is filled: we read its header and its positions, and nobody loads it in
 full.
 """
@@ -52,7 +52,7 @@ class Painter:
 
     def __init__(self, qt: QApplication, folder: Path) -> None:
         self._qt = qt
-        self.application = our_window(qt, str(folder), size=None)
+        self.application = our_window(qt, str(folder), (850, 620))
         self._shown: object = None
         self._shown_at = 0.0
         self.application.window.viewport.interactor.frameSwapped.connect(self._on_swapped)

@@ -62,14 +62,12 @@ class Heartbeat:
 
 
 def wait_while_computing(qt: QApplication, folder: Path) -> tuple[float, float]:
-    """Return the 99th percentile of the loop's answers in ms, and the seconds that it was asked."""
+    """Return the 99th percentile of the loop's answers in ms, and the seconds of the work."""
     application = our_window(qt, str(folder), HEATMAP)
     window, session = application.window, application.session
-    # Making the panel, and laying it out, are not the computing.
+    # From the moment that it is asked for: making the panel and its first lines are part of it.
     window.docks["claims"].raise_()
-    run_until(qt, lambda: "claims" in window.panels and window.panels["claims"].content is not None)
-    run_until(qt, lambda: application.window.viewport.idle)
-    qt.processEvents()
+    run_until(qt, lambda: "claims" in window.panels)
     start, heart = time.perf_counter(), Heartbeat()
 
     def done() -> bool:
@@ -91,7 +89,7 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
     window.docks["overlaps"].raise_()
     run_until(qt, lambda: "overlaps" in window.panels)
     panel = window.panels["overlaps"]
-    pairs = [(Subject("W_Q"), Subject("P")), (Subject("W_K"), Subject("P"))]
+    pairs = [(Subject("P"), Subject("E")), (Subject("W_Q"), Subject("W_K"))]
 
     def shown() -> bool:
         return panel.result is not None and panel.answered == panel.question()
@@ -124,7 +122,7 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
         qt.processEvents()
 
     run_until(qt, lambda: application.idle)
-    times = interleave(ours, theirs, repeats=60)
+    times = interleave(ours, theirs, repeats=15)
     application.close()
     bare.close()
     return *times, values.shape

@@ -33,16 +33,11 @@ class BareWindow:
         self.window.close()
 
 
-def our_window(qt: QApplication, source: str, size: tuple[int, int] | None = SIZE) -> Application:
-    """Open the whole application and let it come to rest.
-
-    The viewport has the given size, or None for that of a first start.
-    """
+def our_window(qt: QApplication, source: str, size: tuple[int, int] = SIZE) -> Application:
+    """Open the whole application, with a viewport of a given size, and let it come to rest."""
     settings = Settings(Path(tempfile.mkdtemp(prefix="helixscope-")) / "settings.ini")
     application = Application(qt, settings, source)
     run_until(qt, lambda: application.idle)
-    if size is None:
-        return application
     window, interactor = application.window, application.window.viewport.interactor
     for _ in range(3):
         width, height = (want - has for want, has in zip(size, _size(interactor), strict=True))

@@ -349,8 +349,8 @@ def test_a_read_only_cache_can_be_read_and_is_left_as_it_is(tmp_path, run_python
     cache.put("a", COMMIT, "wpe", bytes(1000), core=True)
     cache.remember("a", "main", COMMIT)
     # The reader, who may be nobody, has to get there too.
-    above = [p for p in (tmp_path, *tmp_path.parents) if p.is_relative_to(tempfile.gettempdir())]
-    places = [root, *(p for p in root.rglob("*") if p.is_dir())]
+    above = [p for p in tmp_path.parents if p.is_relative_to(tempfile.gettempdir())]
+    places = [tmp_path, root, *(p for p in root.rglob("*") if p.is_dir())]
     modes = dict.fromkeys(above[:-1], 0o755) | dict.fromkeys(places, 0o555)
     before = {p: p.stat().st_mode for p in modes}
     try:
