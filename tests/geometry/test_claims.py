@@ -127,7 +127,8 @@ def test_report_fills_what_the_ledger_reads(minilm_folder):
     }  # fmt: skip
     overlap = measured["overlaps"]["P_E"]
     assert (overlap["rows"], overlap["columns"], overlap["corner"]) == (384, 384, 30)
-    assert overlap["contrast"]["TR"] == measured["overlaps"]["E_P"]["contrast"]["BL"]
+    transposed = measured["overlaps"]["E_P"]
+    assert overlap["contrast"]["TR"] == pytest.approx(transposed["contrast"]["BL"])
     assert measured["layernorm"]["max_abs_cosine"]["token"] == "[CLS]"
     assert measured["shape"]["best"] == "none"
     assert list(measured["similarity"]["by_lag"]) == [
