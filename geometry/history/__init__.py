@@ -1,0 +1,24 @@
+"""Training histories: a model's position table as it was at steps of its training.
+
+Where they come from: ``history.safetensors`` beside a model, a local folder of ``checkpoint-N``,
+a model on the Hub with revisions ``checkpoint-N``. In the order of use::
+
+    origin = find_history(model)                    # origins.py: Origin or None; asks no network
+    history = read_history(Path(origin.source))     # record.py: if origin.kind is "file"
+
+    # else, of checkpoints ("folder", "hub"), a choice of them is brought together:
+    snapshots = list_snapshots(origin, network)     # origins.py: tuple[Snapshot]; Hub: one request
+    plan = plan_history(origin, snapshots, 40)      # plan.py: HistoryPlan, log-spaced; its
+                                                    #   bytes_to_fetch is the budget to show
+    gathering = Gathering(plan, network)            # gathering.py
+    history = gathering.run(transfer, on_progress)  # on a worker; Cancelled and HubError leave
+    gathering.history                               #   what has come: run() again brings the rest
+    gathering.skipped                               #   tuple[Skipped]: step, why
+
+    timelapse = make_timelapse(history, (1, last), tell)  # timelapse.py: all coordinates, ready:
+    timelapse.coordinates("frozen")                 #   (n, n_positions, 3) float32; or "aligned"
+    helices = fit_helices(timelapse, tell)          # helices.py: R² and turns by step
+    riddle = last_position(history)                 # last_position.py: why the last row is small
+
+``tell(share, words)`` is called now and then by what takes long; what it raises ends the work.
+"""

@@ -1,0 +1,149 @@
+"""The position table at steps of a training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.components import Array
+from geometry.errors import RangeError, SourceError
+
+Steps = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A checkpoint that is no part of the history, and why, as a sentence."""
+
+    step: int
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class History:
+    """A model's position table at steps of its training; safe for several threads at once.
+
+    Attributes
+    ----------
+    name
+        Of the model, for captions.
+    source
+        The file, the folder or the model's id that it is of.
+    steps : (n,) int64
+        Of training, rising, read-only.
+    shape
+        (n_positions, d_model) of each table.
+    tokens : (n,) int64
+        Tokens seen by each step; None where not told.
+    losses : (n,) float32
+        Of training, in nats for each token, NaN where not told; None where none is.
+    decays : (n,) float64
+        What weight decay alone has left of a number by each step, 1 at the beginning: the product
+        of 1 − learning rate × weight decay over the steps before. None where not told.
+    """
+
+    name: str
+    source: str
+    steps: Steps
+    shape: tuple[int, int]
+    _read: Callable[[int], Floats] = field(repr=False)
+    tokens: npt.NDArray[np.int64] | None = None
+    losses: npt.NDArray[np.float32] | None = None
+    decays: Array | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.steps) or (np.diff(self.steps) <= 0).any():
+            raise SourceError(f"The steps of the history {self.source} do not rise.")
+        for values in (self.steps, self.tokens, self.losses, self.decays):
+            if values is not None:
+                if values.shape != self.steps.shape:
+                    raise SourceError(
+                        f"The history {self.source} has {len(self.steps)} steps, and what it says "
+                        f"of them has shape {values.shape}."
+                    )
+                values.setflags(write=False)
+
+    @property
+    def n_snapshots(self) -> int:
+        """How many steps there are."""
+        return len(self.steps)
+
+    @property
+    def n_positions(self) -> int:
+        """Rows of each table."""
+        return self.shape[0]
+
+    @property
+    def d_model(self) -> int:
+        """Columns of each table."""
+        return self.shape[1]
+
+    def table(self, snapshot: int) -> npt.NDArray[np.float32]:
+        """Return one table.
+
+        Parameters
+        ----------
+        snapshot
+            0 to ``n_snapshots`` − 1; negative ones count from the end.
+
+        Returns
+        -------
+        (n_positions, d_model) float32, read-only
+
+        Raises
+        ------
+        RangeError
+            There is no such snapshot.
+        SourceError
+            It cannot be read any more, or holds numbers that are not finite.
+        """
+        index = snapshot + self.n_snapshots if snapshot < 0 else snapshot
+        if not 0 <= index < self.n_snapshots:
+            raise RangeError(f"snapshot {snapshot} of {self.n_snapshots} was asked for")
+        table = self._read(index).astype(np.float32)
+        if table.shape != self.shape or not np.isfinite(table).all():
+            raise SourceError(
+                f"The table at step {self.steps[index]} of {self.source} is damaged.",
+                "Leave this step out.",
+            )
+        table.setflags(write=False)
+        return table
+
+    def last(self) -> npt.NDArray[np.float32]:
+        """Return the last table."""
+        return self.table(-1)
+
+
+def in_memory(
+    name: str, source: str, steps: Sequence[int], tables: Sequence[Floats], **more: Any
+) -> History:
+    """Make a history of tables that are here.
+
+    Parameters
+    ----------
+    name, source, more
+        As in :class:`History`.
+    steps
+        In any order.
+    tables
+        (n_positions, d_model) each, float16 or float32: kept as they are.
+
+    Raises
+    ------
+    SourceError
+        There is none, or they are of different shapes.
+    """
+    order = np.argsort(np.asarray(steps, np.int64), kind="stable")
+    kept = [tables[i] for i in order]
+    shapes = {table.shape for table in kept}
+    if len(shapes) != 1:
+        raise SourceError(f"A history takes tables of one shape, got {sorted(shapes)}.")
+    return History(
+        name, source, np.asarray(steps, np.int64)[order], shapes.pop(), kept.__getitem__, **more
+    )
