@@ -115,6 +115,11 @@ class PositionalModel:
         stack, config = self._architecture.stack, self._architecture.config
         return stack is not None and (stack.causal or config.get("is_decoder") is True)
 
+    @property
+    def home(self) -> Path | None:
+        """The folder that it was opened from; None of a bare table, and of a model on the Hub."""
+        return None if callable(self._bring_folder) else self._bring_folder
+
     @cached_property
     def fingerprint(self) -> str:
         """Hexadecimal digest of P and of what else the checkpoint has.

@@ -24,8 +24,8 @@ from geometry.stores import Region
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 #: Kept entries: the name of the weights file or of the shards' index; and the mark of a model of
-#: which all is kept that it opens with.
-_WEIGHTS, _COMPLETE = "weights", "complete"
+#: which all is kept that it opens with, for those who look for models, or for steps of a history.
+_WEIGHTS, _COMPLETE, _SNAPSHOT = "weights", "complete", "snapshot"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -61,7 +61,7 @@ class HubCheckpoint:
             Whether someone chose the table of positions: then more is needed to open the model
             without a choice.
         """
-        mark = None if chosen else _COMPLETE
+        mark = None if chosen else _SNAPSHOT if self._network.snapshot else _COMPLETE
         self._files.keep_all(self.address.revision, mark, told=self._asked)
 
     def drop(self) -> None:
@@ -152,9 +152,18 @@ def known_commit(cache: TensorCache, address: HubAddress) -> str | None:
 
 def is_kept(cache: TensorCache, address: HubAddress) -> bool:
     """Tell whether a model opens without the network; what is kept may still prove damaged."""
+    return _is_marked(cache, address, _COMPLETE)
+
+
+def is_snapshot_kept(cache: TensorCache, address: HubAddress) -> bool:
+    """Tell as :func:`is_kept`, also of what was opened only as a step of a history."""
+    return _is_marked(cache, address, _COMPLETE, _SNAPSHOT)
+
+
+def _is_marked(cache: TensorCache, address: HubAddress, *marks: str) -> bool:
     wait_until_kept(cache.root, address.repo)
     commit = known_commit(cache, address)
-    return commit is not None and cache.has(address.repo, commit, _COMPLETE)
+    return commit is not None and any(cache.has(address.repo, commit, mark) for mark in marks)
 
 
 def kept_models(cache: TensorCache) -> Iterator[tuple[HubAddress, dict[str, Any]]]:

@@ -18,7 +18,7 @@ from geometry.hub.patience import Patience, Retries
 from geometry.hub.ranged_file import RangedFile
 from geometry.hub.transfer import Transfer
 
-__all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries"]
+__all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 
 #: What the first request for a file brings: a safetensors header fits (64 kB for gpt2-xl), and
 #: with config.json it stays within 128 KiB.
@@ -34,6 +34,14 @@ class Listing:
 
     commit: str
     files: Mapping[str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """A branch or a tag of a repository, and the commit that it is."""
+
+    name: str
+    commit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +173,20 @@ class Hub:
         with _like_the_hub(self.endpoint):
             files = {str(one["rfilename"]): one.get("size") for one in answer["siblings"]}
             return Listing(str(answer["sha"]), MappingProxyType(files))
+
+    def list_revisions(self, address: HubAddress, transfer: Transfer) -> tuple[Revision, ...]:
+        """List a repository's branches, then its tags, whatever the address's own revision.
+
+        Raises
+        ------
+        HubError, Cancelled
+            As in :meth:`open_file`.
+        """
+        transfer.begin("the list of revisions", 0)
+        answer = self._json(f"/api/models/{address.repo}/refs", {}, transfer, address)
+        with _like_the_hub(self.endpoint):
+            listed = [*answer["branches"], *answer["tags"]]
+            return tuple(Revision(str(one["name"]), str(one["targetCommit"])) for one in listed)
 
     def search(
         self, text: str, limit: int = 20, transfer: Transfer | None = None

@@ -28,6 +28,9 @@ class Network:
         Whether the user agreed to a whole download, where the server sends no parts of files.
     fresh
         Whether to ask which commit the revision is now, though one is known.
+    snapshot
+        Whether the model is opened as one step of a history: it is kept as any other, and not
+        listed among the models that are here.
     """
 
     hub: Hub
@@ -35,6 +38,7 @@ class Network:
     transfer: Transfer
     whole: bool = False
     fresh: bool = False
+    snapshot: bool = False
 
 
 def default_network() -> Network:

@@ -1,0 +1,204 @@
+"""Where the training history of an open model is, and which checkpoints it has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from geometry.catalogue import canonical, locate_address
+from geometry.history.record import FILE_NAME
+from geometry.hub.address import HubAddress, parse_address
+from geometry.model import PositionalModel
+from geometry.sources import is_on_hub
+from geometry.stores import cannot_read
+
+if TYPE_CHECKING:
+    from geometry.hub.client import Revision
+    from geometry.hub.network import Network
+    from geometry.hub.tensor_cache import TensorCache
+
+#: What checkpoints are called, as folders and as revisions: "checkpoint-1000", "step1000".
+_CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a history is.
+
+    Attributes
+    ----------
+    kind
+        "file": ``history.safetensors``; "folder": one with checkpoints in it; "hub": a model there,
+        which may have revisions that are checkpoints.
+    source
+        The path of the file or the folder; the model's id.
+    name
+        Of the model, for captions.
+    shape
+        (n_positions, d_model) of the open model's table: those of its history are alike.
+    table
+        Which table is to be taken, as ``open_source`` is told; None for the usual one.
+    """
+
+    kind: Literal["file", "folder", "hub"]
+    source: str
+    name: str
+    shape: tuple[int, int]
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A checkpoint of a history.
+
+    Attributes
+    ----------
+    step
+        Of training.
+    source
+        What :func:`geometry.sources.open_source` opens it by.
+    commit
+        Which commit the Hub says it is; None of one that is on this machine.
+    here
+        Nothing has to be fetched for it.
+    """
+
+    step: int
+    source: str
+    commit: str | None = None
+    here: bool = True
+
+
+def find_history(model: PositionalModel) -> Origin | None:
+    """Tell where an open model's training history may be; nothing is read but names of files.
+
+    First ``history.safetensors`` beside the model; then folders ``checkpoint-N`` in the model's
+    folder, or beside it if it is one of them itself; then, for a model of the Hub, its revisions:
+    whether it has some is not known before they are listed.
+
+    Returns
+    -------
+    None where there is none, as of a bare table or a computed one.
+
+    Raises
+    ------
+    SourceError
+        The model's folder cannot be read.
+    """
+    if model.computed:
+        return None
+    shape, home = (model.n_positions, model.d_model), model.home
+    if home is not None:
+        path = home / FILE_NAME
+        if path.is_file():
+            return Origin("file", str(path), model.name, shape)
+        for folder in (home, home.absolute().parent):
+            beside = folder != home
+            if beside and not _CHECKPOINT.fullmatch(home.absolute().name):
+                continue
+            if next(_folders(folder), None) is not None:
+                name = folder.absolute().name if beside else model.name
+                return Origin("folder", str(folder), name, shape, _table(model))
+    address = parse_address(model.source) if is_on_hub(model.source) else None
+    if address is None:
+        return None
+    repo = canonical(address).repo
+    return Origin("hub", repo, HubAddress(repo).short, shape, _table(model))
+
+
+def _table(model: PositionalModel) -> str | None:
+    """Return how to ask for this table, where it is not what opening takes by itself."""
+    if model.sides:
+        return model.side if model.side != model.sides[0] else None
+    return model.table if model.family is None else None
+
+
+def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snapshot, ...]:
+    """List a history's checkpoints by rising step.
+
+    Parameters
+    ----------
+    origin
+        A folder, or a model on the Hub.
+    network
+        What the Hub is asked through, in one request; offline, those are listed that are on this
+        machine. The usual one if None.
+
+    Returns
+    -------
+    tuple of Snapshot
+        Empty if the model has no checkpoints.
+
+    Raises
+    ------
+    SourceError
+        The folder cannot be read.
+    HubError, Cancelled
+        The Hub could not be asked, or someone cancelled the network's transfer.
+    ValueError
+        The origin is a file, which lists its steps itself.
+    """
+    if origin.kind == "file":
+        raise ValueError(f"{origin.source} is read by read_history")
+    if origin.kind == "folder":
+        found = [Snapshot(step, str(path)) for step, path in _folders(Path(origin.source))]
+    else:
+        from geometry.hub.network import default_network
+
+        found = list(_revisions(origin.source, network or default_network()))
+    by_step = {snapshot.step: snapshot for snapshot in reversed(found)}
+    return tuple(by_step[step] for step in sorted(by_step))
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """Return the last ``checkpoint-N`` in a folder; None if there is none."""
+    return max(_folders(folder), default=(0, None))[1]
+
+
+def _folders(folder: Path) -> Iterator[tuple[int, Path]]:
+    try:
+        for path in sorted(folder.iterdir()):
+            match = _CHECKPOINT.fullmatch(path.name)
+            if match and path.is_dir():
+                yield int(match[1]), path
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+
+
+def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
+    """List the revisions of a model on the Hub that are checkpoints, branches first."""
+    listed = (
+        _kept_revisions(repo, network.cache)
+        if network.hub.offline
+        else network.hub.list_revisions(HubAddress(repo), network.transfer)
+    )
+    for revision in listed:
+        match = _CHECKPOINT.fullmatch(revision.name)
+        if match:
+            address = HubAddress(repo, revision.name)
+            here = is_here(address, revision.commit, network.cache)
+            yield Snapshot(int(match[1]), str(address), revision.commit, here)
+
+
+def _kept_revisions(repo: str, cache: TensorCache) -> list[Revision]:
+    from geometry.hub.client import Revision
+
+    return [
+        Revision(name, held.commit)
+        for held in cache.commits()
+        if held.repo == repo
+        for name in held.revisions
+    ]
+
+
+def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool:
+    """Tell whether a revision opens as this commit without the network."""
+    from geometry.hub.checkpoint import is_snapshot_kept, known_commit
+
+    folder = locate_address(address)
+    if folder is not None and folder.name == commit:
+        return True
+    return known_commit(cache, address) == commit and is_snapshot_kept(cache, address)

@@ -1,0 +1,116 @@
+"""``history.safetensors``: the history that a training writes beside its model.
+
+Tensors: ``steps`` int64 [n], ``positions`` float16 (or 32) [n, n_positions, d_model]; if told,
+``tokens`` int64 [n] seen by each step, ``losses`` float32 [n] in nats for each token, and
+``decays`` float64 [n], what weight decay alone has left. Metadata: ``format``, ``version``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.errors import SourceError
+from geometry.history.history import Floats, History
+from geometry.safetensors_store import read_header
+from geometry.stores import LocalFile, Region, TensorInfo, numbers, stored_dtype
+
+FILE_NAME = "history.safetensors"
+FORMAT, VERSION = "helixscope-history", "1"
+AGAIN = "Write it again with the training script, or remove it."
+
+#: What may be said of each step, as what it is kept, and as what it is given.
+_TOLD = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "<f8")}
+
+
+def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = None) -> History:
+    """Open a history by its header and what it says of each step; tables are read when asked for.
+
+    Parameters
+    ----------
+    path
+        The file.
+    name
+        Of the model, for captions; the folder's if "".
+    shape
+        (n_positions, d_model) that the tables must have; any if None.
+
+    Raises
+    ------
+    SourceError
+        It is no history, a damaged one, or one of another model.
+    """
+    file = LocalFile(path)
+    regions, size = read_header(file), file.size()
+    _check_format(file)
+    steps = _column(file, regions, "steps", "I64", "<i8")
+    if steps is None or "positions" not in regions:
+        raise SourceError(f"{path} lacks the tensors steps and positions.", AGAIN)
+    positions = regions["positions"]
+    found = positions.info.shape
+    if len(found) != 3 or found[0] != len(steps) or 0 in found:
+        raise SourceError(
+            f"The tables of {path} should have shape ({len(steps)}, n_positions, d_model), got "
+            f"{found}.",
+            AGAIN,
+        )
+    if shape is not None and found[1:] != shape:
+        raise SourceError(
+            f"{path} is the history of another model: its tables are {found[1]} × {found[2]}, "
+            f"the model's is {shape[0]} × {shape[1]}.",
+            AGAIN,
+        )
+    stored_dtype(positions.info)
+    told: dict[str, Any] = {key: _column(file, regions, key, *kind) for key, kind in _TOLD.items()}
+
+    def read(index: int) -> Floats:
+        if file.size() != size:
+            raise SourceError(f"{path} has changed since it was opened.", "Open the model again.")
+        return _row(positions, index)
+
+    return History(name or path.parent.name, str(path), steps, (found[1], found[2]), read, **told)
+
+
+def _row(stack: Region, index: int) -> Floats:
+    """Read one table of a stack of them, and no byte of the others."""
+    n, *shape = stack.info.shape
+    nbytes = stack.info.nbytes // n
+    info = TensorInfo(f"{stack.info.name}[{index}]", tuple(shape), stack.info.dtype, nbytes)
+    region = Region(stack.file, stack.offset + index * nbytes, info)
+    return numbers(region, region.file.read_at(region.offset, nbytes))
+
+
+def _column(
+    file: LocalFile, regions: Mapping[str, Region], name: str, dtype: str, stored: str
+) -> npt.NDArray[Any] | None:
+    """Read a tensor of one number for each step; None if there is none."""
+    region = regions.get(name)
+    if region is None:
+        return None
+    info = region.info
+    if info.dtype != dtype or len(info.shape) != 1:
+        raise SourceError(
+            f"{name} in {file.path} should be {dtype} of one axis, got {info.dtype} {info.shape}.",
+            AGAIN,
+        )
+    data = file.read_at(region.offset, info.nbytes).view(stored)
+    return data.astype(np.dtype(stored).newbyteorder("="))
+
+
+def _check_format(file: LocalFile) -> None:
+    length = int.from_bytes(file.read_at(0, 8).tobytes(), "little")
+    said = json.loads(file.read_at(8, length).tobytes()).get("__metadata__")
+    said = said if isinstance(said, dict) else {}
+    if said.get("format") != FORMAT:
+        raise SourceError(f"{file.path} is no training history.", AGAIN)
+    if said.get("version") != VERSION:
+        raise SourceError(
+            f"{file.path} is a training history of version {said.get('version')!r}; only version "
+            f"{VERSION} is read.",
+            "Update Helixscope.",
+        )
