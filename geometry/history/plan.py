@@ -112,9 +112,9 @@ def log_spaced(steps: Sequence[int], count: int) -> tuple[int, ...]:
     # Step 0 has no logarithm: it stands as far before the first one as that before twice itself.
     positive = next(step for step in steps if step > 0)
     places = np.log(np.maximum(np.asarray(steps, np.float64), positive / 2))
-    wanted = np.linspace(places[0], places[-1], count)
-    nearest = np.abs(places[None] - wanted[:, None]).argmin(axis=1)
-    # Each once: pushed up where two wanted the same, and down from the end.
-    ahead = np.arange(count)
-    rising = np.maximum.accumulate(nearest - ahead) + ahead
-    return tuple(int(i) for i in np.minimum(rising, n - count + ahead))
+    chosen = np.arange(n)
+    while len(chosen) > count:
+        # The one goes that leaves the smallest gap.
+        gaps = places[chosen[2:]] - places[chosen[:-2]]
+        chosen = np.delete(chosen, 1 + gaps.argmin())
+    return tuple(int(i) for i in chosen)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
-from gui.panels.plot_marks import Frame
+from gui.panels.plot_layer import Frame, PlotLayer
 from gui.theme import Theme
 
 GRIP = 5
@@ -18,20 +18,11 @@ TAB = QPointF(4.0, 9.0)
 """Half the width, and the height, of the tab at the top."""
 
 
-class AfterLine(QGraphicsItem):
-    """An upright line at a position.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    frame
-        Tells where the view is now.
-    """
+class AfterLine(PlotLayer):
+    """An upright line at a position; made as any :class:`PlotLayer`."""
 
     def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
-        super().__init__()
-        self._theme, self._frame_now = theme, frame
+        super().__init__(theme, frame)
         self.position: int | None = None
         self._held = False
         self.setZValue(11)
@@ -48,16 +39,6 @@ class AfterLine(QGraphicsItem):
             self._held = held
             self.update()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        self._theme = theme
-        self.update()
-
-    def moved(self) -> None:
-        """Follow the view, which shows something else."""
-        self.prepareGeometryChange()
-        self.update()
-
     def pixel(self) -> float | None:
         """Return where the line is in the view, in pixels; None if it is out of sight."""
         frame = self._frame_now()
@@ -69,10 +50,6 @@ class AfterLine(QGraphicsItem):
         """Tell whether a point of the view is near enough to take hold of the line."""
         at = self.pixel()
         return at is not None and abs(point.x() - at) <= GRIP
-
-    def boundingRect(self) -> QRectF:
-        """Return the whole view."""
-        return self._frame_now().rect
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None

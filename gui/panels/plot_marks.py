@@ -7,18 +7,13 @@ repaint and nothing else, however long the line is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import (
-    QApplication,
-    QGraphicsItem,
-    QStyleOptionGraphicsItem,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QStyleOptionGraphicsItem, QWidget
 
+from gui.panels.plot_layer import Frame, PlotLayer
 from gui.theme import SMALL, Theme, format_count
 
 RING, DOT = 4.0, 2.5
@@ -33,45 +28,11 @@ def format_position(position: float) -> str:
     return format_count(round(position)) if abs(position) >= 10_000 else f"{position:.0f}"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Where a view is in pixels, and the spans of data it shows."""
-
-    rect: QRectF
-    x: tuple[float, float]
-    y: tuple[float, float]
-
-    def place(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return (m, 2) pixels; a y beyond the view lands on its edge."""
-        across = (x - self.x[0]) / (self.x[1] - self.x[0])
-        up = np.clip((y - self.y[0]) / (self.y[1] - self.y[0]), 0, 1)
-        return np.column_stack(
-            [
-                self.rect.left() + across * self.rect.width(),
-                self.rect.bottom() - up * self.rect.height(),
-            ]
-        )
-
-    def beyond(self, value: float) -> int:
-        """Return +1 or −1 for a value above or below the view, else 0."""
-        return int(value > self.y[1]) - int(value < self.y[0])
-
-
-class Marks(QGraphicsItem):
-    """The layer over a line plot.
-
-    Parameters
-    ----------
-    theme
-        Colours.
-    frame
-        Tells where the view is now.
-    """
+class Marks(PlotLayer):
+    """The layer over a line plot."""
 
     def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
-        super().__init__()
-        self._theme = theme
-        self._frame_now = frame
+        super().__init__(theme, frame)
         self._values = np.zeros(0)
         self._shown: tuple[int, int] | None = None
         self._marked = np.zeros(0, dtype=int)
@@ -120,16 +81,10 @@ class Marks(QGraphicsItem):
         self._sweep = span
         self.update()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        self._theme = theme
-        self.update()
-
     def invalidate(self) -> None:
         """Place the labels anew: the view or what is marked has changed."""
-        self.prepareGeometryChange()
         self._labels = None
-        self.update()
+        self.moved()
 
     # What is where.
 
@@ -213,10 +168,6 @@ class Marks(QGraphicsItem):
         return positions[(positions >= 0) & (positions < len(self._values))]
 
     # Painting.
-
-    def boundingRect(self) -> QRectF:
-        """Return the whole view."""
-        return self._frame_now().rect
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None

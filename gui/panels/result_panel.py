@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
@@ -77,6 +77,8 @@ class ResultPanel(Panel):
         self.message, self.advice = self.words.message, self.words.advice
         self.button = self.words.button
         self.button.clicked.connect(self._on_button)
+        self._builder = QTimer(self, interval=0, singleShot=True)
+        self._builder.timeout.connect(self._make_content)
         self._build_layout()
         events = session.events
         for signal, slot in (
@@ -94,7 +96,7 @@ class ResultPanel(Panel):
         raise NotImplementedError
 
     def build(self) -> QWidget:
-        """Make what a result is shown in; called once, before the first one."""
+        """Make what a result is shown in; called once, before the first one is there."""
         raise NotImplementedError
 
     def show_result(self, result: Any) -> None:
@@ -134,6 +136,9 @@ class ResultPanel(Panel):
         answer = self._answer
         if answer is None or answer.question != question or answer is not self._current():
             self.asked.emit(question, False)
+            if self.content is None:
+                # While the answer is worked out: with it, it would be one long wait for the user.
+                self._builder.start()
 
     @property
     def result(self) -> Any:
@@ -235,14 +240,17 @@ class ResultPanel(Panel):
 
     def _show_ready(self, answer: Answer) -> None:
         self._ready = answer
-        if self.content is None:
-            self.content = self.build()
-            self._page.addWidget(self.content, 1)
+        self._make_content()
         self.show_result(answer.result)
         self.show_caption()
         # What lacks something is not taken away.
         self.header.more.setEnabled(answer.state == "ready")
         self._stack.setCurrentWidget(self._content_page)
+
+    def _make_content(self) -> None:
+        if self.content is None:
+            self.content = self.build()
+            self._page.addWidget(self.content, 1)
 
     def _say(self, text: str, advice: str = "", button: str = "") -> None:
         """Show words in place of a result."""
