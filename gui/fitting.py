@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ from geometry.pca import PositionPCA, fit_pca
 from geometry.range_pca import RangePCA
 from geometry.threads import one_thread
 from gui.cache import ResultCache
-from gui.jobs import Jobs
+from gui.jobs import Jobs, OnError
 from gui.listening import Listening
 from gui.session import Session
 from gui.turn import turn_onto
@@ -40,9 +39,7 @@ class Fitter:
         Called with an error and what failed, in words.
     """
 
-    def __init__(
-        self, session: Session, jobs: Jobs, on_error: Callable[[Exception, str], None]
-    ) -> None:
+    def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
         self._session, self._jobs = session, jobs
         self._on_error = on_error
         self._fast: RangePCA | None = None

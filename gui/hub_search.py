@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from geometry.errors import HelixscopeError
 from gui.fetching import Fetch, Fetching
-from gui.jobs import Jobs
+from gui.jobs import Jobs, OnError
 from gui.notices import notice_of
 from gui.session import Session
 
@@ -32,13 +31,7 @@ class HubSearch:
         Called with an error that is a fault of ours, and what failed, in words.
     """
 
-    def __init__(
-        self,
-        session: Session,
-        jobs: Jobs,
-        fetching: Fetching,
-        on_error: Callable[[Exception, str], None],
-    ) -> None:
+    def __init__(self, session: Session, jobs: Jobs, fetching: Fetching, on_error: OnError) -> None:
         self._session, self._jobs = session, jobs
         self._fetching, self._on_error = fetching, on_error
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+OnError = Callable[[Exception, str], None]
+"""Called with an error and what failed, in words."""
+
 
 class Jobs(Protocol):
     """Runs functions and delivers what they return on the GUI thread."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.norms import NormProfile, norm_profile
-from gui.jobs import Jobs
+from gui.jobs import Jobs, OnError
 from gui.listening import Listening
 from gui.session import Session
 
@@ -28,9 +27,7 @@ class Measuring:
         Called with an error and what failed, in words.
     """
 
-    def __init__(
-        self, session: Session, jobs: Jobs, on_error: Callable[[Exception, str], None]
-    ) -> None:
+    def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
         self._session, self._jobs, self._on_error = session, jobs, on_error
         events = session.events
         self._listening = Listening()

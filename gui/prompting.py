@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from geometry.errors import TensorUnavailable
 from geometry.hub.faults import LargeTokenizer, Offline
 from gui.fetching import Fetch
-from gui.jobs import Jobs
+from gui.jobs import Jobs, OnError
 from gui.session import Session
 
 if TYPE_CHECKING:
@@ -30,9 +29,7 @@ class Prompting:
         Called with an error and what failed, in words.
     """
 
-    def __init__(
-        self, session: Session, jobs: Jobs, on_error: Callable[[Exception, str], None]
-    ) -> None:
+    def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
         self._session, self._jobs, self._on_error = session, jobs, on_error
         self._busy: PositionalModel | None = None
         self._slow = False
