@@ -8,7 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
 from gui.panels.plot import Plot
-from gui.panels.plot_marks import Frame, Marks
+from gui.panels.plot_layer import Frame
+from gui.panels.plot_marks import Marks
 from gui.panels.plot_view import Span
 from gui.theme import SMALL, Theme
 
