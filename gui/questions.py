@@ -157,6 +157,16 @@ def tensors_of(*subjects: Subject) -> tuple[Tensor, ...]:
     return tuple(dict.fromkeys(wanted))
 
 
+class ReadsTokens:
+    """A question that reads the token embeddings."""
+
+    __slots__ = ()
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_of(Subject("E"))
+
+
 def resolve(question: Any, about: Subjects) -> Any:
     """Answer a question on this thread, whichever kind it is.
 

@@ -12,9 +12,8 @@ from geometry.errors import HelixscopeError
 from geometry.interference import Interference, RandomPairs, interference, random_pairs
 from geometry.measured_range import addable_tokens
 from geometry.model import PositionalModel
-from geometry.residual_stream import Subject
 from gui.panels.one_token import AnyToken, read_token, write_token
-from gui.questions import Progress, Subjects, Tensor, tensors_of
+from gui.questions import Progress, ReadsTokens, Subjects
 
 Example = Literal["two tokens", "one token", "one position", "most alike", "nearest"]
 
@@ -67,16 +66,10 @@ class Compared:
     found: Interference | None
 
 
-@dataclass(frozen=True, slots=True)
-class InterferenceOf:
-    """How alike two sums are that someone typed."""
+class _OfTwoSums(ReadsTokens):
+    """How alike two sums are."""
 
-    one: Typed
-    other: Typed
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
-        return tensors_of(Subject("E"))
+    __slots__ = ()
 
     def steps(self, about: Subjects) -> Iterator[Progress | Compared]:
         """Yield the :class:`Compared` last; a token that there is not is no error.
@@ -88,12 +81,28 @@ class InterferenceOf:
         """
         yield Progress(None, "Reading token embeddings")
         among = drawn(about)
+        one, other = self._sums(about, among)
         yield Progress(None, "Splitting into tokens")
-        yield _compared(about.model, self.one, self.other, among)
+        yield _compared(about.model, one, other, among)
+
+    def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
+        """Return the two sums, as they are to stand in the panel."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleOf:
+class InterferenceOf(_OfTwoSums):
+    """How alike two sums are that someone typed."""
+
+    one: Typed
+    other: Typed
+
+    def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
+        return self.one, self.other
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleOf(_OfTwoSums):
     """How alike the two sums of an example are, with tokens of this model.
 
     Attributes
@@ -106,25 +115,13 @@ class ExampleOf:
 
     name: Example
 
-    def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
-        return tensors_of(Subject("E"))
-
-    def steps(self, about: Subjects) -> Iterator[Progress | Compared]:
-        """Yield the :class:`Compared` last.
-
-        Raises
-        ------
-        TensorUnavailable
-            There are no token embeddings, or none of the positions' size.
-        """
-        yield Progress(None, "Reading token embeddings")
-        among = drawn(about)
-        yield Progress(None, "Looking for an example")
-        sums = _example(self.name, about, among)
-        yield Progress(None, "Splitting into tokens")
-        one, other = (Typed(write_token(about.model, token), place) for token, place in sums)
-        yield _compared(about.model, one, other, among)
+    def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
+        about.tell(None, "Looking for an example")
+        one, other = (
+            Typed(write_token(about.model, token), position)
+            for token, position in _example(self.name, about, among)
+        )
+        return one, other
 
 
 def drawn(about: Subjects) -> RandomPairs:

@@ -10,8 +10,7 @@ import numpy as np
 from geometry.errors import HelixscopeError
 from geometry.measurements import Measurements, Scope
 from geometry.model import PositionalModel
-from geometry.residual_stream import Subject
-from gui.questions import Progress, Subjects, Tensor, tensors_of
+from gui.questions import Progress, ReadsTokens, Subjects
 from gui.token_text import token_label
 
 MOST_ALIKE = 20
@@ -72,14 +71,10 @@ class LayerNorms:
 
 
 @dataclass(frozen=True, slots=True)
-class LayerNormOf:
+class LayerNormOf(ReadsTokens):
     """The errors over a range of positions, and the cosines of all of them."""
 
     positions: tuple[int, int]
-
-    def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
-        return tensors_of(Subject("E"))
 
     def steps(self, about: Subjects) -> Iterator[Progress | LayerNorms]:
         """Yield the :class:`LayerNorms` last.
