@@ -9,14 +9,14 @@ After "Insights into GPT-2's positional encodings" (2024): CAT at 3 might be emb
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, get_args
+from typing import Generic, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.components import Array, check_table
+from geometry.components import Array
 from geometry.errors import RangeError
-from geometry.layernorm import check_widths
+from geometry.layernorm import check_tables, token_rows
 from geometry.norms import row_norms
 
 SAMPLE = 4096
@@ -29,30 +29,38 @@ MEASURES: tuple[Measure, ...] = get_args(Measure)
 Indices = npt.NDArray[np.int64]
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class Likeness:
-    """How alike the two sums of each of n pairs are.
+class ByMeasure(Generic[T]):
+    """How alike two sums are, by each measure.
 
     Attributes
     ----------
-    distance : (n,) float64
+    distance
         Euclidean, in the tables' units.
-    cosine : (n,) float64
+    cosine
         0 where a sum is zero.
-    layernorm_distance, layernorm_cosine : (n,) float64
+    layernorm_distance, layernorm_cosine
         The same of √d_model · x / ‖x‖, with x the sum centred over d_model: LayerNorm before its
         gain and bias.
     """
 
-    distance: Array
-    cosine: Array
-    layernorm_distance: Array
-    layernorm_cosine: Array
+    distance: T
+    cosine: T
+    layernorm_distance: T
+    layernorm_cosine: T
 
-    def of(self, measure: Measure) -> Array:
-        """Return one of the measures, (n,)."""
-        values: Array = getattr(self, measure)
-        return values
+    def of(self, measure: Measure) -> T:
+        """Return one of the measures."""
+        value: T = getattr(self, measure)
+        return value
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Likeness(ByMeasure[Array]):
+    """How alike the two sums of each of n pairs are: (n,) float64 by each measure."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,15 +88,13 @@ class RandomPairs:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Interference:
+class Interference(ByMeasure[float]):
     """How alike E(a) + p_i and E(b) + p_j are.
 
     Attributes
     ----------
     one, other
         Token and position of each.
-    distance, cosine, layernorm_distance, layernorm_cosine
-        As in :class:`Likeness`.
     token_distance, position_distance
         ‖E(a) − E(b)‖ and ‖p_i − p_j‖, in the tables' units.
     among
@@ -97,18 +103,9 @@ class Interference:
 
     one: tuple[int, int]
     other: tuple[int, int]
-    distance: float
-    cosine: float
-    layernorm_distance: float
-    layernorm_cosine: float
     token_distance: float
     position_distance: float
     among: RandomPairs
-
-    def of(self, measure: Measure) -> float:
-        """Return one of the measures."""
-        value: float = getattr(self, measure)
-        return value
 
     def closer_than(self, measure: Measure) -> float:
         """Return the share of the random pairs that are farther apart by a measure."""
@@ -144,14 +141,13 @@ def random_pairs(
     ValueError
         When the tables have different widths.
     """
-    table, E = check_table(W_pos), np.asarray(W_E)
-    check_widths(E, table)
+    E, table = check_tables(W_E, W_pos)
     rng = np.random.default_rng(seed)
     tokens = rng.integers(len(E), size=(sample, 2))
     positions = rng.integers(len(table), size=(sample, 2))
     for array in (tokens, positions):
         array.flags.writeable = False
-    embed = partial(_sums, E, table, token_scale, _row(type_row))
+    embed = partial(_sums, E, table, token_scale, type_row)
     return RandomPairs(tokens, positions, _compare(embed, tokens, positions), seed)
 
 
@@ -187,28 +183,21 @@ def interference(
     RangeError
         When a token or a position is none of the model's.
     """
-    table, E = check_table(W_pos), np.asarray(W_E)
-    check_widths(E, table)
+    E, table = check_tables(W_E, W_pos)
     (a, i), (b, j) = one, other
     check_rows("token", (a, b), len(E))
     check_rows("position", (i, j), len(table))
     if among is None:
         among = random_pairs(E, table, token_scale=token_scale, type_row=type_row)
-    embed = partial(_sums, E, table, token_scale, _row(type_row))
+    embed = partial(_sums, E, table, token_scale, type_row)
     found = _compare(embed, np.array([[a, b]]), np.array([[i, j]]))
-    distance, cosine, after_distance, after_cosine = (
-        float(found.of(measure)[0]) for measure in MEASURES
-    )
     return Interference(
-        (a, i),
-        (b, j),
-        distance,
-        cosine,
-        after_distance,
-        after_cosine,
-        abs(token_scale) * float(np.linalg.norm(E[a].astype(np.float64) - E[b])),
-        float(np.linalg.norm(table[i] - table[j])),
-        among,
+        *(float(found.of(measure)[0]) for measure in MEASURES),
+        one=(a, i),
+        other=(b, j),
+        token_distance=abs(token_scale) * float(np.linalg.norm(E[a].astype(np.float64) - E[b])),
+        position_distance=float(np.linalg.norm(table[i] - table[j])),
+        among=among,
     )
 
 
@@ -228,20 +217,16 @@ def check_rows(what: str, rows: Sequence[int], count: int) -> None:
             )
 
 
-def _row(type_row: npt.ArrayLike | None) -> Array:
-    return np.zeros(1) if type_row is None else np.asarray(type_row, dtype=np.float64)
-
-
 def _sums(
     E: npt.NDArray[np.floating],
     table: Array,
     scale: float,
-    type_row: Array,
+    type_row: npt.ArrayLike | None,
     tokens: Indices,
     positions: Indices,
 ) -> Array:
     """(n, d_model) sums of n tokens and positions."""
-    sums: Array = scale * E[tokens].astype(np.float64) + type_row + table[positions]
+    sums: Array = token_rows(E, tokens, scale, type_row) + table[positions]
     return sums
 
 

@@ -79,15 +79,12 @@ def layernorm_errors(
     ValueError
         When the tables have different widths.
     """
-    table, tokens = check_table(W_pos), np.asarray(W_E)
+    tokens, table = check_tables(W_E, W_pos)
     first, last = check_range(positions, len(table))
-    check_widths(tokens, table)
     chosen = np.arange(len(tokens))
     if sample < len(tokens):
         chosen = np.sort(np.random.default_rng(seed).choice(len(tokens), sample, replace=False))
-    E = token_scale * tokens[chosen].astype(np.float64)
-    if type_row is not None:
-        E += np.asarray(type_row, dtype=np.float64)
+    E = token_rows(tokens, chosen, token_scale, type_row)
     E -= E.mean(axis=1, keepdims=True)
     p = table[first : last + 1] - table[first : last + 1].mean(axis=1, keepdims=True)
     of_tokens, of_positions = row_norms(E) ** 2, row_norms(p) ** 2
@@ -174,8 +171,7 @@ def token_position_cosines(
     -----
     Products are made in single precision: cosines are right to 1e-6. Rows of zeros have cosine 0.
     """
-    table, tokens = check_table(W_pos), np.asarray(W_E)
-    check_widths(tokens, table)
+    tokens, table = check_tables(W_E, W_pos)
     positions = _units(table).astype(np.float32).T
     largest = np.empty(len(tokens))
     where = np.empty(len(tokens), dtype=np.int64)
@@ -222,9 +218,32 @@ def _units(rows: Array) -> Array:
     return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0.0)
 
 
-def check_widths(tokens: npt.NDArray[np.floating], table: Array) -> None:
-    """Refuse token embeddings that are no matrix of the table's width, with a ValueError."""
+def check_tables(
+    W_E: npt.ArrayLike, W_pos: npt.ArrayLike
+) -> tuple[npt.NDArray[np.floating], Array]:
+    """Return token embeddings, as they are, and the table.
+
+    Raises
+    ------
+    ValueError
+        When one is no matrix, or they have different widths.
+    """
+    table, tokens = check_table(W_pos), np.asarray(W_E)
     if tokens.ndim != 2 or tokens.shape[1] != table.shape[1]:
         raise ValueError(
             f"expected token embeddings (d_vocab, {table.shape[1]}), got {tokens.shape}"
         )
+    return tokens, table
+
+
+def token_rows(
+    tokens: npt.NDArray[np.floating],
+    chosen: npt.NDArray[np.int64],
+    scale: float,
+    type_row: npt.ArrayLike | None,
+) -> Array:
+    """Return (m, d_model) embeddings of m tokens as the family adds them to positions."""
+    rows: Array = scale * tokens[chosen].astype(np.float64)
+    if type_row is not None:
+        rows += np.asarray(type_row, dtype=np.float64)
+    return rows
