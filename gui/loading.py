@@ -62,6 +62,37 @@ class Look:
     norms_centred: bool
 
 
+def open_from(
+    source: str,
+    network: Callable[[], Network],
+    opener: Callable[..., PositionalModel] | None = None,
+    *,
+    table: str | None = None,
+) -> PositionalModel:
+    """Open a source, from this machine or from the Hub.
+
+    Parameters
+    ----------
+    source
+        Folder, file, or a model's id on the Hub.
+    network
+        Makes what a model from the Hub goes through; not called for what lies on this machine.
+    opener
+        ``geometry.sources.open_source`` unless a test brings its own.
+    table
+        Tensor to take as the position table, or None for what the family says.
+
+    Raises
+    ------
+    geometry.errors.HelixscopeError
+        If the source cannot be opened.
+    """
+    from geometry.sources import is_on_hub, open_source
+
+    through = network() if is_on_hub(source) else None
+    return (opener or open_source)(source, table=table, network=through)
+
+
 def load(
     wanted: Wanted,
     look: Look,
@@ -74,20 +105,15 @@ def load(
     ----------
     wanted, look
         What to open, and how to show it.
-    network
-        Makes what a model from the Hub goes through; not called for what lies on this machine.
-    opener
-        ``geometry.sources.open_source`` unless a test brings its own.
+    network, opener
+        As for :func:`open_from`.
 
     Raises
     ------
     geometry.errors.HelixscopeError
         If the source cannot be opened or has no such positions.
     """
-    from geometry.sources import is_on_hub, open_source
-
-    through = network() if is_on_hub(wanted.source) else None
-    model = (opener or open_source)(wanted.source, table=wanted.table, network=through)
+    model = open_from(wanted.source, network, opener, table=wanted.table)
     end = model.n_positions - 1
     with ThreadPoolExecutor(1) as beside:
         norms = beside.submit(norm_profile, model.W_pos, centred=look.norms_centred)

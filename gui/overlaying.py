@@ -11,7 +11,7 @@ from geometry.hub.transfer import Transfer
 from gui.fetching import Fetch, Fetching
 from gui.jobs import Jobs
 from gui.listening import Listening
-from gui.loading import Wanted, remembered_name, short_name
+from gui.loading import Wanted, open_from, remembered_name, short_name
 from gui.notices import notice_of
 from gui.session import Overlay, Session
 
@@ -39,27 +39,10 @@ def measure(
     network: Callable[[], Network],
     opener: Callable[..., PositionalModel] | None = None,
 ) -> Measured:
-    """Open a source and measure its rows.
-
-    Parameters
-    ----------
-    source
-        Folder, file, or a model's id on the Hub.
-    network
-        Makes what a model from the Hub goes through; not called for what lies on this machine.
-    opener
-        ``geometry.sources.open_source`` unless a test brings its own.
-
-    Raises
-    ------
-    geometry.errors.HelixscopeError
-        If the source cannot be opened.
-    """
+    """Open a source, as :func:`gui.loading.open_from` does, and measure its rows."""
     from geometry.row_lengths import row_lengths
-    from geometry.sources import is_on_hub, open_source
 
-    through = network() if is_on_hub(source) else None
-    model = (opener or open_source)(source, network=through)
+    model = open_from(source, network, opener)
     return Measured(model.name, row_lengths(model.W_pos))
 
 
