@@ -33,6 +33,14 @@ def give_tokens(folder: Path, width: int | None = None) -> Path:
     return folder
 
 
+def at_two_sums(qtbot: Any, folder: Path) -> InterferenceStage:
+    """Open a model; the panel on its interference page, answered at once."""
+    made = InterferenceStage(qtbot)
+    made.open(folder)
+    made.turn_to("interference")
+    return made
+
+
 class InterferenceStage(ResultStage):
     """The panel, answered at once; it begins with its errors."""
 

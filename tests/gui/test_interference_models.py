@@ -11,32 +11,26 @@ from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import InterferenceOf, Typed
 from gui.questions import Subjects, resolve
 from gui.theme import DARK, LIGHT
-from tests.gui.interference_stage import ADAM, HELLO, InterferenceStage, give_tokens
+from tests.gui.interference_stage import (
+    ADAM,
+    HELLO,
+    InterferenceStage,
+    at_two_sums,
+    give_tokens,
+)
 from tests.gui.result_stage import write_small_gpt2
 
 
 @pytest.fixture
-def folder(write_gpt2):
-    """A tiny GPT-2 of seven words; "hello" is nearly position 30's row."""
-    return give_tokens(write_gpt2())
-
-
-@pytest.fixture
-def stage(qtbot, folder):
-    """The panel on its interference page, answered at once."""
-    made = InterferenceStage(qtbot)
-    made.open(folder)
-    made.turn_to("interference")
-    return made
+def stage(qtbot, write_gpt2):
+    return at_two_sums(qtbot, give_tokens(write_gpt2()))
 
 
 # ---- other models -----------------------------------------------------------------------------
 
 
 def test_without_a_tokenizer_numbers_do(qtbot, tmp_path):
-    stage = InterferenceStage(qtbot)
-    stage.open(write_small_gpt2(tmp_path / "mute"))
-    stage.turn_to("interference")
+    stage = at_two_sums(qtbot, write_small_gpt2(tmp_path / "mute"))
     form = stage.form
     (a, _), (b, _) = stage.sums
     assert a != b
@@ -48,11 +42,10 @@ def test_without_a_tokenizer_numbers_do(qtbot, tmp_path):
     assert form.why.text() == "There is no tokenizer: type a number, 0–89."
 
 
-def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(qtbot, folder):
+def test_a_tokenizer_that_cannot_be_read_leaves_the_numbers(qtbot, write_gpt2):
+    folder = give_tokens(write_gpt2())
     (folder / "tokenizer.json").write_text("{")
-    stage = InterferenceStage(qtbot)
-    stage.open(folder)
-    stage.turn_to("interference")
+    stage = at_two_sums(qtbot, folder)
     form = stage.form
     stage.type_token(form.one, "hello")
     assert "cannot be read" in form.why.text()
@@ -84,9 +77,7 @@ def test_another_table_keeps_what_was_typed_within_its_positions(stage, write_gp
 
 
 def test_a_table_of_one_position_has_examples_too(qtbot, write_gpt2, helix):
-    stage = InterferenceStage(qtbot)
-    stage.open(give_tokens(write_gpt2("one", helix(40)[5:6])))
-    stage.turn_to("interference")
+    stage = at_two_sums(qtbot, give_tokens(write_gpt2("one", helix(40)[5:6])))
     assert [position for _, position in stage.sums] == [0, 0]
     stage.choose_example("one token")
     assert stage.cells[0][1] == "0.000"

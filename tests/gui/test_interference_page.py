@@ -11,25 +11,15 @@ from gui.panels.interference_question import ExampleOf, Typed
 from gui.panels.layernorm import SUMS_FORMULA, LayerNormPanel
 from gui.panels.one_token import read_token, write_token
 from gui.questions import Subjects, resolve
-from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, InterferenceStage, give_tokens
+from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, at_two_sums, give_tokens
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def folder(write_gpt2):
-    """A tiny GPT-2 of seven words; "hello" is nearly position 30's row."""
-    return give_tokens(write_gpt2())
-
-
-@pytest.fixture
-def stage(qtbot, folder):
-    """The panel on its interference page, answered at once."""
-    made = InterferenceStage(qtbot)
-    made.open(folder)
-    made.turn_to("interference")
-    return made
+def stage(qtbot, write_gpt2):
+    return at_two_sums(qtbot, give_tokens(write_gpt2()))
 
 
 # ---- the page ---------------------------------------------------------------------------------
@@ -63,14 +53,14 @@ def test_the_articles_words_are_taken_where_they_are_tokens(minilm_folder):
     assert (found.other.token.text, found.other.typed.position) == ("apple", 6)
 
 
-def test_the_numbers_are_those_of_the_two_sums(stage, folder):
+def test_the_numbers_are_those_of_the_two_sums(stage):
     form = stage.form
     stage.type_token(form.one, "hello")
     stage.type_token(form.other, "adam")
     stage.type_position(form.one, "17")
     stage.type_position(form.other, "120")
     assert stage.sums == ((HELLO, 17), (ADAM, 120))
-    model = open_source(folder)
+    model = stage.session.model
     x, y = (model.W_E[t].astype(float) + model.W_pos[i] for t, i in ((HELLO, 17), (ADAM, 120)))
     distance, cosine = stage.cells[:2]
     apart = np.linalg.norm(x - y)
