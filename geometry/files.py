@@ -114,7 +114,8 @@ def _holds_arrays(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
-    # Whatever is wrong with it, the opener of torch files says so.
+    # zipfile lets errors of struct, zlib and Unicode through as well, and promises no list of them;
+    # whatever is wrong with it, the opener of torch files says so.
     except Exception:
         return False
 

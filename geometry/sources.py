@@ -172,6 +172,7 @@ def _model_of(
             folder=checkpoint.tokenizer_folder,
             commit=checkpoint.commit,
         )
+    # Whatever it was, a fault of ours too: it goes on as it was.
     except Exception:
         checkpoint.drop()
         raise

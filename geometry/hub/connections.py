@@ -130,6 +130,8 @@ class Connections:
                     yield response
                 finally:
                     response.close()
+        # Once the line is cut, whoever reads may fail in the client's words, in the socket's or in
+        # his own; all else goes on as it was.
         except Exception:
             if line.stopped and self._offline and not transfer.cancelled:
                 raise offline(address, by_environment=False) from None

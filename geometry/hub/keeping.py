@@ -78,6 +78,7 @@ def _keep(root: Path) -> None:
         work = _next(root)
         try:
             work.write()
+        # Whatever it is: those who wait for this, or for what comes after it, would wait for ever.
         except Exception:
             log.exception("What was fetched of %s could not be kept", work.repo)
         with _lock:

@@ -117,6 +117,7 @@ class Transfer:
             self._stops.append(stop)
         try:
             yield
+        # A block that is stopped may fail with anything; all else goes on as it was.
         except Exception:
             self.check()
             raise
