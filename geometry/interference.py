@@ -192,7 +192,10 @@ def interference(
     embed = partial(_sums, E, table, token_scale, type_row)
     found = _compare(embed, np.array([[a, b]]), np.array([[i, j]]))
     return Interference(
-        *(float(found.of(measure)[0]) for measure in MEASURES),
+        distance=float(found.distance[0]),
+        cosine=float(found.cosine[0]),
+        layernorm_distance=float(found.layernorm_distance[0]),
+        layernorm_cosine=float(found.layernorm_cosine[0]),
         one=(a, i),
         other=(b, j),
         token_distance=abs(token_scale) * float(np.linalg.norm(E[a].astype(np.float64) - E[b])),
