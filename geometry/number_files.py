@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,6 @@ def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
 
 def _write_npz(numbers: Mapping[str, np.ndarray], path: Path) -> None:
     # An open file: numpy appends its own ending to a path that ends in ".NPZ".
-    arrays = {name: np.asarray(values) for name, values in numbers.items()}
+    arrays: dict[str, Any] = {name: np.asarray(values) for name, values in numbers.items()}
     with path.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        np.savez(file, **arrays)

@@ -5,10 +5,10 @@ What is wrong is refused as wrong usage, status 2.
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.main import get_command
+from typer.main import get_group
 
 
 class View(StrEnum):
@@ -87,7 +87,7 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
     -------
     The words, in the same order where no command is behind the options
     """
-    commands: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    commands = get_group(app).commands
     with_value = {
         name
         for command in commands.values()

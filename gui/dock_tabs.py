@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer
+from PySide6.QtGui import QContextMenuEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -79,17 +80,24 @@ class DockTabs(QObject):
         """Follow the tab bar, and answer clicks on a tab."""
         if event.type() in _ENDINGS:
             self._soon.start()
-        elif isinstance(watched, QTabBar) and event.type() == QEvent.Type.MouseButtonDblClick:
-            self._float(self._dock_at(watched, event.position().toPoint()))  # type: ignore[attr-defined]
-            return True
-        elif isinstance(watched, QTabBar) and event.type() == QEvent.Type.MouseButtonRelease:
-            if event.button() is Qt.MouseButton.MiddleButton:  # type: ignore[attr-defined]
-                self._close(self._dock_at(watched, event.position().toPoint()))  # type: ignore[attr-defined]
+        elif isinstance(watched, QTabBar) and isinstance(event, QMouseEvent):
+            if self._on_mouse(watched, event):
                 return True
-        elif isinstance(watched, QTabBar) and event.type() == QEvent.Type.ContextMenu:
-            self._show_menu(watched, event.pos())  # type: ignore[attr-defined]
+        elif isinstance(watched, QTabBar) and isinstance(event, QContextMenuEvent):
+            self._show_menu(watched, event.pos())
             return True
         return super().eventFilter(watched, event)
+
+    def _on_mouse(self, bar: QTabBar, event: QMouseEvent) -> bool:
+        """Float or close the dock of a tab; tell whether that is what was meant."""
+        released = event.type() == QEvent.Type.MouseButtonRelease
+        if event.type() == QEvent.Type.MouseButtonDblClick:
+            self._float(self._dock_at(bar, event.position().toPoint()))
+        elif released and event.button() is Qt.MouseButton.MiddleButton:
+            self._close(self._dock_at(bar, event.position().toPoint()))
+        else:
+            return False
+        return True
 
     def _on_floated(self, floating: bool) -> None:
         if not floating:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ POINTS = 72 / 96
 
 
 def new_figure(
-    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: object
+    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: Any
 ) -> tuple[Figure, Axes]:
     """Make a figure with one axes in the theme's colours; see :func:`new_figures`."""
     figure, axes = new_figures(theme, size, columns=columns, **layout)
@@ -29,7 +30,7 @@ def new_figure(
 
 
 def new_figures(
-    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: object
+    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: Any
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure with axes side by side.
 
@@ -45,7 +46,7 @@ def new_figures(
         For :meth:`matplotlib.figure.Figure.subplots`, such as ``width_ratios``.
     """
     figure = Figure(figsize=size, layout="constrained", facecolor=theme.viewport)
-    grid = figure.subplots(1, columns, squeeze=False, **layout)  # type: ignore[call-overload]
+    grid = figure.subplots(1, columns, squeeze=False, **layout)
     made = list(grid[0])
     for axes in made:
         dress_axes(axes, theme)

@@ -113,7 +113,8 @@ def draw_picture(axes: Axes, picture: np.ndarray, look: Look, levels: Levels) ->
 def add_bar(figure: Figure, image: AxesImage, axes: list[Axes]) -> None:
     """Add a colour bar for all of these axes."""
     # As long as one heatmap is high, however many there are.
-    rows = len({round(cell.get_subplotspec().rowspan.start) for cell in axes})  # type: ignore[union-attr]
+    specs = [cell.get_subplotspec() for cell in axes]
+    rows = len({spec.rowspan.start for spec in specs if spec is not None})
     bar = figure.colorbar(image, ax=axes, shrink=0.8 / rows, aspect=20, fraction=0.06, pad=0.02)
     bar.set_label("Squared overlap", fontsize=SMALL * POINTS, color=LIGHT.text)
     bar.ax.tick_params(labelsize=SMALL * POINTS, color=LIGHT.line, labelcolor=LIGHT.text)
