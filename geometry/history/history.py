@@ -18,11 +18,15 @@ Floats = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A checkpoint that is no part of the history, and why, as a sentence."""
+    """A checkpoint that is no part of the history, and why, as a sentence.
+
+    ``passing`` tells that it may come the next time.
+    """
 
     step: int
     source: str
     why: str
+    passing: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

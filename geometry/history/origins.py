@@ -201,4 +201,5 @@ def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool
     folder = locate_address(address)
     if folder is not None and folder.name == commit:
         return True
-    return known_commit(cache, address) == commit and is_snapshot_kept(cache, address)
+    # In this order: the one waits for what is being kept.
+    return is_snapshot_kept(cache, address) and known_commit(cache, address) == commit

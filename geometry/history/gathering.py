@@ -1,0 +1,318 @@
+"""Bringing the tables of many checkpoints together, from this machine or from the Hub.
+
+Every checkpoint is opened as any model is: by its index, and its table by range; what came is kept,
+so that whoever begins again, now or another day, fetches only what is missing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.errors import HelixscopeError, SourceError
+from geometry.history.history import Floats, History, Skipped, in_memory
+from geometry.history.origins import Snapshot
+from geometry.history.plan import HistoryPlan
+from geometry.history.trainer_log import read_log
+from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
+from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
+from geometry.model import PositionalModel
+from geometry.sources import open_source
+
+if TYPE_CHECKING:
+    from geometry.hub.network import Network
+
+#: How many checkpoints are opened at once.
+CONNECTIONS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """How far a gathering is.
+
+    Attributes
+    ----------
+    done, total
+        Checkpoints that are here or were skipped, and all that were chosen.
+    bytes_received
+        Of this run so far.
+    bytes_per_second
+        Over the last two seconds; None while there is nothing to measure.
+    waiting
+        Why one of the connections waits, as a sentence; else "".
+    """
+
+    done: int
+    total: int
+    bytes_received: int
+    bytes_per_second: float | None
+    waiting: str = ""
+
+
+class Gathering:
+    """Brings a plan's tables together; what has come stays when it is broken off.
+
+    Parameters
+    ----------
+    plan
+        Which checkpoints.
+    network
+        What the Hub is asked through; the usual one if None.
+    connections
+        How many checkpoints are opened at once, at most.
+    """
+
+    def __init__(
+        self, plan: HistoryPlan, network: Network | None = None, connections: int = CONNECTIONS
+    ) -> None:
+        self.plan = plan
+        self._network = network
+        self._connections = connections
+        self._tables: dict[int, Floats] = {}
+        self._skipped: dict[int, Skipped] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The checkpoints that are left out, by rising step, and why."""
+        with self._lock:
+            return tuple(self._skipped[step] for step in sorted(self._skipped))
+
+    @property
+    def missing(self) -> tuple[Snapshot, ...]:
+        """The checkpoints that are neither here nor skipped, by rising step."""
+        with self._lock:
+            known = self._tables.keys() | self._skipped.keys()
+        return tuple(one for one in self.plan.snapshots if one.step not in known)
+
+    @property
+    def history(self) -> History | None:
+        """The tables that are here so far; None if there is none."""
+        with self._lock:
+            tables = dict(self._tables)
+        if not tables:
+            return None
+        origin, steps = self.plan.origin, sorted(tables)
+        folders = [Path(one.source) for one in self.plan.snapshots if origin.kind == "folder"]
+        tokens, losses = read_log(folders, steps)
+        return in_memory(
+            origin.name,
+            origin.source,
+            steps,
+            [tables[step] for step in steps],
+            tokens=tokens,
+            losses=losses,
+        )
+
+    def run(
+        self,
+        transfer: Transfer | None = None,
+        on_progress: Callable[[Gathered], None] | None = None,
+    ) -> History:
+        """Bring what is missing; the last step and then ever finer ones between come first.
+
+        Checkpoints that lack a table, or have one of another shape, are skipped.
+
+        Parameters
+        ----------
+        transfer
+            What stops it, from another thread.
+        on_progress
+            Called on the threads that fetch, by one at a time.
+
+        Raises
+        ------
+        HubError
+            The Hub cannot be asked any more, or not now; what has come is here, and kept.
+        Cancelled
+            Someone cancelled ``transfer``; likewise.
+        SourceError
+            None of the checkpoints has such a table.
+        """
+        network = self._network
+        if network is None and self.plan.origin.kind == "hub":
+            from geometry.hub.network import default_network
+
+            network = default_network()
+        self._forget_passing()
+        round_ = _Round(self, network, on_progress)
+        with (transfer or Transfer()).interruptible(round_.stop):
+            round_.bring(coarse_first(self.missing), self._connections)
+        history = self.history
+        if history is None:
+            raise SourceError(
+                f"None of the {len(self.plan.snapshots)} checkpoints of {self.plan.origin.source} "
+                f"has a table to show: {self.skipped[0].why}",
+            )
+        return history
+
+    def keep(self, snapshot: Snapshot, table: Floats) -> None:
+        """Note a table that has come."""
+        with self._lock:
+            self._tables[snapshot.step] = table
+
+    def skip(self, snapshot: Snapshot, error: HelixscopeError) -> None:
+        """Note a checkpoint that is left out."""
+        with self._lock:
+            passing = isinstance(error, HubError) and error.retryable
+            self._skipped[snapshot.step] = Skipped(
+                snapshot.step, snapshot.source, str(error), passing
+            )
+
+    def _forget_passing(self) -> None:
+        """Give what did not arrive as it was sent another chance."""
+        with self._lock:
+            self._skipped = {step: one for step, one in self._skipped.items() if not one.passing}
+
+
+class _Round:
+    """One run: its threads, what stops them and what is told of them."""
+
+    def __init__(
+        self,
+        gathering: Gathering,
+        network: Network | None,
+        on_progress: Callable[[Gathered], None] | None,
+    ) -> None:
+        self._gathering = gathering
+        self._network = network
+        self._on_progress = on_progress
+        # Stops all threads together, and counts what they receive.
+        self._all = Transfer(self._tell)
+        self._telling = threading.RLock()
+        self._failure: Exception | None = None
+        self._waiting = ""
+
+    def stop(self) -> None:
+        """End all that is under way, from any thread."""
+        self._all.cancel()
+
+    def bring(self, snapshots: tuple[Snapshot, ...], connections: int) -> None:
+        """Bring checkpoints, several at once; raise what ended it before its time."""
+        waiting = deque(snapshots)
+        self._all.begin("", 0)
+        with ThreadPoolExecutor(connections, thread_name_prefix="history") as pool:
+            try:
+                threads = [pool.submit(self._work, waiting) for _ in range(connections)]
+                for thread in threads:
+                    thread.result()
+            finally:
+                self.stop()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self, waiting: deque[Snapshot]) -> None:
+        """Bring one checkpoint after the other, until none is left or something fails."""
+        try:
+            while True:
+                try:
+                    snapshot = waiting.popleft()
+                except IndexError:
+                    return
+                self._bring(snapshot)
+                self._all.begin("", 0)
+        except Exception as error:
+            with self._telling:
+                # What stops the others fails first.
+                self._failure = self._failure or error
+            self.stop()
+
+    def _bring(self, snapshot: Snapshot) -> None:
+        shape = self._gathering.plan.origin.shape
+        try:
+            model = self._open(snapshot)
+            if model.W_pos.shape != shape:
+                raise SourceError(
+                    f"Its table is {model.n_positions} × {model.d_model}, not {shape[0]} × "
+                    f"{shape[1]}."
+                )
+            self._gathering.keep(snapshot, _compact(model))
+        except Cancelled:
+            raise
+        except HelixscopeError as error:
+            if not _is_its_own(error):
+                raise
+            self._gathering.skip(snapshot, error)
+
+    def _open(self, snapshot: Snapshot) -> PositionalModel:
+        table = self._gathering.plan.origin.table
+        if self._network is None:
+            self._all.check()
+            return open_source(snapshot.source, table=table)
+        counted = 0
+
+        def count(waiting: str = "") -> None:
+            nonlocal counted
+            self._waiting = waiting
+            self._all.advance(own.bytes_received - counted)
+            counted = own.bytes_received
+
+        own = Transfer(lambda progress: count(progress.waiting))
+        network = replace(self._network, transfer=own, snapshot=True, fresh=self._moved(snapshot))
+        with self._all.interruptible(own.cancel):
+            try:
+                return open_source(snapshot.source, table=table, network=network)
+            finally:
+                count()
+
+    def _moved(self, snapshot: Snapshot) -> bool:
+        """Tell whether a branch is another commit than when it was fetched."""
+        from geometry.hub.address import parse_address
+        from geometry.hub.checkpoint import known_commit
+
+        address = parse_address(snapshot.source)
+        assert self._network is not None
+        assert address is not None
+        known = known_commit(self._network.cache, address)
+        return known is not None and snapshot.commit not in (None, known)
+
+    def _tell(self, progress: TransferProgress) -> None:
+        if self._on_progress is None:
+            return
+        gathering = self._gathering
+        total = len(gathering.plan.snapshots)
+        with self._telling:
+            self._on_progress(
+                Gathered(
+                    total - len(gathering.missing),
+                    total,
+                    self._all.bytes_received,
+                    progress.bytes_per_second,
+                    self._waiting,
+                )
+            )
+
+
+def _is_its_own(error: HelixscopeError) -> bool:
+    """Tell whether a checkpoint itself is at fault, and not the way to all of them."""
+    if isinstance(error, NotOnHub):
+        return error.missing != "repository"
+    if isinstance(error, BrokenTransfer):
+        return not error.passing
+    return not isinstance(error, HubError)
+
+
+def _compact(model: PositionalModel) -> Floats:
+    """Return a model's table, in half precision if it is stored so."""
+    stored = model.store.tensors.get(model.table)
+    half = stored is not None and stored.dtype == "F16"
+    table: Floats = np.ascontiguousarray(model.W_pos, np.float16 if half else np.float32)
+    table.setflags(write=False)
+    return table
+
+
+def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
+    """Order snapshots so that at every moment those that came first span the whole evenly."""
+    order: dict[int, None] = {}
+    stride = 1 << max(0, len(snapshots) - 1).bit_length()
+    while stride:
+        order.update(dict.fromkeys(range(len(snapshots) - 1, -1, -stride)))
+        stride //= 2
+    return tuple(snapshots[i] for i in order)

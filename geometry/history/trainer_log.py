@@ -1,0 +1,68 @@
+"""``trainer_state.json``: what transformers' Trainer notes beside each checkpoint."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.config import read_json
+from geometry.errors import SourceError
+
+FILE_NAME = "trainer_state.json"
+
+
+def read_log(
+    folders: Sequence[Path], steps: Sequence[int]
+) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.float32] | None]:
+    """Read what the training's log says of steps.
+
+    Parameters
+    ----------
+    folders
+        The checkpoints, by rising step: the last one that has a log has the longest.
+    steps
+        Rising.
+
+    Returns
+    -------
+    tokens, losses
+        (n,) int64, tokens seen by each step, None unless all are told; (n,) float32, the loss that
+        was noted last by each step, NaN where none was yet, None where none is told at all.
+    """
+    entries = next(filter(None, map(_entries, reversed(folders))), [])
+    seen = _noted(entries, "num_input_tokens_seen", steps)
+    losses = _noted(entries, "loss", steps)
+    return (
+        None if np.isnan(seen).any() else seen.astype(np.int64),
+        None if np.isnan(losses).all() else losses.astype(np.float32),
+    )
+
+
+def _entries(folder: Path) -> list[dict[str, Any]]:
+    """Return the log's entries in order of their steps; none where there is no log to be read."""
+    path = folder / FILE_NAME
+    try:
+        history = read_json(path).get("log_history") if path.is_file() else None
+    except SourceError:  # the tables are there all the same
+        return []
+    entries = [one for one in history or () if isinstance(one, dict) and _is_number(one, "step")]
+    return sorted(entries, key=lambda one: float(one["step"]))
+
+
+def _is_number(entry: dict[str, Any], key: str) -> bool:
+    return isinstance(entry.get(key), int | float) and not isinstance(entry[key], bool)
+
+
+def _noted(
+    entries: list[dict[str, Any]], key: str, steps: Sequence[int]
+) -> npt.NDArray[np.float64]:
+    """Return what was noted last under a key by each step; NaN where nothing was."""
+    noted = [(float(one["step"]), float(one[key])) for one in entries if _is_number(one, key)]
+    at = [step for step, _ in noted]
+    found = [bisect.bisect_right(at, step) - 1 for step in steps]
+    return np.array([noted[i][1] if i >= 0 else np.nan for i in found], np.float64)
