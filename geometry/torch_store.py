@@ -9,6 +9,7 @@ asks for nothing else of a file that may be far away.
 from __future__ import annotations
 
 import io
+import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -29,6 +30,9 @@ _MAX_PICKLE = 100_000_000
 
 #: Entries that torch asks for by itself; the storages' places in the file follow from none of them.
 _READ = ("data.pkl", "version")
+
+#: Entering FakeTensorMode sets a flag of the whole process, and leaving it sets back what it found.
+_faking = threading.Lock()
 
 
 def open_torch(path: Path) -> RegionStore:
@@ -115,7 +119,7 @@ def _load(file: ByteFile, skeleton: io.BytesIO) -> Any:
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     try:
-        with FakeTensorMode():
+        with _faking, FakeTensorMode():
             return torch.load(skeleton, map_location="cpu", weights_only=True)
     # What a malformed pickle raises is up to its author; none of it may get through.
     except Exception as error:
