@@ -20,6 +20,7 @@ from tests.loopback_hub import LoopbackHub
 ADDRESS = HubAddress("openai-community/gpt2")
 WEIGHTS = "model.safetensors"
 DATA = np.random.default_rng(3).integers(0, 256, 700_000, dtype=np.uint8).tobytes()
+FOREVER = 3600.0
 QUICK = Retries(first_wait_s=0.001, longest_wait_s=0.002)
 
 on_one_server = settings(

@@ -1,0 +1,181 @@
+"""What is not what was asked for is not taken."""
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from geometry.hub.address import HubAddress
+from geometry.hub.client import Hub
+from geometry.hub.faults import BrokenTransfer, HubError
+from geometry.hub.transfer import Transfer
+from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
+from tests.loopback_hub import Fault, LoopbackHub
+
+# ---- answers that are wrong ----------------------------------------------------------------
+
+WRONG: dict[str, tuple[Fault, str]] = {
+    "too short": (Fault.wrong_length(-1), "announced"),
+    "too long": (Fault.wrong_length(5), "announced"),
+    "another part": (Fault.garble_content_range(), "sent another part"),
+    "no part": (Fault.garble_content_range("bytes */*"), "does not say which part"),
+    "nonsense": (Fault.garble_content_range("what?"), "does not say which part"),
+    "another size": (Fault.garble_content_range("bytes 150000-159999/400000"), "changed while"),
+    "no such part": (Fault.status(416), "no longer holds the part"),
+    "another status": (Fault.status(204), "does not say which part"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("redirect", [False, True])
+def test_a_wrong_part_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str, redirect: bool):
+    served.redirect = redirect
+    fault, says = WRONG[wrong]
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.forget_requests()
+    served.fault(fault)
+    with pytest.raises(BrokenTransfer, match=says) as caught:
+        file.read_at(150_000, 10_000)
+    assert caught.value.retryable
+    assert not caught.value.passing
+    assert len(served.requests) == 1
+    assert file.read_at(150_000, 10_000).tobytes() == DATA[150_000:160_000]
+
+
+@pytest.mark.parametrize("wrong", sorted(set(WRONG) - {"another size"}))
+def test_a_wrong_beginning_is_not_taken(served: LoopbackHub, hub: Hub, wrong: str):
+    served.fault(WRONG[wrong][0])
+    assert re.search(WRONG[wrong][1], str(fails("open", hub, BrokenTransfer)))
+
+
+@pytest.mark.parametrize("redirect", [False, True])
+def test_a_file_that_changes_meanwhile_is_not_mixed(served: LoopbackHub, hub: Hub, redirect: bool):
+    served.redirect = redirect
+    file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
+    served.fault(Fault.cut(20_000))
+    served.fault(Fault.other_etag())
+    with pytest.raises(BrokenTransfer, match="changed while it was read"):
+        file.read_at(150_000, 100_000)
+    assert file.read_at(150_000, 100_000).tobytes() == DATA[150_000:250_000]
+
+
+def test_the_storage_has_another_length_than_the_hub_says(served: LoopbackHub, hub: Hub):
+    served.redirect = True
+    served.fault(Fault.garble_content_range("bytes 0-98303/699999"), host="storage")
+    assert "the Hub says 700000" in str(fails("open", hub, BrokenTransfer))
+
+
+@pytest.mark.parametrize("ask", ["list", "search"])
+def test_something_else_than_the_hub_answers(served: LoopbackHub, hub: Hub, ask: str):
+    """As the page of a network where one has to log in first."""
+    served.fault(Fault.status(200))
+    error = fails(ask, hub, BrokenTransfer)
+    assert "does not answer like the Hub" in str(error)
+    assert "Log in to the network" in error.advice
+
+
+def test_something_else_than_the_hub_sends_a_file(served: LoopbackHub, hub: Hub):
+    served.fault(Fault.status(200))
+    assert "names no commit" in str(fails("open", hub, BrokenTransfer))
+
+
+def test_redirects_without_end(served: LoopbackHub, hub: Hub):
+    served.rename("a/b", "b/a")
+    served.rename("b/a", "a/b")
+    error = fails("open", hub, BrokenTransfer, HubAddress("a/b"))
+    assert "without end" in str(error)
+
+
+def test_other_refusals_name_the_status(served: LoopbackHub, hub: Hub):
+    served.fault(Fault.status(418))
+    assert "418" in str(fails("open", hub, HubError))
+
+
+# ---- servers of another make ----------------------------------------------------------------
+
+
+@pytest.fixture
+def answered_by(
+    hub_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., list[str]]]:
+    """Be a server that gives these answers, one on each connection; it notes what was asked."""
+    asked: list[str] = []
+    server = socket.create_server(("127.0.0.1", 0))
+    threads: list[threading.Thread] = []
+
+    def serve(answers: tuple[bytes, ...]) -> None:
+        for answer in answers:
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as lines:
+                asked.extend(line.decode().strip() for line in iter(lines.readline, b"\r\n"))
+                connection.sendall(answer)
+
+    def start(*answers: bytes) -> list[str]:
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+        threads.append(threading.Thread(target=serve, args=(answers,), daemon=True))
+        threads[0].start()
+        return asked
+
+    yield start
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive(), "fewer connections came than answers were there"
+    server.close()
+
+
+def an_answer(body: bytes, *headers: str, status: str = "206 Partial Content") -> bytes:
+    lines = [f"HTTP/1.1 {status}", f"X-Repo-Commit: {'c' * 40}", "Connection: close", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+CHUNKED = "Transfer-Encoding: chunked"
+
+
+def test_a_part_of_unannounced_length(hub: Hub, answered_by: Callable[..., list[str]]):
+    answered_by(an_answer(b"a\r\n0123456789\r\n0\r\n\r\n", "Content-Range: bytes 0-9/10", CHUNKED))
+    assert hub.fetch(ADDRESS, "config.json", Transfer()) == b"0123456789"
+
+
+def test_a_part_that_ends_too_early_goes_on(hub: Hub, answered_by: Callable[..., list[str]]):
+    """Without a length, such an end looks like a good one."""
+    asked = answered_by(
+        an_answer(b"0123", "Content-Range: bytes 0-9/10"),
+        an_answer(b"3\r\n456\r\n0\r\n\r\n", "Content-Range: bytes 4-9/10", CHUNKED),
+        an_answer(b"789", "Content-Range: bytes 7-9/10"),
+    )
+    assert hub.fetch(ADDRESS, "config.json", Transfer()) == b"0123456789"
+    assert [line for line in asked if line.startswith("Range")] == [
+        "Range: bytes=0-63999999", "Range: bytes=4-9", "Range: bytes=7-9",
+    ]  # fmt: skip
+
+
+def test_parts_that_never_begin_are_given_up(hub: Hub, answered_by: Callable[..., list[str]]):
+    answered_by(*[an_answer(b"", "Content-Range: bytes 0-9/10")] * QUICK.attempts)
+    assert "too early" in str(fails("fetch", hub, BrokenTransfer))
+
+
+def test_a_part_that_does_not_end_in_time(hub: Hub, answered_by: Callable[..., list[str]]):
+    answered_by(an_answer(b"0123456789more", "Content-Range: bytes 0-9/10"))
+    assert "sent more of" in str(fails("fetch", hub, BrokenTransfer))
+
+
+@pytest.mark.parametrize("status", ["200 OK", "206 Partial Content"])
+def test_a_compressed_file_is_not_taken(
+    hub: Hub, answered_by: Callable[..., list[str]], status: str
+):
+    headers = ("Content-Encoding: gzip", "Content-Length: 9", "Content-Range: bytes 0-8/9")
+    answered_by(an_answer(b"not gzip!", *headers, status=status))
+    assert "encoding" in str(fails("fetch", hub, BrokenTransfer))
+
+
+def test_a_whole_file_of_unannounced_length(hub: Hub, answered_by: Callable[..., list[str]]):
+    answered_by(an_answer(b"0123456789", status="200 OK"))
+    assert "does not say which part" in str(fails("fetch", hub, BrokenTransfer))
+
+
+def test_something_else_than_http(hub: Hub, answered_by: Callable[..., list[str]]):
+    answered_by(*[b"220 smtp.example ESMTP\r\n"] * QUICK.attempts)
+    assert "broke" in str(fails("fetch", hub, BrokenTransfer))
