@@ -1,121 +1,32 @@
 """Whatever goes wrong and whenever someone cancels: the cache stays sound, and the model opens."""
 
-import json
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import save_file
 
 from geometry.errors import HelixscopeError
 from geometry.hub.faults import HubBusy, HubError, WholeDownload
-from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
+from geometry.hub.transfer import Transfer
 from geometry.sources import open_source
-from tests.conftest import ROOT
-from tests.geometry.hub_opening import kept, network_of, serve
+from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
+from tests.geometry.hub_opening import kept, network_of
 from tests.loopback_hub import Fault, LoopbackHub
-
-N, D, D_VOCAB = 512, 64, 1000
-KINDS = ("safetensors", "bin", "shards")
-NAME = "someone/model"
-
-
-@dataclass(frozen=True)
-class Served:
-    """One model on a Hub, and what is kept of it when nothing goes wrong."""
-
-    hub: LoopbackHub
-    table: np.ndarray
-    sound: Mapping[str, bytes]
-    fingerprint: str
-
-    def opens(self, root: Path) -> None:
-        """An ordinary opening works, gives the right numbers, and keeps what it should."""
-        self.hub.clear_faults()
-        model = open_source(NAME, network=network_of(self.hub, root))
-        np.testing.assert_array_equal(model.W_pos, self.table)
-        assert (model.fingerprint, model.n_heads) == (self.fingerprint, 4)
-        assert kept(root) == self.sound
-        self.hub.forget_requests()
-        open_source(NAME, network=network_of(self.hub, root))
-        assert self.hub.requests == []
-
-
-def write_model(folder: Path, kind: str) -> np.ndarray:
-    """Write a GPT-2 whose positions are not among the first bytes; its table."""
-    random = np.random.default_rng(0)
-    shapes = {"h.0.attn.c_attn.weight": (D, 3 * D), "h.0.mlp.c_fc.weight": (D, 4 * D),
-              "h.0.mlp.c_proj.weight": (4 * D, D), "wpe.weight": (N, D),
-              "wte.weight": (D_VOCAB, D)}  # fmt: skip
-    tensors = {name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
-    config = {"model_type": "gpt2", "n_embd": D, "n_positions": N, "n_layer": 1, "n_head": 4}
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(config), "utf-8")
-    stem, write = ("model", save_file) if "bin" not in kind else ("pytorch_model", save_torch)
-    suffix = "safetensors" if "bin" not in kind else "bin"
-    if "shards" not in kind:
-        write(tensors, folder / f"{stem}.{suffix}")
-        return tensors["wpe.weight"]
-    names = list(tensors)
-    places = {}
-    for number, part in enumerate((names[:1], names[1:4], names[4:])):
-        shard = f"{stem}-{number}-of-3.{suffix}"
-        write({name: tensors[name] for name in part}, folder / shard)
-        places |= dict.fromkeys(part, shard)
-    index = folder / f"{stem}.{suffix}.index.json"
-    index.write_text(json.dumps({"weight_map": places}), "utf-8")
-    return tensors["wpe.weight"]
-
-
-def save_torch(tensors: Mapping[str, np.ndarray], path: Path) -> None:
-    torch.save({name: torch.from_numpy(array) for name, array in tensors.items()}, path)
 
 
 @pytest.fixture
 def serve_kind(loopback_hub: LoopbackHub, tmp_path: Path) -> Callable[[str], Served]:
-    """Serve a model of some kind, from a second host."""
-
-    def start(kind: str) -> Served:
-        table = write_model(tmp_path / "files", kind)
-        serve(loopback_hub, tmp_path / "files", NAME)
-        loopback_hub.redirect = True
-        model = open_source(NAME, network=network_of(loopback_hub, tmp_path / "reference"))
-        sound = kept(tmp_path / "reference")
-        return Served(loopback_hub, table, sound, model.fingerprint)
-
-    return start
+    return partial(serve_kind_of, loopback_hub, tmp_path)
 
 
 @pytest.fixture(params=KINDS)
 def served(request: pytest.FixtureRequest, serve_kind: Callable[[str], Served]) -> Served:
     return serve_kind(request.param)
-
-
-def attempt(served: Served, root: Path, **options: object) -> HelixscopeError | None:
-    """Open with whatever is in the way; the error, of which nothing is kept, or None."""
-    before, error = kept(root), None
-    try:
-        model = open_source(NAME, network=network_of(served.hub, root, **options))
-    except HelixscopeError as raised:
-        error = raised
-    if error is None:
-        np.testing.assert_array_equal(model.W_pos, served.table)
-        assert kept(root) == served.sound
-        return None
-    assert str(error).endswith(".")
-    assert "\n" not in str(error)
-    assert error.advice.endswith(".")
-    assert kept(root) == before
-    return error
 
 
 # ---- every fault at every request ------------------------------------------------------------
@@ -196,84 +107,6 @@ def test_a_server_without_ranges_says_what_it_costs_and_serves_whole_files(
     served.hub.clear_faults()
     served.hub.forget_requests()
     open_source(NAME, network=network_of(served.hub, tmp_path / "cache"))
-    assert served.hub.requests == []
-
-
-# ---- cancelled at every stage ----------------------------------------------------------------
-
-
-def cancelled_at(number: int) -> tuple[Transfer, list[TransferProgress]]:
-    """A transfer that is cancelled when it tells of something for the n-th time."""
-    told: list[TransferProgress] = []
-
-    def on_progress(progress: TransferProgress) -> None:
-        told.append(progress)
-        if len(told) == number:
-            transfer.cancel()
-
-    transfer = Transfer(on_progress, interval_s=0)
-    return transfer, told
-
-
-def test_cancelled_whenever_something_is_told(served: Served, tmp_path: Path) -> None:
-    errors: list[HelixscopeError | None] = []
-    for number in count(1):
-        transfer, told = cancelled_at(number)
-        root = tmp_path / f"cache {number}"
-        errors.append(attempt(served, root, transfer=transfer))
-        served.opens(root)
-        if len(told) < number:
-            break
-    # All but those that came when everything was there already.
-    assert len(errors) > 5
-    stopped = [isinstance(error, Cancelled) for error in errors]
-    assert all(stopped[:-3])
-    assert stopped == sorted(stopped, reverse=True)
-    assert all(error is None or isinstance(error, Cancelled) for error in errors)
-
-
-@pytest.mark.parametrize("after_bytes", [None, 10])
-def test_cancelled_from_another_thread_at_every_request(
-    after_bytes: int | None, served: Served, tmp_path: Path
-) -> None:
-    for after in count():
-        served.hub.clear_faults()
-        playing = served.hub.fault(Fault.stall(after_bytes), after=after)
-        root, transfer, ended = tmp_path / f"cache {after}", Transfer(), threading.Event()
-        errors: list[HelixscopeError | None] = []
-        thread = threading.Thread(
-            target=open_and_tell, args=(served, root, transfer, errors, ended, playing.reached)
-        )
-        thread.start()
-        # Set by the server when it stalls, and by the thread when it is done without.
-        assert playing.reached.wait(30)
-        transfer.cancel()
-        thread.join(30)
-        assert ended.is_set()
-        served.opens(root)
-        if not playing.played:
-            assert errors == [None]
-            break
-        assert [type(error) for error in errors] == [Cancelled]
-    assert after >= 3
-
-
-def open_and_tell(
-    served: Served, root: Path, transfer: Transfer, errors: list[HelixscopeError | None],
-    ended: threading.Event, also: threading.Event,
-) -> None:  # fmt: skip
-    try:
-        errors.append(attempt(served, root, transfer=transfer, timeout_s=30.0))
-    finally:
-        ended.set()
-        also.set()
-
-
-def test_cancelled_before_it_begins(served: Served, tmp_path: Path) -> None:
-    transfer = Transfer()
-    transfer.cancel()
-    served.hub.forget_requests()
-    assert isinstance(attempt(served, tmp_path / "cache", transfer=transfer), Cancelled)
     assert served.hub.requests == []
 
 
@@ -380,36 +213,3 @@ def test_faults_while_a_matrix_is_fetched(
                 np.testing.assert_array_equal(model.weight("W_Q"), expected)
             served.hub.clear_faults()
             assert model.bytes_to_fetch("W_Q") == 0
-
-
-# ---- a process that is killed ----------------------------------------------------------------
-
-OPEN = f"""
-import sys
-from pathlib import Path
-from geometry.hub.client import Hub
-from geometry.hub.network import Network
-from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
-from geometry.sources import open_source
-network = Network(Hub(endpoint=sys.argv[1]), TensorCache(Path(sys.argv[2])), Transfer())
-open_source({NAME!r}, network=network)
-"""
-
-
-@pytest.mark.parametrize(("kind", "requests"), [("safetensors", (1, 2)), ("bin", (2, 4))])
-def test_a_process_killed_while_it_opens(
-    kind: str, requests: tuple[int, int], serve_kind: Callable[[str], Served], tmp_path: Path
-) -> None:
-    served = serve_kind(kind)
-    root = tmp_path / "cache"
-    for after in requests:
-        playing = served.hub.fault(Fault.stall(10), after=after)
-        child = subprocess.Popen([sys.executable, "-c", OPEN, served.hub.url, root], cwd=ROOT)
-        try:
-            assert playing.reached.wait(60)
-        finally:
-            child.kill()
-            child.wait(30)
-        assert not kept(root)
-    served.opens(root)
