@@ -1,0 +1,37 @@
+"""Questions for the tests of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gui.questions import Progress, Subjects
+
+ANSWERED: list[Any] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Double:
+    """Twice a number; notes that it was answered."""
+
+    number: int
+
+    def answer(self, about: Subjects) -> int:
+        ANSWERED.append(self.number)
+        return 2 * self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """A sum in steps."""
+
+    n: int
+
+    def steps(self, about: Subjects) -> Iterator[Progress | int]:
+        total = 0
+        for i in range(self.n):
+            yield Progress(i / self.n, f"Step {i + 1}")
+            ANSWERED.append(i)
+            total += i
+        yield total
