@@ -1,0 +1,37 @@
+"""Sessions with models from a Hub on this machine, in tests."""
+
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from tests.stand_ins import write_stand_in
+
+GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
+WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
+
+
+def serve_two(hub, folder):
+    """Serve GPT-2 small, under its old name too, and medium; the Hub."""
+    for name in (GPT2, MEDIUM):
+        hub.add(name, write_stand_in(folder, name))
+    hub.rename("gpt2", GPT2)
+    return hub
+
+
+def snapshot(session):
+    return {name: getattr(session, name) for name in WANTED}
+
+
+def fresh_session():
+    """A session as at the next start."""
+    from gui.session import Session
+
+    return Session()
+
+
+def next_start(last, **options):
+    """What a session is like that starts now."""
+    session = fresh_session()
+    controller = Controller(session, InlineJobs())
+    session.offline = options.pop("offline", False)
+    controller.open_first(None, last, **options)
+    controller.close()
+    return session
