@@ -1,0 +1,246 @@
+"""The base of the plots: what is drawn where, of the axes, the line and what is over it."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtCore import QEvent, QPoint, QPointF
+from PySide6.QtWidgets import QApplication
+
+from gui.panels.line_plot import LinePlot, envelope
+from gui.panels.plot_axis import PlotAxis
+from gui.theme import DARK, LIGHT
+from tests.gui.plot_stage import LEFT, NONE, N, at, show_plot, span
+
+
+@pytest.fixture
+def plot(qtbot):
+    return show_plot(qtbot)
+
+
+# The axes.
+
+
+def test_ticks_have_real_minus_signs_and_thin_spaces(qapp):
+    axis = PlotAxis("left", "value (unit)")
+    thin = "\N{THIN SPACE}"
+    assert axis.tickStrings([-0.5, 0.0, 12_000.5], 1.0, 0.5) == ["−0.5", "0.0", f"12{thin}000.5"]
+    positions = PlotAxis("bottom", "position (tokens)", whole=True)
+    assert positions.tickStrings([0, 1000, 100_000], 1.0, 1000) == ["0", "1000", f"100{thin}000"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    low=st.floats(-1e6, 1e6),
+    width=st.floats(1e-4, 1e6),
+    size=st.floats(60, 3000),
+    whole=st.booleans(),
+)
+def test_ticks_are_round_and_far_enough_apart(qapp, low, width, size, whole):
+    axis = PlotAxis("bottom", "position (tokens)", whole=whole)
+    ((step, offset),) = axis.tickSpacing(low, low + width, size)
+    assert offset == 0
+    digit = float(f"{step:e}".split("e")[0])
+    assert digit in (1, 2, 5)
+    assert step >= 1 or not whole
+    gap = step / width * size
+    if gap < 72 * (1 - 1e-6):  # only where there would be no tick at all
+        larger = step * {1: 2, 2: 2.5, 5: 2}[digit]
+        assert np.floor((low + width) / larger) * larger <= low
+        assert gap >= 28
+
+
+def test_axis_title_is_left_out_where_it_has_no_room(plot):
+    assert plot.y_axis.label.isVisible()
+    plot.resize(900, 100)
+    QApplication.processEvents()
+    assert not plot.y_axis.label.isVisible()
+
+
+# The line and what is over it.
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(1, 5000), columns=st.integers(1, 200), data=st.data())
+def test_envelope_keeps_every_extreme_and_the_last_position(n, columns, data):
+    first = data.draw(st.integers(0, n - 1))
+    stop = data.draw(st.integers(first + 1, n))
+    values = np.random.default_rng(n).normal(size=n)
+    x, y = envelope(values, first, stop, columns)
+    assert len(x) == len(y)
+    assert (np.diff(x) >= 0).all()
+    assert y.max() >= values[first:stop].max()
+    assert y.min() <= values[first:stop].min()
+    assert len(x) <= 6 * columns + 4
+    assert values[stop - 1] <= y[-2:].max()
+    assert values[stop - 1] >= y[-2:].min()
+
+
+def test_few_positions_are_drawn_as_they_are():
+    values = np.arange(10.0)
+    x, y = envelope(values, 2, 7, 100)
+    np.testing.assert_array_equal(x, [2, 3, 4, 5, 6])
+    np.testing.assert_array_equal(y, values[2:7])
+
+
+def labels_are_apart_and_inside(plot):
+    placed = [rect for _, rect in plot.marks.labels()]
+    area = plot.view.rect()
+    inside = all(area.contains(rect) for rect in placed)
+    return inside and not any(a.intersects(b) for i, a in enumerate(placed) for b in placed[:i])
+
+
+@pytest.mark.parametrize("size", [(900, 220), (240, 120), (1900, 500)])
+def test_numbers_of_marked_positions_neither_overlap_nor_are_cut(plot, size):
+    plot.resize(*size)
+    plot.marks.set_marked((0, 1, 2, 100, 102, 250, N - 2, N - 1))
+    plot.marks.set_selected((101,))
+    QApplication.processEvents()
+    shown = [position for position, _ in plot.marks.labels()]
+    assert 101 in shown
+    assert {0, N - 1} & set(shown)
+    assert labels_are_apart_and_inside(plot)
+    plot.view.setRange(xRange=(90, 110), yRange=(4.5, 5.0), padding=0)
+    assert labels_are_apart_and_inside(plot)
+
+
+@pytest.mark.parametrize("width", [200, 1600])
+def test_rings_at_both_ends_are_whole_at_any_width(plot, width):
+    plot.resize(width, 220)
+    QApplication.processEvents()
+    area = plot.view.sceneBoundingRect()
+    assert area.left() + 6 <= at(plot, 0).x() <= area.left() + 14
+    assert area.right() - 14 <= at(plot, N - 1).x() <= area.right() - 6
+
+
+def test_a_resize_keeps_what_was_zoomed_to(plot):
+    plot.view.setRange(xRange=(100, 150), padding=0)
+    plot.resize(400, 220)
+    QApplication.processEvents()
+    assert plot.view.spans()[0] == pytest.approx((100, 150))
+
+
+def test_numbers_keep_off_the_line_where_they_can(plot):
+    plot.marks.set_marked((200,))
+    ((_, rect),) = plot.marks.labels()
+    scene = plot.view.mapToScene(rect.center())
+    x = plot.to_data(scene).x()
+    line = plot.view.mapFromScene(plot.view.mapViewToScene(QPointF(x, plot.values[round(x)])))
+    assert not rect.top() <= line.y() <= rect.bottom()
+
+
+def test_a_marked_position_beyond_the_view_is_marked_at_its_edge(plot):
+    values = np.full(N, 3.0)
+    values[0] = 10.0
+    plot.set_values(values, (0.0, 11.0))
+    plot.marks.set_marked((0,))
+    plot.view.set_home_y((2.0, 4.0))
+    ((position, rect),) = plot.marks.labels()
+    assert position == 0
+    assert plot.view.rect().contains(rect)
+    assert plot.marks.mark_near(QPointF(at(plot, 0, 4.0)) - plot.view.scenePos(), 8) == 0
+
+
+def test_a_marked_position_is_easy_to_hit_in_a_crowd(plot):
+    values = np.full(100_000, 3.0)
+    values[50_000] = 9.0
+    plot.set_values(values, (0.0, 10.0))
+    plot.marks.set_marked((50_000,))
+    point = at(plot, 50_000)
+    assert plot.index_at(QPointF(point + QPoint(5, 2))) == 50_000
+    assert plot.index_at(QPointF(point + QPoint(5, 60))) != 50_000
+    plot.mark_tooltip = "the rule"
+    assert plot.tooltip_at(QPointF(point)) == "the rule"
+    assert plot.tooltip_at(QPointF(point + QPoint(40, 60))) == ""
+    assert "Wheel" in plot.tooltip_at(QPointF(5, 5))
+
+
+@pytest.mark.parametrize("position", [0, 1, 57, N // 2, N - 2, N - 1])
+@pytest.mark.parametrize("text", ["position 300 · norm 3.312", "position 300 · " + "w" * 40])
+def test_hover_label_stays_between_the_axes(plot, position, text):
+    for size in ((900, 220), (420, 120)):
+        plot.resize(*size)
+        QApplication.processEvents()
+        plot.set_hover(position, text)
+        assert plot.view.sceneBoundingRect().contains(plot.label_geometry())
+
+
+def test_hover_label_goes_when_its_position_is_out_of_sight(plot):
+    plot.set_hover(10, "position 10")
+    assert not plot.label_geometry().isEmpty()
+    plot.view.setRange(xRange=(100, 200), padding=0)
+    assert plot.label_geometry().isEmpty()
+    plot.set_hover(None)
+    assert plot.label_geometry().isEmpty()
+
+
+def test_positions_that_do_not_exist_are_ignored(plot):
+    plot.marks.set_selected((3, N + 5, -1))
+    plot.marks.set_marked((N,))
+    plot.set_hover(N, "no such position")
+    plot.grab()
+    assert [p for p, _ in plot.marks.labels()] == [3]
+    assert plot.label_geometry().isEmpty()
+
+
+def test_another_measure_of_the_same_table_keeps_the_view(plot):
+    plot.view.zoom_x(0.25)
+    before = plot.view.spans()[0]
+    plot.set_values(np.full(N, 1.0), (0.0, 2.0))
+    assert plot.view.spans()[0] == pytest.approx(before)
+    plot.set_values(np.full(2 * N, 1.0), (0.0, 2.0))
+    assert span(plot) > 2 * N - 1
+
+
+def color_at(plot, position, value):
+    return plot.grab().toImage().pixelColor(at(plot, position, value))
+
+
+def test_selection_hover_and_theme_have_their_colours(plot):
+    plot.marks.set_selected((100,))
+    plot.set_hover(300, "")
+    assert color_at(plot, 100, plot.values[100]).name() == LIGHT.accent
+    assert color_at(plot, 300, plot.values[300]).name() == LIGHT.hover
+    assert color_at(plot, 200, 0.2).name() == LIGHT.viewport
+    plot.set_theme(DARK)
+    assert color_at(plot, 100, plot.values[100]).name() == DARK.accent
+    assert color_at(plot, 300, plot.values[300]).name() == DARK.hover
+    assert color_at(plot, 200, 0.2).name() == DARK.viewport
+
+
+def test_the_line_outside_the_shown_range_is_paler(plot):
+    plot.set_values(np.full(N, 2.5), (0.0, 5.0))
+    plot.marks.set_shown((0, 199))
+
+    def darkest(position):
+        point = at(plot, position)
+        image = plot.grab().toImage()
+        return min(image.pixelColor(point + QPoint(0, d)).lightness() for d in (-1, 0, 1))
+
+    assert darkest(100) + 40 < darkest(300) < 255
+
+
+def test_an_empty_plot_has_nothing_to_hit(plot, qtbot):
+    plot.set_values(np.zeros(0), (0.0, 1.0))
+    plot.grab()
+    with qtbot.assertNotEmitted(plot.clicked):
+        qtbot.mouseClick(plot.viewport(), LEFT, NONE, QPoint(400, 100))
+
+
+def test_a_closed_plot_is_freed(qtbot):
+    plot = LinePlot(LIGHT, "position (tokens)", "norm (units of P)")
+    plot.set_values(np.ones(50), (0.0, 2.0))
+    plot.show()
+    QApplication.processEvents()
+    gone = weakref.ref(plot)
+    plot.close()
+    plot.deleteLater()
+    del plot
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    assert gone() is None
