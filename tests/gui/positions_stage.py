@@ -1,0 +1,58 @@
+"""The positions panel with a small helix, in tests."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from geometry.curve import place_curve
+from geometry.norms import norm_profile
+from geometry.pca import fit_pca
+from gui.panels.positions import PositionsPanel
+from gui.session import Session
+from gui.theme import LIGHT
+
+N = 200
+
+
+def table(n_positions: int = N) -> np.ndarray:
+    """Return a helix with a little noise, with outliers at both ends."""
+    position = np.arange(n_positions)
+    noise = 0.02 * np.random.default_rng(5).normal(size=(n_positions, 16))
+    angle = position / 20
+    noise[:, :4] += np.stack([np.cos(angle), np.sin(angle), position / 400, 0 * angle + 1], axis=1)
+    noise[0] *= 4
+    noise[-1] *= 0.05
+    return noise
+
+
+def fill(session: Session, n_positions: int = N, positions: tuple[int, int] | None = None) -> None:
+    W_pos = table(n_positions)
+    session.positions = positions or (1, n_positions - 1)
+    session.model = SimpleNamespace(n_positions=n_positions, d_model=16, source="tiny", name="tiny")
+    session.norms = norm_profile(W_pos)
+    session.curve = place_curve(W_pos, fit_pca(W_pos, session.positions), session.components)
+
+
+def shown(qtbot, session):
+    panel = PositionsPanel(session, LIGHT)
+    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
+    panel.resize(280, 260)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def record(panel) -> list[tuple]:
+    """Note every intent of a panel in order."""
+    heard: list[tuple] = []
+    panel.rangeRequested.connect(lambda first, last: heard.append(("range", first, last)))
+    panel.dragStarted.connect(lambda: heard.append(("started",)))
+    panel.dragFinished.connect(lambda: heard.append(("finished",)))
+    panel.componentsRequested.connect(lambda components: heard.append(("components", components)))
+    return heard
+
+
+def follow(panel) -> None:
+    """Let the session take every request, as the controller does."""
+    panel.rangeRequested.connect(lambda a, b: setattr(panel.session, "positions", (a, b)))
+    panel.componentsRequested.connect(lambda c: setattr(panel.session, "components", c))
