@@ -1,6 +1,7 @@
-"""The window and the Hub, through real events: fetch, cancel, try again, agree, work offline."""
+"""The window and the Hub, through real events: fetch, cancel, try again, agree, keep."""
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,13 +10,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry import catalogue
+from tests.gui.window_hub import (
+    CONTROL,
+    GPT2,
+    LONG,
+    MEDIUM,
+    click,
+    serve_three,
+    start_with_keyboard,
+)
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
-GPT2, MEDIUM, LONG = "openai-community/gpt2", "openai-community/gpt2-medium", "someone/long"
 AT_ONCE = {"Retry-After": "0"}
-LEFT = Qt.MouseButton.LeftButton
-CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 WAIT_MS = 20_000
 WEIGHTS = "*/model.safetensors"
 
@@ -28,29 +35,15 @@ def table(helix):
 
 @pytest.fixture
 def hub(loopback_hub, tmp_path, monkeypatch, write_gpt2, write_safetensors, table):
-    """A Hub with GPT-2 small and medium, and with a larger model; no packages with models."""
+    """The Hub; no packages with models."""
     monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
-    for name in (GPT2, MEDIUM):
-        loopback_hub.add(name, write_stand_in(tmp_path / "made", name))
-    folder = write_gpt2("long", table)
-    # What comes with the first request is not all there is.
-    tensors = {"a": np.zeros(50_000), "wpe.weight": table}
-    write_safetensors(folder / "model.safetensors", tensors)
-    loopback_hub.add(LONG, {path.name: path for path in folder.iterdir()})
-    return loopback_hub
+    return serve_three(loopback_hub, tmp_path / "made", write_gpt2, write_safetensors, table)
 
 
 @pytest.fixture
 def start(hub, start_application, qtbot):
     """Start the application on this Hub, its window with the keyboard."""
-
-    def started(source=None, **options):
-        application = start_application(source, **options)
-        application.window.activateWindow()
-        qtbot.waitUntil(application.window.isActiveWindow)
-        return application
-
-    return started
+    return partial(start_with_keyboard, start_application, qtbot)
 
 
 @pytest.fixture
@@ -71,19 +64,6 @@ def type_id(window, text):
     assert field is window.panels["models"].search
     QTest.keyClicks(field, text)
     QTest.keyClick(field, Qt.Key.Key_Return)
-
-
-def click(button):
-    assert button.isVisible()
-    assert button.isEnabled()
-    QTest.mouseClick(button, LEFT)
-
-
-def open_in_cache(start, source):
-    """Let an application fetch a model, and close it."""
-    first = start(source)
-    assert first.session.notice is None
-    first.close()
 
 
 def pool_threads():
@@ -288,69 +268,6 @@ def test_what_cannot_be_had_offers_nothing(application, window, hub, wait_until_
     assert "nobody/nothing" in window.notice_bar.text
     assert not window.notice_bar.retry_button.isVisible()
     assert not window.notice_bar.whole_button.isVisible()
-
-
-# ---- offline ---------------------------------------------------------------------------
-
-
-def test_the_offline_switch(application, window, hub, wait_until_idle, start):
-    session, label = application.session, window.status_bar.offline
-    assert not label.isVisible()
-    QTest.keyClick(window, Qt.Key.Key_W, CONTROL | SHIFT)
-    assert session.offline
-    assert label.isVisible()
-    assert window.commands.by_name["work_offline"].isChecked()
-    application.controller.open(GPT2)
-    wait_until_idle(application)
-    assert "Helixscope is offline" in window.notice_bar.text
-    assert hub.requests == []
-    QTest.keyClick(window, Qt.Key.Key_W, CONTROL | SHIFT)
-    assert not label.isVisible()
-    click(window.notice_bar.retry_button)
-    wait_until_idle(application)
-    assert session.model.name == "gpt2"
-
-
-def test_the_switch_is_remembered_and_the_command_line_is_not(start):
-    first = start(offline=True)
-    assert first.session.offline
-    first.close()
-    second = start()
-    assert not second.session.offline
-    second.window.commands.by_name["work_offline"].trigger()
-    second.close()
-    third = start()
-    assert third.session.offline
-    assert third.window.status_bar.offline.isVisible()
-    assert third.window.commands.by_name["work_offline"].isChecked()
-
-
-def test_a_start_without_a_network_reopens_what_was_fetched(start, hub, table):
-    open_in_cache(start, LONG)
-    hub.close()
-    again = start()
-    assert again.session.notice is None
-    assert again.session.model.name == "long"
-    np.testing.assert_array_equal(again.session.model.W_pos, table)
-    assert again.window.viewport.scene.state.caption[0].startswith("long")
-    assert again.session.recent == (LONG,)
-
-
-def test_a_start_asks_nobody(start, hub):
-    open_in_cache(start, GPT2)
-    hub.forget_requests()
-    start()
-    assert hub.requests == []
-
-
-def test_a_start_without_the_last_model_says_so_and_opens_another(start, hub, settings):
-    open_in_cache(start, GPT2)
-    settings._store.setValue("model/last", MEDIUM)
-    hub.close()
-    again = start()
-    assert again.session.model.name == "gpt2"
-    assert again.window.notice_bar.text.startswith("gpt2-medium could not be opened: ")
-    assert again.window.notice_bar.retry_button.isVisible()
 
 
 # ---- other commands --------------------------------------------------------------------
