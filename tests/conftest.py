@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from tests.command_line import GPT2, ROOT, Command, Completed
 from tests.loopback_hub import LoopbackHub
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.stand_ins import write_stand_in
 
 
 @pytest.fixture(scope="session")
@@ -139,3 +139,37 @@ def serve_hub(
 def loopback_hub(serve_hub: Callable[..., LoopbackHub]) -> LoopbackHub:
     """A Hub on this machine, empty: add models and faults to it."""
     return serve_hub()
+
+
+# ---- the command line ------------------------------------------------------------------
+
+
+@pytest.fixture
+def gpt2_commit(loopback_hub: LoopbackHub, tmp_path: Path) -> str:
+    """The stand-in of GPT-2 on the Hub."""
+    return loopback_hub.add(GPT2, write_stand_in(tmp_path / "served", GPT2))
+
+
+@pytest.fixture
+def environment(hub_home: Path, tmp_path: Path) -> dict[str, str]:
+    """What a command sees besides what all tests see: a home of its own, and little patience."""
+    places = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG")}
+    return {**places, "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+
+
+@pytest.fixture
+def command(environment: dict[str, str]) -> Command:
+    """Run the command line as a user does."""
+
+    def run(*arguments: object, **variables: str) -> Completed:
+        return subprocess.run(
+            [sys.executable, "main.py", *map(str, arguments)],
+            cwd=ROOT,
+            env=os.environ | environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run

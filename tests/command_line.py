@@ -1,0 +1,61 @@
+"""The command line as a user runs it, in tests: what they say of it, and what it reads."""
+
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from safetensors.numpy import save
+
+from tests.loopback_hub import LoopbackHub
+from tests.stand_ins import positions_of
+
+ROOT = Path(__file__).resolve().parents[1]
+GPT2 = "openai-community/gpt2"
+
+Completed = subprocess.CompletedProcess[str]
+Command = Callable[..., Completed]
+
+
+def assert_silent(done: Completed) -> None:
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def assert_refused(done: Completed, *words: str) -> None:
+    """One sentence in one line, which says what the words do."""
+    assert (done.returncode, done.stdout) == (1, ""), done.stderr
+    assert done.stderr.startswith("helixscope: ")
+    assert done.stderr.endswith(".\n")
+    assert done.stderr.count("\n") == 1
+    for some in words:
+        assert some in done.stderr
+
+
+def norms_in(path: Path) -> list[float]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [float(row["norm"]) for row in csv.DictReader(file)]
+
+
+def norms_of(name: str, revision: str = "main") -> list[float]:
+    """Of the positions that are exported where nothing is said: all but the first."""
+    return np.linalg.norm(positions_of(name, revision)[1:].astype(float), axis=1).tolist()
+
+
+def add_large(hub: LoopbackHub, table: np.ndarray, tokens: int = 2_000) -> bytes:
+    """Serve a GPT-2 whose tensors are not in what the index comes with; its weights file."""
+    n_positions, width = table.shape
+    config = {
+        "model_type": "gpt2", "n_positions": n_positions, "n_embd": width, "n_head": 2,
+        "n_layer": 1, "vocab_size": tokens,
+    }  # fmt: skip
+    embeddings = np.random.default_rng(0).standard_normal((tokens, width), np.float32)
+    padding = np.zeros(50_000, np.float32)
+    content = save({"h.0.attn.bias": padding, "wpe.weight": table, "wte.weight": embeddings})
+    files = {"model.safetensors": content, "config.json": json.dumps(config).encode()}
+    hub.add(GPT2, files)
+    return content
+
+
+BODY = "*/model.safetensors"

@@ -1,0 +1,99 @@
+"""The command line and a Hub that plays every fault: one sentence on standard error, status 1."""
+
+from pathlib import Path
+
+import pytest
+
+from geometry.hub.tensor_cache import TensorCache
+from tests.command_line import (
+    BODY,
+    GPT2,
+    add_large,
+    assert_refused,
+    assert_silent,
+    norms_in,
+    norms_of,
+)
+from tests.loopback_hub import Fault
+from tests.stand_ins import positions_of, write_stand_in
+
+
+@pytest.fixture
+def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
+    """What the commands keep things in."""
+    return TensorCache(tmp_path / "helixscope" / "hub")
+
+
+@pytest.mark.parametrize(
+    ("fault", "times", "path", "words"),
+    [
+        pytest.param(Fault.status(429, {"Retry-After": "3600"}), 1, "*", "60 minutes", id="429"),
+        pytest.param(Fault.status(503), None, "*", "503 Service Unavailable", id="503"),
+        pytest.param(Fault.stall(), None, "*", "did not answer in time", id="time-out"),
+        pytest.param(Fault.refuse(), None, "*", "The connection to 127.0.0.1", id="no answer"),
+        pytest.param(Fault.cut(9), None, BODY, "The connection to 127.0.0.1", id="cut"),
+        pytest.param(Fault.wrong_length(-1), None, BODY, "model.safetensors", id="wrong length"),
+        pytest.param(Fault.garble_content_range(), 1, BODY, "another part", id="another part"),
+    ],
+)
+def test_faults(command, loopback_hub, gpt2_commit, tmp_path, cache, fault, times, path, words):
+    loopback_hub.fault(fault, times=times, path=path)
+    out = tmp_path / "out.csv"
+    assert_refused(command("export", GPT2, "--out", out), words)
+    assert not out.exists()
+    assert cache.usage() == 0
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"),
+    [
+        ("http://helixscope.invalid", "The name helixscope.invalid could not be looked up"),
+        ("http://127.0.0.1:9", "127.0.0.1:9 refuses connections"),
+        ("huggingface", "HF_ENDPOINT is no web address"),
+    ],
+)
+def test_no_hub_at_the_address(command, tmp_path, endpoint, words):
+    for arguments in (["export", GPT2, "--out", tmp_path / "out.csv"], ["models", "--search", "x"]):
+        assert_refused(command(*arguments, HF_ENDPOINT=endpoint), words)
+
+
+def test_what_is_not_there(command, loopback_hub, gpt2_commit, tmp_path):
+    out = tmp_path / "out.csv"
+    missing = command("export", "nobody/nothing", "--out", out)
+    assert_refused(missing, "no file or folder 'nobody/nothing' here", "no model nobody/nothing")
+    missing = command("report", f"{GPT2}@never", "--out", tmp_path / "report")
+    assert_refused(missing, "has no revision 'never'")
+    assert not (tmp_path / "report").exists()
+    missing = command("render", GPT2, "--out", tmp_path / "x.png", "--offline")
+    assert_refused(missing, f"{GPT2} is not on this machine", "leave out --offline")
+    missing = command("export", GPT2, "--out", out, HF_HUB_OFFLINE="1")
+    assert_refused(missing, f"{GPT2} is not on this machine", "unset HF_HUB_OFFLINE")
+    assert len(loopback_hub.requests) == 2
+
+
+def test_a_certificate_that_nobody_trusts(command, serve_hub, tmp_path):
+    with_tls = serve_hub(tls=True)
+    with_tls.add(GPT2, write_stand_in(tmp_path / "served", GPT2))
+    assert_refused(command("export", GPT2, "--out", tmp_path / "out.csv"), "certificate")
+
+
+def test_wrong_bytes_that_show(command, loopback_hub, tmp_path, cache):
+    table = positions_of(GPT2)
+    table[-1, -1] = 2.0**96  # one flipped bit of its exponent away from infinity
+    content = add_large(loopback_hub, table)
+    loopback_hub.fault(Fault.flip(content.index(table[-1].tobytes()) + table[-1].nbytes - 1))
+    out = tmp_path / "out.csv"
+    assert_refused(command("export", GPT2, "--out", out), "wpe.weight", "finite")
+    assert not out.exists()
+    assert cache.usage() == 0
+    assert_refused(command("export", GPT2, "--out", out, "--offline"), "is not on this machine")
+    assert_silent(command("export", GPT2, "--out", out))
+
+
+def test_a_cache_that_cannot_be_written(command, loopback_hub, gpt2_commit, tmp_path):
+    (tmp_path / "helixscope").write_text("in the way")
+    out = tmp_path / "out.csv"
+    assert_silent(command("export", GPT2, "--out", out))
+    assert norms_in(out) == pytest.approx(norms_of(GPT2))
+    (log,) = (tmp_path / "state").rglob("helixscope.log")
+    assert "Could not write" in log.read_text("utf-8")

@@ -1,0 +1,179 @@
+"""The command line while it fetches: Ctrl+C ends it with status 130, and a terminal is told."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from geometry.hub.tensor_cache import TensorCache
+from tests.command_line import BODY, GPT2, ROOT, add_large, assert_silent, norms_in, norms_of
+from tests.loopback_hub import Fault, Playing
+from tests.stand_ins import positions_of
+
+
+@pytest.fixture
+def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
+    """What the commands keep things in."""
+    return TensorCache(tmp_path / "helixscope" / "hub")
+
+
+# ---- Ctrl+C --------------------------------------------------------------------------------
+
+
+def _heed_ctrl_c() -> None:
+    # What a shell starts in the background ignores Ctrl+C, and so would its children.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.fixture
+def interrupted(environment: dict[str, str]) -> Callable[..., tuple[int, bytes, bytes]]:
+    """Run the command line and press Ctrl+C once a fault is being played: status and output."""
+
+    def run(playing: Playing, *arguments: object) -> tuple[int, bytes, bytes]:
+        with subprocess.Popen(
+            [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
+            env=os.environ | environment | {"HF_HUB_DOWNLOAD_TIMEOUT": "60"},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_heed_ctrl_c,
+        ) as process:  # fmt: skip
+            assert playing.reached.wait(60)
+            process.send_signal(signal.SIGINT)
+            printed = process.communicate(timeout=30)
+        return (process.returncode, *printed)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("fault", "path", "after"),
+    [
+        pytest.param(Fault.stall(), BODY, 0, id="before an answer"),
+        pytest.param(Fault.stall(100), BODY, 0, id="in the index"),
+        pytest.param(Fault.stall(10), "*/config.json", 0, id="in the configuration"),
+        pytest.param(Fault.stall(100), BODY, 1, id="in the table"),
+        pytest.param(Fault.status(503, {"Retry-After": "50"}), BODY, 1, id="in a wait"),
+    ],
+)
+def test_ctrl_c(command, interrupted, loopback_hub, tmp_path, cache, fault, path, after):
+    add_large(loopback_hub, positions_of(GPT2))
+    playing = loopback_hub.fault(fault, path=path, times=None, after=after)
+    out = tmp_path / "out.csv"
+    assert interrupted(playing, "export", GPT2, "--out", out) == (130, b"", b"")
+    assert not out.exists()
+    assert cache.usage() == 0
+    loopback_hub.clear_faults()
+    assert_silent(command("export", GPT2, "--out", out))
+    assert norms_in(out) == pytest.approx(norms_of(GPT2))
+
+
+def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
+    add_large(loopback_hub, positions_of(GPT2))
+    playing = loopback_hub.fault(Fault.stall(100), path=BODY, times=None, after=2)
+    out = tmp_path / "report"
+    arguments = ("report", GPT2, "--out", out, "--no-figures")
+    assert interrupted(playing, *arguments) == (130, b"", b"")
+    assert not out.exists()
+    loopback_hub.clear_faults()
+    assert_silent(command("export", GPT2, "--out", tmp_path / "out.csv", "--offline"))
+    assert_silent(command(*arguments, "--offline"))
+    offline = json.loads((out / "report.json").read_text("utf-8"))
+    assert offline["pca"] is not None
+    assert offline["overlaps"]["W_Q_E"] is offline["capture"] is offline["spectrum"]["E"] is None
+    assert "network may not be used" in offline["missing"]["capture"]
+    assert "spectrum.stable_rank.E" in offline["missing"]
+    assert_silent(command(*arguments))
+    online = json.loads((out / "report.json").read_text("utf-8"))
+    assert online["spectrum"]["E"] is not None
+    assert "capture" not in online["missing"]
+
+
+# ---- on a terminal -------------------------------------------------------------------------
+
+
+class Terminal:
+    """A process whose standard error is a terminal, 150 columns wide."""
+
+    def __init__(self, environment: dict[str, str], *arguments: object) -> None:
+        pty = pytest.importorskip("pty")
+        self._ours, theirs = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
+            env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"},
+            stdout=subprocess.DEVNULL, stderr=theirs,
+        )  # fmt: skip
+        os.close(theirs)
+        self._shown = b""
+
+    def until(self, words: str) -> None:
+        """Wait until it shows something."""
+        while words not in self._shown.decode("utf-8", "ignore"):
+            piece = os.read(self._ours, 65536)
+            assert piece, self._shown
+            self._shown += piece
+
+    def end(self) -> tuple[int, str]:
+        """Wait until the process has ended; its status, and all that it showed."""
+        try:
+            while piece := os.read(self._ours, 65536):
+                self._shown += piece
+        except OSError:  # how Linux says that the other end is closed
+            pass
+        os.close(self._ours)
+        return self.process.wait(60), self._shown.decode("utf-8")
+
+
+@pytest.fixture
+def on_terminal(environment: dict[str, str]) -> Iterator[Callable[..., Terminal]]:
+    """Run the command line on a terminal."""
+    started: list[Terminal] = []
+
+    def run(*arguments: object) -> Terminal:
+        started.append(Terminal(environment, *arguments))
+        return started[-1]
+
+    yield run
+    for terminal in started:
+        terminal.process.kill()
+        terminal.process.wait()
+
+
+def test_progress_and_success_on_a_terminal(on_terminal, loopback_hub, tmp_path):
+    table = positions_of(GPT2)
+    add_large(loopback_hub, table)
+    loopback_hub.fault(Fault.status(503), path=BODY)
+    gate = threading.Event()
+    loopback_hub.fault(Fault.slow(2_000, gate), path=BODY, after=1)
+    terminal = on_terminal("export", GPT2, "--out", tmp_path / "out.csv")
+    terminal.until("503 Service Unavailable. Trying again in 1 second.")
+    terminal.until("Fetching wpe.weight")
+    terminal.until(f"2 kB of {table.nbytes / 1000:.0f} kB")
+    gate.set()
+    status, shown = terminal.end()
+    assert status == 0
+    (commit,) = {request.path.split("/")[4] for request in loopback_hub.requests[2:]}
+    assert f"Wrote {tmp_path / 'out.csv'}: gpt2 at commit {commit[:7]}." in shown
+
+
+def test_ctrl_c_on_a_terminal(on_terminal, loopback_hub, gpt2_commit, tmp_path):
+    loopback_hub.fault(Fault.stall(100), path=BODY)
+    terminal = on_terminal("export", GPT2, "--out", tmp_path / "out.csv")
+    terminal.until("Fetching model.safetensors")
+    terminal.process.send_signal(signal.SIGINT)
+    status, shown = terminal.end()
+    assert status == 130
+    assert "Traceback" not in shown
+    assert "helixscope:" not in shown
+    assert shown.rstrip().endswith("\x1b[2K")  # the bars are gone
+
+
+def test_much_is_announced(on_terminal, loopback_hub, tmp_path):
+    table = positions_of(GPT2)
+    add_large(loopback_hub, table, tokens=21_000_000 // table[0].nbytes)
+    terminal = on_terminal("report", GPT2, "--out", tmp_path / "report", "--no-figures")
+    terminal.until("The report reads 21.0 MB more of gpt2.")
+    assert terminal.end()[0] == 0
