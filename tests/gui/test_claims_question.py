@@ -1,0 +1,175 @@
+"""The ledger as it is asked for, claim by claim, and in words and print."""
+
+import csv
+
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from geometry.claims import CLAIMS, Verdict, check_claims
+from geometry.hub.faults import NoNetwork
+from geometry.measurements import Measurements, Scope
+from geometry.sources import open_source
+from gui.panels.claims_figure import ledger_figure
+from gui.panels.claims_question import ClaimsOf
+from gui.panels.claims_text import comma_separated, counts, expected, markdown, measured, outcome
+from gui.questions import Progress, Subjects, resolve
+
+
+@pytest.fixture(scope="module")
+def minilm(minilm_folder):
+    return open_source(minilm_folder)
+
+
+@pytest.fixture(scope="module")
+def ledger(minilm):
+    return resolve(ClaimsOf((1, minilm.n_positions - 1)), Subjects(minilm))
+
+
+# ---- the question -----------------------------------------------------------------------------
+
+
+def test_the_ledger_is_that_of_the_report(minilm, ledger):
+    straight = check_claims(Measurements(minilm, Scope((1, 511))))
+    assert [v.claim for v in ledger.verdicts] == list(CLAIMS)
+    assert [v.holds for v in ledger.verdicts] == [v.holds for v in straight]
+    assert [v.value for v in ledger.verdicts] == pytest.approx([v.value for v in straight])
+    assert ledger.positions == (1, 511)
+
+
+def test_claims_are_checked_one_after_another_with_their_share(model):
+    steps = list(ClaimsOf((1, 199)).steps(Subjects(model)))
+    said = [step for step in steps[:-1] if step.message.startswith("Claim")]
+    assert all(isinstance(step, Progress) for step in steps[:-1])
+    assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
+    assert said[-1].message == f"Claim {len(CLAIMS)} of {len(CLAIMS)}"
+
+
+def test_what_decomposes_tells_within_its_claims_share(minilm):
+    told = []
+    resolve(ClaimsOf((1, 511)), Subjects(minilm, tell=told.append))
+    fractions = [progress.fraction for progress in told]
+    assert any(progress.message == "Decomposing E" for progress in told)
+    assert fractions == sorted(fractions)
+    assert fractions[0] >= 0.0
+    assert fractions[-1] <= 1.0
+
+
+def test_it_can_be_given_up_between_two_claims(model):
+    class GivenUp(Exception):
+        pass
+
+    def tell(progress):
+        if progress.message.startswith("Claim 3"):
+            raise GivenUp
+
+    with pytest.raises(GivenUp):
+        resolve(ClaimsOf((1, 199)), Subjects(model, tell=tell))
+
+
+def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatch):
+    def fail(name):
+        raise NoNetwork("The Hub cannot be reached.")
+
+    other = open_source(minilm_folder)
+    monkeypatch.setattr(other.store, "read", fail)
+    with pytest.raises(NoNetwork):
+        resolve(ClaimsOf((1, 511)), Subjects(other))
+
+
+def test_the_range_counts(minilm, ledger):
+    shorter = resolve(ClaimsOf((200, 400)), Subjects(minilm))
+    by_id = {v.claim.id: v for v in shorter.verdicts}
+    whole = {v.claim.id: v for v in ledger.verdicts}
+    assert by_id["entries.waves"].value != pytest.approx(whole["entries.waves"].value)
+    assert by_id["norms.stable"].value == whole["norms.stable"].value
+    assert by_id["pca.fraying"].holds is None
+
+
+def test_verdicts_are_told_one_by_one(model):
+    steps = list(ClaimsOf((1, 199)).steps(Subjects(model)))
+    known = [
+        sum(outcome(v) != "pending" for v in step.so_far.verdicts)
+        for step in steps[:-1]
+        if step.message.startswith("Claim")
+    ]
+    assert known == list(range(len(CLAIMS)))
+    assert all(outcome(verdict) != "pending" for verdict in steps[-1].verdicts)
+
+
+def test_another_range_is_told_first_what_it_leaves_alone(model):
+    about = Subjects(model)
+    first = resolve(ClaimsOf((1, 199)), about)
+    steps = list(ClaimsOf((30, 190)).steps(about))
+    alone = [one for one, other in zip(steps[-1].verdicts, first.verdicts, strict=True)
+             if one is other]  # fmt: skip
+    assert 15 < len(alone) < len(CLAIMS)
+    number = len(alone) + 1
+    (step,) = (step for step in steps[:-1] if step.message.startswith(f"Claim {number} "))
+    assert [v for v in step.so_far.verdicts if outcome(v) != "pending"] == alone
+    assert [v.claim for v in step.so_far.verdicts] == list(CLAIMS)
+
+
+# ---- in words ---------------------------------------------------------------------------------
+
+
+def test_counts_agree_with_the_verdicts(ledger):
+    holds = sum(v.holds is True for v in ledger.verdicts)
+    fails = sum(v.holds is False for v in ledger.verdicts)
+    none = len(ledger.verdicts) - holds - fails
+    assert counts(ledger.verdicts) == f"{holds} hold, {fails} do not, {none} cannot be told"
+    assert min(holds, fails) > 10
+    assert counts(()) == "0 hold, 0 do not, 0 cannot be told"
+    waiting = Verdict(CLAIMS[0], None, None, None)
+    assert counts((waiting,)) == "0 hold, 0 do not, 0 cannot be told, 1 to be checked"
+    yes, no = (next(v for v in ledger.verdicts if v.holds is h) for h in (True, False))
+    assert counts((yes, no)) == "1 holds, 1 does not, 0 cannot be told"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(1.0, "1"), (0.905, "0.905"), (-0.6787, "−0.679"), (12.345, "12.35"), (123.45, "123.5"),
+     (0.000227, "0.000227"), (None, "–")],
+)  # fmt: skip
+def test_numbers_have_sensible_digits(value, written):
+    assert measured(Verdict(CLAIMS[0], value, None, None)) == written
+
+
+def test_a_bound_below_zero_has_a_real_minus():
+    claim = next(claim for claim in CLAIMS if claim.id == "similarity.periodic")
+    assert expected(Verdict(claim, 0.0, False, None)) == "at most −0.2"
+
+
+def test_markdown_has_a_row_for_each_claim(ledger):
+    text = markdown("MiniLM", ledger.verdicts)
+    lines = text.splitlines()
+    rows = lines[lines.index("|---|---|---|---:|---|---|") + 1 :]
+    assert len(rows) == len(CLAIMS)
+    assert f"MiniLM. {counts(ledger.verdicts)}." in lines
+    for verdict, row in zip(ledger.verdicts, rows, strict=True):
+        # A bar within a cell, as in |cosine|, is escaped: the columns stay.
+        cells = row.replace(r"\|", "¦").strip("|").split("|")
+        assert len(cells) == 6
+        assert cells[1].strip() == verdict.claim.statement
+        assert cells[0].split()[0] == {"holds": "✓", "fails": "✗", "unknown": "?"}[outcome(verdict)]
+
+
+def test_csv_has_the_numbers_in_full(ledger):
+    read = list(csv.DictReader(comma_separated(ledger.verdicts).splitlines()))
+    assert [row["id"] for row in read] == [claim.id for claim in CLAIMS]
+    for row, verdict in zip(read, ledger.verdicts, strict=True):
+        assert (float(row["measured"]) if row["measured"] else None) == verdict.value
+        assert row["why"] == (verdict.why_null or "")
+
+
+# ---- taking it away ---------------------------------------------------------------------------
+
+
+def test_the_figure_has_every_claim(ledger):
+    figure = ledger_figure("MiniLM", ledger.verdicts)
+    written = " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
+    assert all(claim.statement in written for claim in CLAIMS)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    boxes = [text.get_window_extent(renderer) for text in figure.texts]
+    assert min(box.x0 for box in boxes) >= 0
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    assert min(box.y0 for box in boxes) >= 0
