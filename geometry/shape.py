@@ -22,7 +22,11 @@ ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
 #: Frequencies tried for each turn, beginning with a quarter, and how many of them are refined.
 PER_TURN = 4
 CANDIDATES = 4
-ALTERNATIONS = 12
+
+#: Alternations of all frequencies, and then of how many that are left, how many more.
+FIRST_ALTERNATIONS = 2
+LEFT = 64
+ALTERNATIONS = 10
 
 #: The rule for `best`: how well a helix has to fit, by how much better than line and circle, and
 #: how often it has to turn.
@@ -164,13 +168,24 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
     climbs = name == "helix"
     radius = np.sqrt(total * (2 / 3 if climbs else 1.0) / np.maximum(size_e, 1e-12))
     climb = np.full(len(omegas), np.sqrt(total / 3 / size_s) if climbs else 0.0)
-    for _ in range(ALTERNATIONS):
-        U, _, Vh = np.linalg.svd(M * np.stack([radius, radius, climb], axis=1)[:, None, :])
-        frames = np.swapaxes(U @ Vh, 1, 2)  # rows u, v, axis
-        along = np.einsum("fij,fji->fi", frames, M)
-        radius = (along[:, 0] + along[:, 1]) / np.maximum(size_e, 1e-12)
-        climb = along[:, 2] / size_s if climbs else climb
-    sse = total - size_e * radius**2 - size_s * climb**2
+    frames = np.empty_like(M)
+
+    def alternate(f: slice | npt.NDArray[np.intp], times: int) -> Array:
+        """Orient the curve, then size it, at some frequencies; tell every frequency's SSE."""
+        sums = M[f]
+        for _ in range(times):
+            sizes = np.stack([radius[f], radius[f], climb[f]], axis=1)
+            U, _, Vh = np.linalg.svd(sums * sizes[:, None, :])
+            frames[f] = np.swapaxes(U @ Vh, 1, 2)  # rows u, v, axis
+            along = np.einsum("fij,fji->fi", frames[f], sums)
+            radius[f] = (along[:, 0] + along[:, 1]) / np.maximum(size_e[f], 1e-12)
+            if climbs:
+                climb[f] = along[:, 2] / size_s
+        sse: Array = total - size_e * radius**2 - size_s * climb**2
+        return sse
+
+    left = np.argsort(alternate(slice(None), FIRST_ALTERNATIONS), kind="stable")[:LEFT]
+    sse = alternate(left, ALTERNATIONS)
     fits = [
         _refined(
             points,
