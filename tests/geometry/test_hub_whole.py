@@ -13,8 +13,8 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
 from geometry.model import PositionalModel
 from geometry.sources import open_source
+from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import add_files, asked, kept, network_of, serve
-from tests.geometry.test_hub_faults_opening import write_model
 from tests.loopback_hub import Fault, LoopbackHub
 
 NAME = "someone/model"
