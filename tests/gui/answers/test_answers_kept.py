@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from gui.jobs import InlineJobs
 from gui.qt_jobs import QtJobs
 from gui.questions import Progress, Seldom, Subjects, resolve
 from gui.session import Session
-from tests.gui.questions_asked import ANSWERED, Double, Slow
+from tests.gui.answers.questions_asked import ANSWERED, Double, Slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +31,6 @@ class Many:
     def answer(self, about: Subjects) -> tuple[np.ndarray, ...]:
         ANSWERED.append(self.name)
         return (np.zeros(self.n_bytes // 8),)
-
-
-@pytest.fixture(autouse=True)
-def nothing_answered() -> None:
-    ANSWERED.clear()
-
-
-@pytest.fixture
-def session(open_table: Callable[..., Any]) -> Session:
-    session = Session()
-    session.model = open_table()
-    return session
-
-
-@pytest.fixture
-def answers(session: Session, hand_jobs: Any) -> Iterator[Answers]:
-    made = Answers(session, hand_jobs)
-    yield made
-    made.close()
 
 
 def test_another_model_drops_everything(session, answers, hand_jobs, open_table, helix):

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -15,8 +13,6 @@ from geometry.residual_stream import Subject
 from gui.answers import FAULT, Answers
 from gui.jobs import InlineJobs
 from gui.questions import Subjects, tensors_of
-from gui.session import Session
-from tests.gui.questions_asked import ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +34,6 @@ class NeedsE:
 
     def answer(self, about: Subjects) -> str:
         return "read"
-
-
-@pytest.fixture(autouse=True)
-def nothing_answered() -> None:
-    ANSWERED.clear()
-
-
-@pytest.fixture
-def session(open_table: Callable[..., Any]) -> Session:
-    session = Session()
-    session.model = open_table()
-    return session
-
-
-@pytest.fixture
-def answers(session: Session, hand_jobs: Any) -> Iterator[Answers]:
-    made = Answers(session, hand_jobs)
-    yield made
-    made.close()
 
 
 def test_what_a_checkpoint_lacks_is_not_possible_and_final(session, answers, hand_jobs):

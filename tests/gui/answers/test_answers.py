@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from geometry.hub.transfer import Cancelled
 from gui.answers import Answers
 from gui.questions import Progress, Subjects
 from gui.session import Session
-from tests.gui.questions_asked import ANSWERED, Double, Slow
+from tests.gui.answers.questions_asked import ANSWERED, Double, Slow
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +27,6 @@ class Growing:
             about.tell((i + 0.5) / self.n, "Half a step")
             found = (*found, i)
         yield found
-
-
-@pytest.fixture(autouse=True)
-def nothing_answered() -> None:
-    ANSWERED.clear()
-
-
-@pytest.fixture
-def session(open_table: Callable[..., Any]) -> Session:
-    session = Session()
-    session.model = open_table()
-    return session
-
-
-@pytest.fixture
-def answers(session: Session, hand_jobs: Any) -> Iterator[Answers]:
-    made = Answers(session, hand_jobs)
-    yield made
-    made.close()
 
 
 def test_nothing_is_answered_before_a_model_is_open(hand_jobs):
