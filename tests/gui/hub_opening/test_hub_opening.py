@@ -3,42 +3,15 @@
 import numpy as np
 import pytest
 
-from geometry import catalogue
 from geometry.hub.transfer import Cancelled, TransferProgress
 from gui.controller import Controller
 from gui.scene_state import resolve_scene
-from tests.gui.hub_models import GPT2, MEDIUM, next_start, serve_two, snapshot
+from tests.gui.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
 from tests.loopback_hub import Fault
 from tests.stand_ins import NINE, add_nine, positions_of, write_stand_in
 
 STANFORD = NINE[-1]
 AT_ONCE = {"Retry-After": "0"}
-
-
-@pytest.fixture(autouse=True)
-def no_packages(monkeypatch):
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
-
-
-@pytest.fixture
-def hub(loopback_hub, tmp_path):
-    return serve_two(loopback_hub, tmp_path / "made")
-
-
-@pytest.fixture
-def by_hand(session, hand_jobs, hub):
-    made = Controller(session, hand_jobs)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def fetched(session, controller, hub):
-    """A session with GPT-2 open, fetched from the Hub; the requests for it are forgotten."""
-    controller.open(GPT2)
-    assert session.notice is None
-    hub.forget_requests()
-    return session
 
 
 def is_same(session, before):

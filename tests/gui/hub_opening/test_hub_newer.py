@@ -2,39 +2,10 @@
 
 import pytest
 
-from geometry import catalogue
 from geometry.hub.transfer import Cancelled, TransferProgress
-from gui.controller import Controller
 from gui.notices import ONLINE, UNSET
-from tests.gui.hub_models import GPT2, MEDIUM, next_start, serve_two, snapshot
+from tests.gui.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
 from tests.stand_ins import N_POSITIONS, write_stand_in
-
-
-@pytest.fixture(autouse=True)
-def no_packages(monkeypatch):
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
-
-
-@pytest.fixture
-def hub(loopback_hub, tmp_path):
-    return serve_two(loopback_hub, tmp_path / "made")
-
-
-@pytest.fixture
-def by_hand(session, hand_jobs, hub):
-    made = Controller(session, hand_jobs)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def fetched(session, controller, hub):
-    """A session with GPT-2 open, fetched from the Hub; the requests for it are forgotten."""
-    controller.open(GPT2)
-    assert session.notice is None
-    hub.forget_requests()
-    return session
-
 
 # ---- offline ---------------------------------------------------------------------------
 
