@@ -1,7 +1,6 @@
 """The window and the Hub, through real events: fetch, cancel, try again, agree, keep."""
 
 import threading
-from functools import partial
 
 import numpy as np
 import pytest
@@ -9,15 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry import catalogue
-from tests.gui.window_hub import (
+from tests.gui.hub_window.window_hub import (
     CONTROL,
     GPT2,
     LONG,
     MEDIUM,
     click,
-    serve_three,
-    start_with_keyboard,
 )
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
@@ -25,36 +21,6 @@ from tests.stand_ins import positions_of, write_stand_in
 AT_ONCE = {"Retry-After": "0"}
 WAIT_MS = 20_000
 WEIGHTS = "*/model.safetensors"
-
-
-@pytest.fixture
-def table(helix):
-    """P of a model that takes its time: 1.5 MB."""
-    return helix(2048, 192).astype(np.float32)
-
-
-@pytest.fixture
-def hub(loopback_hub, tmp_path, monkeypatch, write_gpt2, write_safetensors, table):
-    """The Hub; no packages with models."""
-    monkeypatch.setattr(catalogue, "_in_package", lambda entry: None)
-    return serve_three(loopback_hub, tmp_path / "made", write_gpt2, write_safetensors, table)
-
-
-@pytest.fixture
-def start(hub, start_application, qtbot):
-    """Start the application on this Hub, its window with the keyboard."""
-    return partial(start_with_keyboard, start_application, qtbot)
-
-
-@pytest.fixture
-def application(start):
-    """The application with nothing open."""
-    return start()
-
-
-@pytest.fixture
-def window(application):
-    return application.window
 
 
 def type_id(window, text):
