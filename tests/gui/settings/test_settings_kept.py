@@ -12,7 +12,7 @@ from geometry.hub.tensor_cache import TensorCache
 from gui.kept_page import CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
 from gui.kept_table import USED
 from gui.theme import DARK, LIGHT, stylesheet
-from tests.gui.settings_stage import (
+from tests.gui.settings.settings_stage import (
     COMMIT,
     LEFT,
     MB,
@@ -20,30 +20,12 @@ from tests.gui.settings_stage import (
     answer,
     click,
     click_row,
-    dialogs,
-    fill,
     keep,
     models,
     question,
     rows,
     text,
 )
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return TensorCache(tmp_path / "hub")
-
-
-@pytest.fixture
-def filled(cache):
-    return fill(cache)
-
-
-@pytest.fixture
-def make(qtbot, session):
-    yield from dialogs(qtbot, session)
-
 
 # ---- what is shown -------------------------------------------------------------------------
 

@@ -8,39 +8,21 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
-from geometry.hub.tensor_cache import TensorCache
 from gui.kept_page import BOUNDS, WHEN_FULL
 from gui.qt_jobs import QtJobs
 from gui.settings_dialog import FORCED_TIP, NO_TOKEN, TOKEN
 from gui.theme import LIGHT
-from tests.gui.settings_stage import (
+from tests.gui.settings.settings_stage import (
     LEFT,
     MB,
     answer,
     click,
     click_row,
-    dialogs,
-    fill,
     keep,
     models,
     rows,
     text,
 )
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return TensorCache(tmp_path / "hub")
-
-
-@pytest.fixture
-def filled(cache):
-    return fill(cache)
-
-
-@pytest.fixture
-def make(qtbot, session):
-    yield from dialogs(qtbot, session)
 
 
 def type_limit(dialog, text):
