@@ -8,16 +8,13 @@ from PySide6.QtTest import QTest
 
 from geometry.catalogue import CatalogueEntry
 from gui.session import ModelRow
-from tests.gui.models_stage import (
+from tests.gui.models.models_stage import (
     COMMIT,
     GPT2,
     LEFT,
     MEDIUM,
     at,
     click,
-    hear,
-    listed,
-    show_models,
     titles,
 )
 
@@ -29,21 +26,6 @@ def found(name, downloads):
 
 
 DUTCH = (found("GroNLP/gpt2-small-dutch", 3412), found("yhavinga/gpt2-medium-dutch-nedd", 812))
-
-
-@pytest.fixture
-def session():
-    return listed()
-
-
-@pytest.fixture
-def panel(qtbot, session):
-    return show_models(qtbot, session)
-
-
-@pytest.fixture
-def heard(panel):
-    return hear(panel)
 
 
 def current(panel):

@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from tests.gui.models_stage import (
+from tests.gui.models.models_stage import (
     COMMIT,
     GPT2,
     LEFT,
@@ -17,28 +17,9 @@ from tests.gui.models_stage import (
     RIGHT,
     at,
     click,
-    hear,
-    listed,
-    show_models,
     titles,
 )
 from tests.stand_ins import write_stand_in
-
-
-@pytest.fixture
-def session():
-    return listed()
-
-
-@pytest.fixture
-def panel(qtbot, session):
-    return show_models(qtbot, session)
-
-
-@pytest.fixture
-def heard(panel):
-    return hear(panel)
-
 
 # ---- the menu of a line ------------------------------------------------------------------
 
