@@ -9,26 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.residual_stream import ResidualStream, Subject
-from gui.panels.overlaps import OverlapsPanel
 from gui.panels.overlaps_look import arrange
-from tests.gui.overlaps_stage import LEFT, NONE, caption, choose, enter, move
-from tests.gui.result_stage import open_in, show_panel
-
-
-@pytest.fixture
-def panel(qtbot, controller):
-    """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, OverlapsPanel, controller)
-
-
-@pytest.fixture
-def gpt2(panel, controller, gpt2_folder):
-    return open_in(panel, controller, gpt2_folder)
-
-
-@pytest.fixture
-def minilm(panel, controller, minilm_folder):
-    return open_in(panel, controller, minilm_folder)
+from tests.gui.overlaps.overlaps_stage import LEFT, NONE, caption, choose, enter, move
 
 
 def show(panel, view):

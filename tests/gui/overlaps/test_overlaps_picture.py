@@ -10,21 +10,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.hover_label import HoverLabel
-from gui.panels.overlaps import OverlapsPanel
 from gui.panels.overlaps_look import GREY, Look, blurred, colored, shrunk
-from tests.gui.overlaps_stage import LEFT, NONE, caption, cell, choose, move
-from tests.gui.result_stage import open_in, show_panel
-
-
-@pytest.fixture
-def panel(qtbot, controller):
-    """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, OverlapsPanel, controller)
-
-
-@pytest.fixture
-def gpt2(panel, controller, gpt2_folder):
-    return open_in(panel, controller, gpt2_folder)
+from tests.gui.overlaps.overlaps_stage import LEFT, NONE, caption, cell, choose, move
 
 
 def test_hover_says_where_and_how_much(gpt2, qtbot):

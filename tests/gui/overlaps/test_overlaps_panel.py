@@ -13,29 +13,10 @@ from geometry.errors import TensorUnavailable
 from geometry.overlaps import corner_contrast
 from geometry.residual_stream import ResidualStream, Subject
 from geometry.sources import open_source
-from gui.panels.overlaps import OverlapsPanel
 from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
 from gui.questions import Subjects, resolve
 from gui.theme import DARK, LIGHT
-from tests.gui.overlaps_stage import LEFT, caption, choose, enter
-from tests.gui.result_stage import open_in, show_panel
-
-
-@pytest.fixture
-def panel(qtbot, controller):
-    """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, OverlapsPanel, controller)
-
-
-@pytest.fixture
-def gpt2(panel, controller, gpt2_folder):
-    return open_in(panel, controller, gpt2_folder)
-
-
-@pytest.fixture
-def minilm(panel, controller, minilm_folder):
-    return open_in(panel, controller, minilm_folder)
-
+from tests.gui.overlaps.overlaps_stage import LEFT, caption, choose, enter
 
 # What it measures.
 
