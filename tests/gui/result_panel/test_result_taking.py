@@ -14,25 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from gui.theme import DARK
-from tests.gui.result_stage import ResultStage
-from tests.gui.sum_panel import FAILURES, LEFT, SumPanel
-
-
-@pytest.fixture(autouse=True)
-def no_failures():
-    FAILURES.clear()
-
-
-@pytest.fixture
-def stage(qtbot):
-    return ResultStage(qtbot, SumPanel)
-
-
-@pytest.fixture
-def opened(stage, write_table):
-    stage.open(write_table())
-    return stage
-
+from tests.gui.result_panel.sum_panel import LEFT, SumPanel
 
 # The header.
 

@@ -11,30 +11,14 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.errors import HelixscopeError, TensorUnavailable
 from gui.panels.result_panel import CANCELLED
+from tests.gui.result_panel.sum_panel import FAILURES, LEFT, SumOf, SumPanel
 from tests.gui.result_stage import ResultStage
-from tests.gui.sum_panel import FAILURES, LEFT, SumOf, SumPanel
-
-
-@pytest.fixture(autouse=True)
-def no_failures():
-    FAILURES.clear()
-
-
-@pytest.fixture
-def stage(qtbot):
-    return ResultStage(qtbot, SumPanel)
 
 
 @pytest.fixture
 def slow(qtbot, hand_jobs):
     """A panel whose answers come when the test says so."""
     return ResultStage(qtbot, SumPanel, hand_jobs)
-
-
-@pytest.fixture
-def opened(stage, write_table):
-    stage.open(write_table())
-    return stage
 
 
 def words(panel):
