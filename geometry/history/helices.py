@@ -1,0 +1,109 @@
+"""How much of a helix every snapshot of a history is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from geometry.components import Array
+from geometry.errors import RangeError
+from geometry.history.timelapse import Tell, Timelapse
+from geometry.shape import fit_shapes
+
+Best = Literal["line", "circle", "helix", "drifting_helix", "none"]
+
+#: Ranges of fewer positions have no shape.
+FEWEST = 4
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Helices:
+    """The fits of :func:`geometry.shape.fit_shapes` to each snapshot's own three components.
+
+    All arrays are read-only, NaN where a snapshot has not been fitted yet.
+
+    Attributes
+    ----------
+    r2 : (n,) float64
+        R² of the better of the two helices.
+    turns : (n,) float64
+        Of the fitted helix, from the first position of the range to the last.
+    best
+        Which curve each snapshot is by the rule; None where it has not been fitted yet.
+    """
+
+    r2: Array
+    turns: Array
+    best: tuple[Best | None, ...]
+
+    @property
+    def first_helix(self) -> int | None:
+        """From which snapshot on all are helices, as far as they are fitted; None if none is."""
+        found = None
+        for i in range(len(self.best) - 1, -1, -1):
+            if self.best[i] in ("helix", "drifting_helix"):
+                found = i
+            elif self.best[i] is not None:
+                break
+        return found
+
+
+def fit_helices(timelapse: Timelapse, tell: Tell | None = None) -> Helices:
+    """Fit every snapshot: the last of what :func:`grow_helices` yields.
+
+    Parameters
+    ----------
+    timelapse
+        See :func:`grow_helices`.
+    tell
+        Called with a share and words after each snapshot.
+
+    Raises
+    ------
+    RangeError
+        As :func:`grow_helices`.
+    """
+    n, growing = len(timelapse.steps), grow_helices(timelapse)
+    found = next(growing)
+    for done in range(1, n + 1):
+        if tell is not None:
+            tell(done / n, "Fitting helices")
+        found = next(growing, found)
+    return found
+
+
+def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
+    """Yield the fits as they become more: from the last snapshot to the first, one more each time.
+
+    Parameters
+    ----------
+    timelapse
+        Whose aligned coordinates are fitted, over the range: a fit does not depend on how a curve
+        is turned.
+
+    Raises
+    ------
+    RangeError
+        The range has fewer than four positions, or three components.
+    """
+    points, n = timelapse.aligned[:, timelapse.in_range], len(timelapse.steps)
+    if points.shape[1] < FEWEST or len(timelapse.pca.components) < points.shape[2]:
+        raise RangeError(
+            f"{points.shape[1]} positions of {len(timelapse.pca.components)} components have no "
+            "shape",
+            "Choose a longer range.",
+        )
+    r2, turns = np.full(n, np.nan), np.full(n, np.nan)
+    best: list[Best | None] = [None] * n
+    for i in range(n - 1, -1, -1):
+        shapes = fit_shapes(points[i])
+        helix = shapes.fits["helix"]
+        r2[i] = max(helix.r2, shapes.fits["drifting_helix"].r2)
+        turns[i], best[i] = helix.turns, shapes.best
+        so_far = (r2.copy(), turns.copy())
+        for array in so_far:
+            array.setflags(write=False)
+        yield Helices(*so_far, tuple(best))

@@ -1,0 +1,202 @@
+"""A history as moving curves: the coordinates of every snapshot, ready to be shown.
+
+Two ways of looking. **Frozen**: the mean and the first three components of the last snapshot's
+range, for all snapshots: one affine map, so that what moves on the screen moves in the model, the
+mean of the positions too. **Aligned**: each snapshot in its own mean and components, as it would be
+shown if it were opened alone, turned by an orthogonal Procrustes fit onto the next later one, so
+that nothing jumps; the last one stays as it is. A reflection is allowed: which of a curve and its
+mirror image is seen in three of many dimensions depends on the components' signs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from geometry.components import Array, PositionPCA, check_range, make_pca
+from geometry.exact_pca import EIGENVALUE_FLOOR, fit_pca
+from geometry.history.history import History, Steps
+from geometry.norms import row_norms
+from geometry.pca import procrustes_rotation
+from geometry.threads import one_thread
+
+Basis = Literal["frozen", "aligned"]
+Coordinates = npt.NDArray[np.float32]
+Tell = Callable[[float, str], None]
+
+N_COMPONENTS = 3
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Timelapse:
+    """Every snapshot of a history in three components, and what is measured on each.
+
+    All arrays are read-only; n snapshots, m positions in the range.
+
+    Attributes
+    ----------
+    steps : (n,) int64
+        Of training.
+    positions
+        First and last position of the range, both inclusive.
+    frozen, aligned : (n, n_positions, 3) float32
+        All stored rows, in the table's units; see the module. A component that the range does not
+        have is zero.
+    pca
+        Of the last snapshot's range: the frozen mean and components.
+    explained_variance_ratio : (n, 3) float64
+        Of each snapshot's own components, over the range; zeros where it does not vary.
+    frozen_variance_ratio : (n,) float64
+        Share of each snapshot's variance over the range that lies in the frozen components.
+    norms : (n, n_positions) float32
+        Euclidean norms of all stored rows.
+    mean_norms : (n,) float64
+        Their mean over the range.
+    """
+
+    steps: Steps
+    positions: tuple[int, int]
+    frozen: Coordinates
+    aligned: Coordinates
+    pca: PositionPCA
+    explained_variance_ratio: Array
+    frozen_variance_ratio: Array
+    norms: npt.NDArray[np.float32]
+    mean_norms: Array
+
+    def coordinates(self, basis: Basis) -> Coordinates:
+        """Return one of the two arrays of coordinates, (n, n_positions, 3) float32."""
+        return self.frozen if basis == "frozen" else self.aligned
+
+    @property
+    def top3(self) -> Array:
+        """(n,) variance share of each snapshot's own three components."""
+        total: Array = self.explained_variance_ratio.sum(axis=1)
+        return total
+
+    @property
+    def in_range(self) -> slice:
+        """The range's rows of a snapshot's coordinates and norms."""
+        first, last = self.positions
+        return slice(first, last + 1)
+
+
+def make_timelapse(
+    history: History, positions: tuple[int, int] | None = None, tell: Tell | None = None
+) -> Timelapse:
+    """Compute what is shown of every snapshot, so that scrubbing through them computes nothing.
+
+    Parameters
+    ----------
+    history
+        Of which every table is read once, from the last to the first.
+    positions
+        First and last position of the range, both inclusive; 1 to the last if None.
+    tell
+        Called with a share and words after each snapshot.
+
+    Raises
+    ------
+    RangeError
+        The range leaves the table.
+    SourceError
+        A table cannot be read.
+    """
+    n, last = history.n_snapshots, history.n_positions - 1
+    span = check_range(positions or (min(1, last), last), history.n_positions)
+    frames: list[_Frame] = []
+    for i in range(n - 1, -1, -1):
+        table = history.table(i).astype(np.float64)
+        with one_thread():
+            frames.append(_frame(table, span, frames))
+        if tell is not None:
+            tell(len(frames) / n, f"Step {history.steps[i]:,}")
+    pca = frames[0].own
+    frames.reverse()
+    inside = slice(span[0], span[1] + 1)
+    frozen = np.array([frame.frozen for frame in frames], np.float32)
+    aligned = np.array([frame.aligned for frame in frames], np.float32)
+    own_ratio = np.array([frame.own_ratio for frame in frames])
+    frozen_ratio = np.array([frame.frozen_ratio for frame in frames])
+    norms = np.array([frame.norms for frame in frames], np.float32)
+    mean_norms = norms[:, inside].mean(axis=1, dtype=np.float64)
+    for array in (frozen, aligned, own_ratio, frozen_ratio, norms, mean_norms):
+        array.setflags(write=False)
+    return Timelapse(
+        history.steps, span, frozen, aligned, pca, own_ratio, frozen_ratio, norms, mean_norms
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Frame:
+    """What is computed of one snapshot."""
+
+    own: PositionPCA
+    frozen: Array
+    aligned: Array
+    own_ratio: Array
+    frozen_ratio: float
+    norms: Array
+
+
+def _frame(table: Array, span: tuple[int, int], later: Sequence[_Frame]) -> _Frame:
+    """Compute one snapshot; ``later`` are those after it, the last of all first."""
+    inside = slice(span[0], span[1] + 1)
+    own = _leading(table, span)
+    aligned = _padded(own.project(table))
+    frozen = _padded(later[0].own.project(table)) if later else aligned
+    if later:
+        onto = later[-1].aligned[inside]
+        aligned = aligned @ procrustes_rotation(aligned[inside], onto).T
+    total = _spread(table[inside])
+    return _Frame(
+        own,
+        frozen,
+        aligned,
+        _padded(own.explained_variance_ratio[None])[0],
+        min(_spread(frozen[inside]) / total, 1.0) if total > 0.0 else 0.0,
+        row_norms(table),
+    )
+
+
+def _spread(rows: Array) -> float:
+    """Sum of squares about the mean."""
+    centred = rows - rows.mean(axis=0)
+    return float(np.vdot(centred, centred))
+
+
+def _padded(coordinates: Array) -> Array:
+    """Return three columns; zeros for components that there are not."""
+    lacking = N_COMPONENTS - coordinates.shape[1]
+    return np.pad(coordinates, ((0, 0), (0, lacking))) if lacking else coordinates
+
+
+def _leading(table: Array, span: tuple[int, int]) -> PositionPCA:
+    """Exact first three components of a range, in the same time whatever its spectrum is.
+
+    A table of noise, as all are before training, resists the iterations of :func:`fit_pca`.
+    """
+    rows = table[span[0] : span[1] + 1]
+    size = min(rows.shape)
+    if size <= 4 * N_COMPONENTS:
+        return fit_pca(table, span, N_COMPONENTS)
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    tall = rows.shape[0] >= rows.shape[1]
+    values, vectors = scipy.linalg.eigh(
+        centred.T @ centred if tall else centred @ centred.T,
+        subset_by_index=[size - N_COMPONENTS, size - 1],
+        check_finite=False,
+    )
+    if values[0] <= EIGENVALUE_FLOOR * values[-1]:
+        return fit_pca(table, span, N_COMPONENTS)
+    vectors = vectors[:, ::-1]
+    components = vectors if tall else np.linalg.qr(centred.T @ vectors)[0]
+    return make_pca(
+        span, mean, components.T, values[::-1], float(np.vdot(centred, centred)), exact=True
+    )
