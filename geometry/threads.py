@@ -6,6 +6,7 @@ between them waits for the scheduler: ten times the work itself on two cores.
 """
 
 import functools
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +27,14 @@ def one_thread() -> Iterator[None]:
         yield
         return
     try:
-        with _blas().limit(limits=1):
+        with _blas("scipy.linalg" in sys.modules).limit(limits=1):
             yield
     finally:
         _limiting.release()
 
 
 @functools.cache
-def _blas() -> ThreadpoolController:
-    # Looking through the loaded libraries takes some milliseconds, so it is done once. That is
-    # enough: these blocks use numpy's algebra alone, and scipy's own takes too long to import.
+def _blas(with_scipy: bool) -> ThreadpoolController:
+    # Looking through the loaded libraries takes some milliseconds, so it is done once, and once
+    # more when scipy has brought its own.
     return ThreadpoolController().select(user_api="blas")
