@@ -28,13 +28,14 @@ from gui.arguments import (
     parse_size,
 )
 from gui.terminal import Steps, print_table, progress_bar, say, sentence
+from gui.training_command import train
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
 
-COMMANDS = ("open", "render", "report", "export", "models")
+COMMANDS = ("open", "render", "report", "export", "models", "train")
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -322,6 +323,10 @@ def _plain_errors() -> Iterator[None]:
         raise typer.Exit(2 if isinstance(error, RangeError) else 1) from error
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
+
+
+# Its options are many, and declared where it is.
+app.command("train")(_plain_errors()(train))
 
 
 def _version() -> str:

@@ -1,0 +1,108 @@
+"""The gradient of a step, on all cores: one share of the batch after the other, whoever is free."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import torch
+
+#: Tokens of a share on a processor: its activations about fit into a core's own cache.
+_SHARE = 2048
+
+
+#: Its windows, its mean loss, and the gradient of that.
+_Share: TypeAlias = "tuple[int, float, Sequence[torch.Tensor]]"
+
+
+class Gradients:
+    """Computes losses and gradients of a network.
+
+    On a processor each core takes shares of the batch. A core that others use too takes fewer, and
+    none waits within a product for another; the gradients are summed in the order of the shares,
+    so how many cores there are does not change the result.
+
+    Parameters
+    ----------
+    network
+        Its parameters get the gradients.
+    device
+        Where it is.
+    bfloat16
+        Whether products are taken in bfloat16.
+    """
+
+    def __init__(self, network: Any, device: torch.device, *, bfloat16: bool) -> None:
+        self._network, self._device, self._bfloat16 = network, device, bfloat16
+        self._parameters = list(network.parameters())
+        on_cpu = device.type == "cpu"
+        self._pool = ThreadPoolExecutor(_cores(), "training", _alone) if on_cpu else None
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def compute(self, tokens: torch.Tensor) -> float:
+        """Put the gradient of a batch in ``grad`` of the parameters; return the mean loss.
+
+        Parameters
+        ----------
+        tokens : (batch, n_positions) int64
+
+        Returns
+        -------
+        Nats per predicted token.
+        """
+        for parameter in self._parameters:
+            parameter.grad = None
+        mean = 0.0
+        for n_windows, loss, gradients in self._shares(tokens):
+            weight = n_windows / len(tokens)
+            mean += weight * loss
+            for parameter, gradient in zip(self._parameters, gradients, strict=True):
+                if parameter.grad is None:
+                    parameter.grad = gradient.mul(weight)
+                else:
+                    parameter.grad.add_(gradient, alpha=weight)
+        return mean
+
+    def _shares(self, tokens: torch.Tensor) -> Iterable[_Share]:
+        import torch
+
+        if self._pool is None:
+            return (self._share(tokens.to(self._device)),)
+        return self._pool.map(self._share, torch.split(tokens, max(1, _SHARE // tokens.shape[1])))
+
+    def _share(self, tokens: torch.Tensor) -> _Share:
+        import torch
+
+        with self._precision():
+            # transformers shifts the labels: the last position has none, and gets no gradient.
+            loss = self._network(input_ids=tokens, labels=tokens, use_cache=False).loss
+        # Not backward(), which would let the threads add to the same numbers.
+        return len(tokens), loss.item(), torch.autograd.grad(loss, self._parameters)
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        import torch
+
+        if not self._bfloat16:
+            return nullcontext()
+        return torch.autocast(self._device.type, dtype=torch.bfloat16)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _alone() -> None:
+    """Keep a thread's products to itself: the other cores have shares of their own."""
+    import torch
+
+    torch.set_num_threads(1)

@@ -1,0 +1,73 @@
+"""What is kept of P as the run goes on, and the file it is written to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.history.record import FILE_NAME, FORMAT, VERSION
+from geometry.training.keeping import atomically
+from geometry.training.settings import TrainingSettings
+
+
+@dataclass(slots=True)
+class Memory:
+    """P after some of the steps.
+
+    Attributes
+    ----------
+    steps
+        How many steps were done.
+    losses
+        Of the last step's text before that step; at 0 that of the first step's; nats per token.
+    decays
+        What weight decay alone would have left of a number.
+    tables : each (n_positions, d_model) float16
+        P.
+    """
+
+    steps: list[int] = field(default_factory=list)
+    losses: list[float] = field(default_factory=list)
+    decays: list[float] = field(default_factory=list)
+    tables: list[npt.NDArray[np.float16]] = field(default_factory=list)
+
+    def add(self, step: int, loss: float, decay: float, table: npt.NDArray[Any]) -> None:
+        """Keep P as it is after a step."""
+        self.steps.append(step)
+        self.losses.append(loss)
+        self.decays.append(decay)
+        self.tables.append(table.astype(np.float16))
+
+    def tensors(self, settings: TrainingSettings) -> dict[str, npt.NDArray[Any]]:
+        """Return it as tensors, by the names of :mod:`geometry.history.record`."""
+        steps = np.asarray(self.steps, np.int64)
+        shape = (len(steps), settings.positions, settings.width)
+        return {
+            "steps": steps,
+            "tokens": steps * settings.tokens_per_step,
+            "losses": np.asarray(self.losses, np.float32),
+            "decays": np.asarray(self.decays, np.float64),
+            "positions": np.asarray(self.tables, np.float16).reshape(shape),
+        }
+
+    @classmethod
+    def of_tensors(cls, tensors: dict[str, npt.NDArray[Any]]) -> Memory:
+        """Take it from such tensors."""
+        return cls(
+            tensors["steps"].tolist(),
+            [float(loss) for loss in tensors["losses"]],
+            tensors["decays"].tolist(),
+            list(tensors["positions"]),
+        )
+
+    def write(self, folder: Path, settings: TrainingSettings) -> None:
+        """Write ``history.safetensors``."""
+        from safetensors.numpy import save
+
+        said = {"format": FORMAT, "version": VERSION, "settings": settings.to_json()}
+        with atomically(folder / FILE_NAME) as temporary:
+            temporary.write_bytes(save(self.tensors(settings), metadata=said))

@@ -1,0 +1,72 @@
+"""The network that is trained: transformers' own GPT-2, without dropout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from geometry.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    import torch
+
+
+def new_network(settings: TrainingSettings, end: int) -> Any:
+    """Make the network with its first weights.
+
+    Parameters
+    ----------
+    settings
+        Its sizes, and the seed and spread of its weights.
+    end
+        Id of the token that ends a document.
+    """
+    import torch
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    config = GPT2Config(
+        vocab_size=settings.vocabulary,
+        n_positions=settings.positions,
+        n_embd=settings.width,
+        n_layer=settings.layers,
+        n_head=settings.heads,
+        # GPT-2's own function, computed in one pass.
+        activation_function="gelu_pytorch_tanh",
+        initializer_range=settings.std,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=end,
+        eos_token_id=end,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(settings.seed)
+        network = GPT2LMHeadModel(config)
+        network.loss_type = (
+            "ForCausalLM"  # transformers guesses it, and says so, by a name it lacks
+        )
+        # Noise as large as the other weights' is a saw that the decay takes long to wear off.
+        torch.nn.init.normal_(network.transformer.wpe.weight, std=settings.position_std)
+    return network
+
+
+def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW:
+    """Make AdamW: what has two axes decays, P and the token embeddings too."""
+    import torch
+
+    weights = [weight for weight in network.parameters() if weight.dim() >= 2]
+    rest = [weight for weight in network.parameters() if weight.dim() < 2]
+    groups = [
+        {"params": weights, "weight_decay": settings.weight_decay},
+        {"params": rest, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=settings.learning_rate, betas=(0.9, 0.95), fused=True)
+
+
+def bfloat16_is_faster(device: torch.device) -> bool:
+    """Tell whether products of bfloat16 have instructions of their own there."""
+    import torch
+
+    if device.type != "cpu":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    abilities: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    return bool(abilities.get("amx_bf16") or abilities.get("avx512_bf16"))

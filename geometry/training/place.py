@@ -1,0 +1,108 @@
+"""The folder a run writes to: what is in it, and whether this run may go on there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from geometry.config import read_json
+from geometry.errors import SourceError
+from geometry.training.keeping import atomically, write_json
+from geometry.training.settings import TrainingError, TrainingSettings
+
+_ABOUT = "training.json"
+
+
+class Place:
+    """A run's folder, and in it the folder of what an interrupted run goes on from.
+
+    Parameters
+    ----------
+    folder
+        Made if need be.
+    settings, corpus
+        The run's settings, and its text's fingerprint.
+
+    Attributes
+    ----------
+    finished
+        Whether the run is over: its model is there.
+
+    Raises
+    ------
+    TrainingError
+        Something else is there already, or it cannot be written to.
+    """
+
+    def __init__(self, folder: Path, settings: TrainingSettings, corpus: str) -> None:
+        self.folder, self._settings, self._corpus = folder, settings, corpus
+        self.work = folder / "unfinished"
+        self._about = folder / _ABOUT
+        self.finished = False
+        try:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                self._go_on()
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._note(finished=False)
+            if not self.finished:
+                self.work.mkdir(exist_ok=True)
+        except OSError as error:
+            raise TrainingError(f"{folder} cannot be written to: {error.strerror}.") from error
+
+    def _go_on(self) -> None:
+        if not self._about.is_file():
+            raise TrainingError(
+                f"{self.folder} is not empty, and no training run's.", "Choose another folder."
+            )
+        try:
+            about = read_json(self._about)
+            difference = self._settings.difference(json.dumps(about["settings"]))
+            if about["corpus"] != self._corpus and not difference:
+                difference = "another text"
+            self.finished = bool(about["finished"])
+        except (SourceError, KeyError, AttributeError) as error:
+            raise TrainingError(
+                f"{self._about} is damaged.", "Choose another folder, or remove this one."
+            ) from error
+        if difference:
+            raise TrainingError(
+                f"The run in {self.folder} has {difference}.",
+                "Go on with its settings, or choose another folder.",
+            )
+
+    def _note(self, *, finished: bool) -> None:
+        about = {
+            "settings": json.loads(self._settings.to_json()),
+            "corpus": self._corpus,
+            "finished": finished,
+        }
+        write_json(self._about, about)
+
+    def write_model(self, network: Any, *, half: bool) -> None:
+        """Write ``config.json`` and ``model.safetensors``, as transformers does."""
+        import torch
+        from safetensors.torch import save
+
+        dtype = torch.float16 if half else torch.float32
+        # The token embeddings are the last product too, and kept once.
+        weights = {
+            name: weight.detach().to("cpu", dtype).contiguous()
+            for name, weight in network.named_parameters()
+        }
+        config = {
+            **network.config.to_diff_dict(),
+            "architectures": [type(network).__name__],
+            "dtype": str(dtype).removeprefix("torch."),
+        }
+        write_json(self.folder / "config.json", config)
+        with atomically(self.folder / "model.safetensors") as temporary:
+            temporary.write_bytes(save(weights, metadata={"format": "pt"}))
+
+    def finish(self) -> None:
+        """Note that the run is over, and remove what it would have gone on from."""
+        self._note(finished=True)
+        self.finished = True
+        shutil.rmtree(self.work, ignore_errors=True)

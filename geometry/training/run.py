@@ -1,0 +1,203 @@
+"""A training run from text to model: it can be interrupted, and goes on where it was."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geometry.training.gradients import Gradients
+from geometry.training.memory import Memory
+from geometry.training.network import bfloat16_is_faster, new_network, new_optimizer
+from geometry.training.place import Place
+from geometry.training.schedule import learning_rate, snapshot_steps
+from geometry.training.settings import TrainingError, TrainingSettings
+from geometry.training.state import read_state, write_state
+from geometry.training.text import Corpus
+from geometry.training.tokenization import END, learn_tokens, write_tokenizer, write_tokens
+from geometry.training.windows import Windows
+
+#: So much work is lost at most by an interruption.
+_WRITE_AFTER_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingProgress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    what
+        "Learning tokens", "Reading the text" or "Training".
+    done, total
+        Documents or steps.
+    loss
+        Of the last step's text before that step, in nats per token; NaN before there is one.
+    """
+
+    what: str
+    done: int
+    total: int
+    loss: float = float("nan")
+
+
+def train(
+    folder: Path,
+    out: Path,
+    settings: TrainingSettings,
+    *,
+    half: bool = False,
+    bfloat16: bool | None = None,
+    on_progress: Callable[[TrainingProgress], None] | None = None,
+) -> bool:
+    """Train a model, or go on with it.
+
+    Whoever interrupts it, in whatever way, loses a minute: called again it goes on from what was
+    kept, and makes the same model on the same machine as if it had not been interrupted. With each
+    snapshot the model so far and its history are written.
+
+    Parameters
+    ----------
+    folder
+        Of the text: its .txt files, and those of the folders in it, are the documents.
+    out
+        Gets ``config.json``, ``model.safetensors``, ``tokenizer.json``,
+        ``tokenizer_config.json``, ``history.safetensors`` and ``training.json``.
+    settings
+        The model's and the run's.
+    half
+        Whether the weights are written as float16.
+    bfloat16
+        Whether products are taken in bfloat16; None: where that is faster.
+    on_progress
+        Told of each document batch and each step.
+
+    Returns
+    -------
+    Whether there was anything left to do.
+
+    Raises
+    ------
+    TrainingError
+        The text is missing or too short, the folder is another run's or cannot be written to, or
+        the loss is no number any more.
+    """
+    corpus = Corpus(folder, settings.seed)
+    place = Place(out, settings, corpus.fingerprint())
+    if place.finished:
+        return False
+    tell = on_progress or (lambda _: None)
+    tokens, end = _tokens(corpus, place, settings, tell)
+    _Run(place, settings, tokens, end, half, bfloat16).to_the_end(tell)
+    place.finish()
+    return True
+
+
+def _tokens(
+    corpus: Corpus,
+    place: Place,
+    settings: TrainingSettings,
+    tell: Callable[[TrainingProgress], None],
+) -> tuple[np.ndarray[Any, Any], int]:
+    """Return the text's tokens, and the id of the one that ends documents."""
+    from tokenizers import Tokenizer
+
+    file = place.work / "tokens.npy"
+    if not file.is_file():
+        tell(TrainingProgress("Learning tokens", 0, 1))
+        tokenizer = learn_tokens(corpus, settings.vocabulary)
+
+        def on_documents(done: int) -> None:
+            tell(TrainingProgress("Reading the text", done, len(corpus)))
+
+        write_tokenizer(tokenizer, place.folder, settings.positions)
+        write_tokens(corpus, tokenizer, settings, file, on_documents)
+    end = Tokenizer.from_file(str(place.folder / "tokenizer.json")).token_to_id(END)
+    assert end is not None, "learn_tokens puts it into every vocabulary"
+    return np.load(file, mmap_mode="r"), end
+
+
+class _Run:
+    """The network, and where it stands."""
+
+    def __init__(
+        self,
+        place: Place,
+        settings: TrainingSettings,
+        tokens: np.ndarray[Any, Any],
+        end: int,
+        half: bool,
+        bfloat16: bool | None,
+    ) -> None:
+        import torch
+
+        self._place, self._settings, self._half = place, settings, half
+        self._windows = Windows(tokens, settings.positions, settings.batch, settings.seed)
+        self._snapshots = frozenset(snapshot_steps(settings))
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._network = new_network(settings, end).to(device)
+        self._optimizer = new_optimizer(self._network, settings)
+        if bfloat16 is None:
+            bfloat16 = bfloat16_is_faster(device)
+        self._gradients = Gradients(self._network, device, bfloat16=bfloat16)
+        kept = read_state(place.work, self._network, self._optimizer)
+        self._memory, self._step, self._decay = kept or (Memory(), 0, 1.0)
+
+    def to_the_end(self, tell: Callable[[TrainingProgress], None]) -> None:
+        """Do the steps that are left."""
+        try:
+            self._go_on(tell)
+        finally:
+            self._gradients.close()
+        self._write_model()
+
+    def _go_on(self, tell: Callable[[TrainingProgress], None]) -> None:
+        written = time.monotonic()
+        while self._step < self._settings.steps:
+            loss = self._do_step()
+            tell(TrainingProgress("Training", self._step, self._settings.steps, loss))
+            if self._step in self._snapshots:
+                self._keep(self._step, loss)
+                self._write_model()
+            elif time.monotonic() - written < _WRITE_AFTER_S:
+                continue
+            self._write_state()
+            written = time.monotonic()
+
+    def _do_step(self) -> float:
+        import torch
+
+        rate = learning_rate(self._settings, self._step)
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        value = self._gradients.compute(torch.from_numpy(self._windows.at(self._step)))
+        if not np.isfinite(value):
+            raise TrainingError(
+                f"The loss is no number any more at step {self._step:,}.",
+                "Begin anew with a lower learning rate.",
+            )
+        if self._step == 0 and not self._memory.steps:
+            self._keep(0, value)
+        torch.nn.utils.clip_grad_norm_(self._network.parameters(), self._settings.clip)
+        self._optimizer.step()
+        self._decay *= 1 - rate * self._settings.weight_decay
+        self._step += 1
+        return value
+
+    def _keep(self, step: int, loss: float) -> None:
+        table = self._network.transformer.wpe.weight.detach().cpu().numpy()
+        self._memory.add(step, loss, self._decay, table)
+
+    def _write_state(self) -> None:
+        write_state(
+            self._place.work, self._settings, self._network, self._optimizer,
+            self._memory, self._step, self._decay,
+        )  # fmt: skip
+
+    def _write_model(self) -> None:
+        self._place.write_model(self._network, half=self._half)
+        self._memory.write(self._place.folder, self._settings)

@@ -1,0 +1,30 @@
+"""The learning rate of each step, and the steps at which P is kept."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from geometry.training.settings import TrainingSettings
+
+
+def learning_rate(settings: TrainingSettings, step: int) -> float:
+    """Return the rate of a step, from 0: up in a line, then down half a cosine to the last."""
+    if step < settings.warm_up:
+        return settings.learning_rate * (step + 1) / settings.warm_up
+    left = max(1, settings.steps - 1 - settings.warm_up)
+    done = min(1.0, (step - settings.warm_up) / left)
+    share = settings.final_rate + (1 - settings.final_rate) * (1 + math.cos(math.pi * done)) / 2
+    return settings.learning_rate * share
+
+
+def snapshot_steps(settings: TrainingSettings) -> tuple[int, ...]:
+    """Return how many steps are done at each snapshot: 0, then log-spaced, the last the run's end.
+
+    They begin at a thousandth of the run: before that P is noise. Where they would be less than a
+    step apart there are fewer.
+    """
+    first = max(1, settings.steps // 1000)
+    steps = np.rint(np.geomspace(first, settings.steps, settings.snapshots - 1))
+    return (0, *sorted({int(step) for step in steps}))

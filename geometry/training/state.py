@@ -1,0 +1,86 @@
+"""Where a run stands, on disk: what an interrupted one goes on from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geometry.training.keeping import atomically
+from geometry.training.memory import Memory
+from geometry.training.settings import TrainingError, TrainingSettings
+
+if TYPE_CHECKING:
+    import torch
+
+_NAME = "state.safetensors"
+_OF_ADAMW = ("exp_avg", "exp_avg_sq")
+
+
+def write_state(
+    folder: Path,
+    settings: TrainingSettings,
+    network: Any,
+    optimizer: torch.optim.AdamW,
+    memory: Memory,
+    step: int,
+    decay: float,
+) -> None:
+    """Write weights, the optimizer's averages, what is kept of P, and how many steps are done."""
+    import torch
+    from safetensors.torch import save
+
+    tensors = {f"memory.{name}": torch.from_numpy(value)
+               for name, value in memory.tensors(settings).items()}  # fmt: skip
+    tensors["decay"] = torch.tensor(decay, dtype=torch.float64)
+    for name, weight in network.named_parameters():
+        tensors[f"weight.{name}"] = weight.detach()
+        for average in _OF_ADAMW:
+            if weight in optimizer.state:
+                tensors[f"{average}.{name}"] = optimizer.state[weight][average]
+    with atomically(folder / _NAME) as temporary:
+        temporary.write_bytes(save(tensors, metadata={"step": str(step)}))
+
+
+def read_state(
+    folder: Path, network: Any, optimizer: torch.optim.AdamW
+) -> tuple[Memory, int, float] | None:
+    """Put a network and its optimizer where a run stood.
+
+    Returns
+    -------
+    What was kept of P, how many steps were done, and what weight decay had left by then; None
+    where no step was kept.
+
+    Raises
+    ------
+    TrainingError
+        The file is damaged.
+    """
+    import torch
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / _NAME
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            step = int(file.metadata()["step"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        memory = Memory.of_tensors(
+            {name.removeprefix("memory."): value.numpy()
+             for name, value in tensors.items() if name.startswith("memory.")}
+        )  # fmt: skip
+        for name, weight in network.named_parameters():
+            with torch.no_grad():
+                weight.copy_(tensors[f"weight.{name}"])
+            if step:
+                averages = {average: tensors[f"{average}.{name}"] for average in _OF_ADAMW}
+                optimizer.state[weight] = {
+                    "step": torch.tensor(float(step), device=weight.device),
+                    **{name: value.to(weight.device) for name, value in averages.items()},
+                }
+        return memory, step, float(tensors["decay"])
+    except (SafetensorError, KeyError, ValueError, RuntimeError) as error:
+        raise TrainingError(
+            f"{path} is damaged: {error}.", "Remove its folder to begin anew."
+        ) from error

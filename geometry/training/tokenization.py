@@ -1,0 +1,124 @@
+"""From text to token ids: a byte-level BPE of the text's own, and the text written in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.format import open_memmap
+
+from geometry.training.keeping import atomically, write_json
+from geometry.training.settings import TrainingError, TrainingSettings
+from geometry.training.text import Corpus
+
+#: Ends a document; of every vocabulary the first token.
+END = "<|endoftext|>"
+
+#: Characters of text that the merges are learnt from: more change nothing for so few of them.
+_LEARNT_FROM = 50_000_000
+
+#: Documents encoded at once: enough for all cores.
+_AT_ONCE = 256
+
+#: Steps' worth of tokens without which there is nothing to learn from.
+_LEAST_WINDOWS = 2
+
+
+def learn_tokens(corpus: Corpus, vocabulary: int) -> Any:
+    """Learn a byte-level BPE from the first documents; 257 tokens are the bytes, without merges.
+
+    Raises
+    ------
+    TrainingError
+        The text is too short for so many tokens.
+    """
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[END],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_up_to(_LEARNT_FROM, corpus.documents()), trainer=trainer)
+    if tokenizer.get_vocab_size() < vocabulary:
+        raise TrainingError(
+            f"The text is too short for a vocabulary of {vocabulary:,} tokens: it makes "
+            f"{tokenizer.get_vocab_size():,}.",
+            "Give more text, or a smaller vocabulary.",
+        )
+    return tokenizer
+
+
+def _up_to(length: int, documents: Iterator[str]) -> Iterator[str]:
+    for document in documents:
+        yield document
+        length -= len(document)
+        if length <= 0:
+            return
+
+
+def write_tokens(
+    corpus: Corpus,
+    tokenizer: Any,
+    settings: TrainingSettings,
+    file: Path,
+    on_documents: Callable[[int], None] | None = None,
+) -> None:
+    """Write the text as one row of token ids, uint16, each document ended by the end's token.
+
+    Parameters
+    ----------
+    corpus, tokenizer, settings
+        What is written, and by which vocabulary.
+    file
+        The .npy file; there at once and whole, or not at all.
+    on_documents
+        Told how many documents are done.
+
+    Raises
+    ------
+    TrainingError
+        The text is shorter than two windows.
+    """
+    end = tokenizer.token_to_id(END)
+    parts: list[np.ndarray[Any, Any]] = []
+    documents, done = corpus.documents(), 0
+    while batch := list(islice(documents, _AT_ONCE)):
+        encodings = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+        parts.extend(np.asarray([*encoding.ids, end], np.uint16) for encoding in encodings)
+        done += len(batch)
+        if on_documents is not None:
+            on_documents(done)
+    n_tokens = sum(len(part) for part in parts)
+    if n_tokens < _LEAST_WINDOWS * settings.positions:
+        raise TrainingError(
+            f"The text is too short: {n_tokens:,} tokens do not fill {_LEAST_WINDOWS} windows of "
+            f"{settings.positions:,} positions.",
+            "Give more text, or fewer positions.",
+        )
+    with atomically(file) as temporary:
+        tokens = open_memmap(temporary, mode="w+", dtype=np.uint16, shape=(n_tokens,))
+        np.concatenate(parts, out=tokens)
+        tokens.flush()
+
+
+def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:
+    """Write ``tokenizer.json``, and what transformers needs to open it."""
+    with atomically(folder / "tokenizer.json") as temporary:
+        tokenizer.save(str(temporary))
+    about = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": END,
+        "eos_token": END,
+        "unk_token": END,
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": positions,
+    }
+    write_json(folder / "tokenizer_config.json", about)

@@ -1,0 +1,46 @@
+"""Which tokens a step sees: known from the seed and the step alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Windows:
+    """Windows of exactly n_positions tokens, each seen once in an epoch, in an order of its own.
+
+    An epoch's windows start at an offset of its own too: no token always stands at one position.
+
+    Parameters
+    ----------
+    tokens
+        The text, (n_tokens,).
+    positions
+        Tokens of a window.
+    batch
+        Windows of a step.
+    seed
+        Of offsets and orders.
+    """
+
+    def __init__(self, tokens: np.ndarray[Any, Any], positions: int, batch: int, seed: int) -> None:
+        self._tokens, self._positions, self._batch, self._seed = tokens, positions, batch, seed
+        # One less than there are: each epoch starts up to a window later.
+        self._n = len(tokens) // positions - 1
+        self._epoch: tuple[int, int, np.ndarray[Any, Any]] | None = None
+
+    def at(self, step: int) -> np.ndarray[Any, Any]:
+        """Return a step's windows, (batch, n_positions), int64."""
+        first = step * self._batch
+        return np.stack([self._window(index) for index in range(first, first + self._batch)])
+
+    def _window(self, index: int) -> np.ndarray[Any, Any]:
+        epoch, place = divmod(index, self._n)
+        if self._epoch is None or self._epoch[0] != epoch:
+            generator = np.random.default_rng((self._seed, epoch))
+            offset = int(generator.integers(self._positions))
+            self._epoch = epoch, offset, generator.permutation(self._n)
+        _, offset, order = self._epoch
+        start = offset + int(order[place]) * self._positions
+        return self._tokens[start : start + self._positions].astype(np.int64)

@@ -1,0 +1,73 @@
+"""What `train` shows on a terminal while it works."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from geometry.training.run import TrainingProgress
+
+#: The speed told is that of the last steps.
+_SPEED_OVER = 50
+
+
+@contextmanager
+def training_bar(
+    tokens_per_step: int,
+) -> Iterator[Callable[[TrainingProgress], None] | None]:
+    """Give what is told of a run: a bar follows it on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[said]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task("", said="")
+        pace = Pace(tokens_per_step)
+
+        def tell(progress: TrainingProgress) -> None:
+            bars.update(
+                bar,
+                description=progress.what,
+                completed=progress.done,
+                total=progress.total,
+                said=pace.said(progress, time.monotonic()),
+            )
+
+        yield tell
+
+
+class Pace:
+    """Says how far a run is, how fast it goes and when it will be done.
+
+    Parameters
+    ----------
+    tokens_per_step
+        Of the run.
+    """
+
+    def __init__(self, tokens_per_step: int) -> None:
+        self._tokens = tokens_per_step
+        self._recent: deque[tuple[float, int]] = deque(maxlen=_SPEED_OVER + 1)
+
+    def said(self, progress: TrainingProgress, now: float) -> str:
+        """Say it of a step that ended just now: "40 of 600, loss 3.11, 9,000 tokens/s, 1 min"."""
+        text = f"{progress.done:,} of {progress.total:,}"
+        if math.isnan(progress.loss):
+            return text
+        self._recent.append((now, progress.done))
+        since, first = self._recent[0]
+        text += f", loss {progress.loss:.2f}"
+        if now <= since:
+            return text
+        speed = (progress.done - first) / (now - since)
+        minutes = math.ceil((progress.total - progress.done) / speed / 60)
+        return f"{text}, {self._tokens * speed:,.0f} tokens/s, {minutes:,} min left"

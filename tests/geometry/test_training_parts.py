@@ -1,0 +1,215 @@
+"""What a training run is made of: settings, schedule, text, tokens, windows, gradients."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from geometry.training.gradients import Gradients
+from geometry.training.keeping import atomically
+from geometry.training.network import new_network, new_optimizer
+from geometry.training.schedule import learning_rate, snapshot_steps
+from geometry.training.settings import TrainingError, TrainingSettings
+from geometry.training.text import Corpus
+from geometry.training.tokenization import END, learn_tokens, write_tokens
+from geometry.training.windows import Windows
+
+TINY = TrainingSettings(
+    positions=8, layers=1, heads=2, width=8, vocabulary=257, batch=4, steps=6, warm_up=2
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"layers": 0}, "The layers must be at least 1."),
+        ({"positions": 1}, "The positions must be at least 2."),
+        ({"learning_rate": 0.0}, "The learning rate must be above 0."),
+        ({"learning_rate": float("nan")}, "The learning rate must be above 0."),
+        ({"weight_decay": -0.1}, "The weight decay must be at least 0."),
+        ({"vocabulary": 256}, "A vocabulary of 256 tokens is out of bounds."),
+        ({"vocabulary": 65537}, "A vocabulary of 65,537 tokens is out of bounds."),
+        ({"heads": 3}, "A width of 128 does not divide into 3 heads."),
+    ],
+)
+def test_settings_out_of_bounds(changed, said):
+    with pytest.raises(TrainingError) as refused:
+        TrainingSettings(**changed)
+    assert str(refused.value) == said
+
+
+def test_settings_name_what_is_different():
+    settings = TrainingSettings()
+    assert settings.difference(settings.to_json()) == ""
+    other = TrainingSettings(weight_decay=0.1)
+    assert settings.difference(other.to_json()) == "weight decay 0.1, not 0.3"
+
+
+def test_the_learning_rate_rises_and_falls():
+    settings = TrainingSettings(steps=1000, warm_up=100, learning_rate=1e-3, final_rate=0.05)
+    rates = np.array([learning_rate(settings, step) for step in range(1000)])
+    assert rates[:100] == pytest.approx(1e-5 * np.arange(1, 101))
+    assert rates[100] == pytest.approx(1e-3)
+    assert rates[-1] == pytest.approx(5e-5)
+    assert (np.diff(rates[100:]) <= 0).all()
+    # Half way down the cosine it is at the mean of its ends.
+    assert rates[100 + 899 // 2] == pytest.approx(1e-3 * 1.05 / 2, rel=2e-3)
+
+
+def test_a_run_of_warm_up_alone_has_a_learning_rate():
+    settings = TrainingSettings(steps=3, warm_up=3)
+    assert learning_rate(settings, 2) == pytest.approx(settings.learning_rate)
+    assert learning_rate(TrainingSettings(steps=1, warm_up=0), 0) > 0
+
+
+def test_snapshots_are_log_spaced_and_hold_both_ends():
+    steps = np.array(snapshot_steps(TrainingSettings(steps=8000, snapshots=48)))
+    assert len(steps) == 48
+    assert (steps[0], steps[1], steps[-1]) == (0, 8, 8000)
+    ratios = steps[20:] / steps[19:-1]
+    assert ratios.min() == pytest.approx(ratios.max(), rel=0.02)
+
+
+def test_a_short_run_has_a_snapshot_at_each_step():
+    assert snapshot_steps(TrainingSettings(steps=5, snapshots=48)) == (0, 1, 2, 3, 4, 5)
+    assert snapshot_steps(TrainingSettings(steps=1, snapshots=3)) == (0, 1)
+
+
+def test_no_text(tmp_path):
+    with pytest.raises(TrainingError, match="There is no folder"):
+        Corpus(tmp_path / "missing", 0)
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "notes.md").write_text("not a text file by its name")
+    with pytest.raises(TrainingError, match=r"it holds no \.txt file"):
+        Corpus(tmp_path, 0)
+
+
+def test_the_order_of_documents_is_the_seeds(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for number in range(20):
+        (tmp_path / "folder" / f"{number:02}.txt").write_text(str(number))
+    first, again, other = (list(Corpus(tmp_path, seed).documents()) for seed in (1, 1, 2))
+    assert first == again != other
+    assert sorted(map(int, first)) == list(range(20))
+
+
+def test_a_corpus_is_told_from_another(tmp_path):
+    (tmp_path / "a.txt").write_text("words")
+    before = Corpus(tmp_path, 0).fingerprint()
+    assert Corpus(tmp_path, 7).fingerprint() == before
+    (tmp_path / "b.txt").write_text("more")
+    assert Corpus(tmp_path, 0).fingerprint() != before
+
+
+def test_bytes_come_back_as_they_were(tmp_path):
+    text = "Ein Zeichen: \N{SNOWMAN}, tabs\tand\nlines; in all long enough for two windows."
+    (tmp_path / "a.txt").write_text(text, "utf-8")
+    corpus = Corpus(tmp_path, 0)
+    tokenizer = learn_tokens(corpus, 257)
+    assert tokenizer.get_vocab_size() == 257
+    write_tokens(corpus, tokenizer, TINY, tmp_path / "tokens.npy")
+    tokens = np.load(tmp_path / "tokens.npy")
+    assert tokens.dtype == np.uint16
+    assert len(tokens) == len(text.encode()) + 1
+    assert tokens[-1] == tokenizer.token_to_id(END)
+    assert tokenizer.decode(tokens[:-1].tolist()) == text
+
+
+def test_too_little_text(tmp_path):
+    (tmp_path / "a.txt").write_text("too short")
+    corpus = Corpus(tmp_path, 0)
+    with pytest.raises(TrainingError, match=r"^The text is too short for a vocabulary of 400"):
+        learn_tokens(corpus, 400)
+    tokenizer = learn_tokens(corpus, 257)
+    with pytest.raises(TrainingError, match="10 tokens do not fill 2 windows of 8 positions"):
+        write_tokens(corpus, tokenizer, TINY, tmp_path / "tokens.npy")
+    assert not (tmp_path / "tokens.npy").exists()
+
+
+def test_windows_are_the_text_and_each_comes_once_in_an_epoch():
+    tokens = np.arange(1000, dtype=np.uint16)
+    windows = Windows(tokens, 10, 9, seed=3)  # 99 windows, 11 steps
+    seen = np.concatenate([windows.at(step) for step in range(11)])
+    assert seen.shape == (99, 10)
+    assert seen.dtype == np.int64
+    assert (np.diff(seen, axis=1) == 1).all()
+    starts = np.sort(seen[:, 0])
+    assert (np.diff(starts) == 10).all()
+    assert 0 <= starts[0] < 10
+
+
+def test_windows_are_known_from_the_step_alone():
+    tokens = np.arange(1000, dtype=np.uint16)
+    run = Windows(tokens, 10, 8, seed=3)
+    whole = [run.at(step) for step in range(30)]  # over two epochs' ends, and they differ
+    for step in (29, 12, 13, 0):
+        assert np.array_equal(Windows(tokens, 10, 8, seed=3).at(step), whole[step])
+    assert not np.array_equal(np.sort(whole[0][:, 0]), np.sort(whole[13][:, 0]))
+    assert not np.array_equal(Windows(tokens, 10, 8, seed=4).at(0), whole[0])
+
+
+def test_gradients_of_shares_are_those_of_the_batch(monkeypatch):
+    network = new_network(TINY, 0)
+    tokens = torch.randint(257, (5, 8), generator=torch.Generator().manual_seed(0))
+    loss = network(input_ids=tokens, labels=tokens).loss
+    expected = torch.autograd.grad(loss, list(network.parameters()))
+    monkeypatch.setattr("geometry.training.gradients._SHARE", 16)  # shares of 2, 2 and 1 windows
+    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
+    try:
+        assert gradients.compute(tokens) == pytest.approx(loss.item(), rel=1e-6)
+    finally:
+        gradients.close()
+    for parameter, gradient in zip(network.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)
+
+
+def test_the_last_position_gets_no_gradient():
+    network = new_network(TINY, 0)
+    gradients = Gradients(network, torch.device("cpu"), bfloat16=False)
+    gradients.compute(torch.randint(257, (4, 8)))
+    gradients.close()
+    norms = network.transformer.wpe.weight.grad.norm(dim=1)
+    assert norms[-1] == 0
+    assert (norms[:-1] > 0).all()
+
+
+def test_the_first_weights():
+    network = new_network(TrainingSettings(width=64), 0)
+    state = torch.random.get_rng_state()
+    again = new_network(TrainingSettings(width=64), 0)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert network.transformer.wpe.weight.std().item() == pytest.approx(0.002, rel=0.05)
+    assert network.transformer.wte.weight.std().item() == pytest.approx(0.02, rel=0.05)
+    assert torch.equal(network.transformer.wpe.weight, again.transformer.wpe.weight)
+    assert network.lm_head.weight is network.transformer.wte.weight
+
+
+def test_embeddings_decay_and_biases_do_not():
+    network = new_network(TINY, 0)
+    decays = {
+        id(weight): group["weight_decay"]
+        for group in new_optimizer(network, TINY).param_groups
+        for weight in group["params"]
+    }
+    block = network.transformer.h[0]
+    for weight in (network.transformer.wpe.weight, network.transformer.wte.weight,
+                   block.attn.c_attn.weight):  # fmt: skip
+        assert decays[id(weight)] == 0.3
+    for weight in (block.attn.c_attn.bias, block.ln_1.weight):
+        assert decays[id(weight)] == 0.0
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path):
+    file = tmp_path / "file.json"
+    file.write_text("before")
+
+    def fail():
+        with atomically(file) as temporary:
+            temporary.write_text(json.dumps("half"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert file.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [file]
