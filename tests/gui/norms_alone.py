@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from geometry.norms import norm_profile
 from gui.panels.norms import NormsPanel
 from gui.theme import LIGHT
+from tests.gui.on_screen import put_on_screen
 
 LEFT = Qt.MouseButton.LeftButton
 N = 300
@@ -37,12 +38,7 @@ def open_table(session, W_pos, **kwargs):
 
 def show_alone(qtbot, session):
     """Show a panel of which nobody hears."""
-    made = NormsPanel(session, LIGHT)
-    qtbot.addWidget(made, before_close_func=NormsPanel.release)
-    made.resize(1100, 208)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return put_on_screen(qtbot, NormsPanel(session, LIGHT), 1100, 208)
 
 
 def at(panel, position, value=None):

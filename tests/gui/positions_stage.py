@@ -10,6 +10,7 @@ from geometry.pca import fit_pca
 from gui.panels.positions import PositionsPanel
 from gui.session import Session
 from gui.theme import LIGHT
+from tests.gui.on_screen import put_on_screen
 
 N = 200
 
@@ -34,12 +35,7 @@ def fill(session: Session, n_positions: int = N, positions: tuple[int, int] | No
 
 
 def shown(qtbot, session):
-    panel = PositionsPanel(session, LIGHT)
-    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
-    panel.resize(280, 260)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+    return put_on_screen(qtbot, PositionsPanel(session, LIGHT), 280, 260)
 
 
 def record(panel) -> list[tuple]:

@@ -12,6 +12,7 @@ from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import DARK, LIGHT, stylesheet
 from gui.tooltips import LINE
+from tests.gui.on_screen import put_on_screen
 
 
 def row(identity: str, title: str, group: str, state: str) -> ModelRow:
@@ -39,12 +40,7 @@ def panel(qtbot, session):
 
 
 def shown(qtbot, session):
-    panel = ModelPanel(session, LIGHT)
-    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
-    panel.resize(280, 420)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+    return put_on_screen(qtbot, ModelPanel(session, LIGHT), 280, 420)
 
 
 def record(panel) -> list:

@@ -12,6 +12,7 @@ from geometry.hub.transfer import TransferProgress
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import DARK, LIGHT
+from tests.gui.on_screen import put_on_screen
 
 MEDIUM = "openai-community/gpt2-medium"
 
@@ -20,12 +21,7 @@ MEDIUM = "openai-community/gpt2-medium"
 def panel(qtbot):
     rows = (ModelRow(entry, "online") for entry in read_catalogue())
     session = Session(models=tuple(rows), recent=("/home/x/run-7", "someone/theirs@v1"))
-    panel = ModelPanel(session, LIGHT)
-    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
-    panel.resize(264, 420)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+    return put_on_screen(qtbot, ModelPanel(session, LIGHT), 264, 420)
 
 
 def progress(done=0, total=0, speed=None, waiting=""):

@@ -10,16 +10,12 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.view import ViewPanel
 from gui.session import Session
 from gui.theme import COLORMAPS, DARK, LIGHT, stylesheet
+from tests.gui.on_screen import put_on_screen
 
 
 @pytest.fixture
 def panel(qtbot):
-    panel = ViewPanel(Session(), LIGHT)
-    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
-    panel.resize(280, 160)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+    return put_on_screen(qtbot, ViewPanel(Session(), LIGHT), 280, 160)
 
 
 def record(panel) -> list[tuple]:

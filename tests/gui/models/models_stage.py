@@ -7,6 +7,7 @@ from geometry.catalogue import read_catalogue
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import LIGHT
+from tests.gui.on_screen import put_on_screen
 
 COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
 GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
@@ -21,12 +22,7 @@ def listed():
 
 
 def show_models(qtbot, session):
-    panel = ModelPanel(session, LIGHT)
-    qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
-    panel.resize(264, 420)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+    return put_on_screen(qtbot, ModelPanel(session, LIGHT), 264, 420)
 
 
 def hear(panel):
