@@ -10,6 +10,7 @@ from gui.controller import Controller
 from gui.panels.prompt import PromptPanel
 from gui.prompting import CANCELLED, MISHAP
 from gui.theme import LIGHT, format_bytes
+from tests.gui.on_screen import put_on_screen
 from tests.loopback_hub import Fault
 from tests.stand_ins import write_stand_in
 
@@ -178,11 +179,7 @@ def panel(qtbot, session, large, by_hand):
     made = PromptPanel(session, LIGHT)
     made.promptRequested.connect(lambda text: setattr(session, "prompt", text))
     made.tokenizerRequested.connect(by_hand.fetch_tokenizer)
-    qtbot.addWidget(made, before_close_func=lambda panel: panel.release())
-    made.resize(280, 260)
-    made.show()
-    qtbot.waitExposed(made)
-    return made
+    return put_on_screen(qtbot, made, 280, 260)
 
 
 def test_a_large_one_is_asked_about_and_a_click_agrees(session, panel, large, hand_jobs, hub):
