@@ -9,6 +9,8 @@ import numpy as np
 
 from geometry.components import PositionPCA
 from geometry.errors import HelixscopeError
+from geometry.history.here import history_here
+from geometry.history.last_position import last_position
 from geometry.measurements import Measurements
 from geometry.norms import row_norms
 from geometry.pca import fit_pca
@@ -234,6 +236,18 @@ def tokens_there(measured: Measurements) -> float:
         raise CannotTell("tokens and positions are of different size")
     squares = np.einsum("ij,ij->j", E, E, dtype=np.float64)
     return float(squares[columns].mean() / squares.mean())
+
+
+def last_departure(measured: Measurements) -> float:
+    """Largest share of the last position's row, over training, that is not its decayed beginning.
+
+    Of a model on the Hub, by those of its checkpoints that are on this machine.
+    """
+    model = measured.model
+    riddle = measured.of_model.once("last position", lambda: last_position(history_here(model)))
+    if riddle.supports is None:
+        raise CannotTell(riddle.why)
+    return riddle.departure
 
 
 def context_waves(measured: Measurements) -> float:

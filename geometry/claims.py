@@ -1,5 +1,7 @@
 """The ledger: what four articles say about positional embeddings, and whether it holds for a model.
 
+One claim is no article's: our explanation of a fact that one of them tells.
+
 A claim that does not hold for a model is a finding about the model, not an error. Where an article
 speaks in words ("fairly low rank"), the number that is asked for here is our reading of them.
 """
@@ -15,6 +17,8 @@ import numpy as np
 
 from geometry import claim_measures as measures
 from geometry.errors import HelixscopeError
+from geometry.history.here import NotFetched
+from geometry.history.last_position import STAYS
 from geometry.hub.faults import HubError
 from geometry.hub.transfer import Cancelled
 from geometry.measurements import Measurements
@@ -22,6 +26,7 @@ from geometry.measurements import Measurements
 HELIX = "GPT-2's positional embedding matrix is a helix"
 NORMS = "The norms of positional embeddings are stable"
 SUBSPACES = "Insights into GPT-2's positional encodings"
+OURS = "A hypothesis of ours, to explain the outlier"
 
 Panel = Literal[
     "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
@@ -126,7 +131,7 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
         raise
     except HelixscopeError as error:
         verdict = Verdict(claim, None, None, str(error))
-        if isinstance(error, HubError):  # the network may be there the next time
+        if isinstance(error, HubError | NotFetched):  # it may be there the next time
             return verdict
     else:
         verdict = Verdict(claim, float(value), claim.expected.holds(value), None)
@@ -170,6 +175,10 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("outlier.last", HELIX, "The very last position is an outlier as well.",
           "1 if its norm is an outlier by the rule, else 0", at_least(1),
           measures.is_outlier(-1), "norms"),
+    Claim("position.last_decays", OURS, "The last position's row never learns: it is what it was "
+          "at the beginning, and only decays.",
+          "largest share of it, over training, that is anything else",
+          at_most(STAYS), measures.last_departure, "norms"),
     Claim("pca.fraying", HELIX, "The earliest positions fray: they lean on other dimensions.",
           "median residual of the positions to 20, over that from 100 on", at_least(1.5),
           measures.fraying, "norms"),

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Literal
 
-from geometry.claims import HELIX, NORMS, SUBSPACES, Verdict
+from geometry.claims import HELIX, NORMS, OURS, SUBSPACES, Verdict
 from gui.theme import format_number
 
 Outcome = Literal["holds", "fails", "unknown", "pending"]
@@ -19,7 +19,7 @@ WORDS: dict[Outcome, str] = {
     "pending": "…",
 }
 SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "unknown": "?", "pending": "…"}
-SHORT_ARTICLES = {HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights"}
+SHORT_ARTICLES = {HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", OURS: "Ours"}
 NO_NUMBER = "–"
 _COLUMNS = ("id", "article", "statement", "quantity", "expected", "measured", "outcome", "why")
 

@@ -1,0 +1,176 @@
+"""Why the last position is an outlier, and whether its row ever learns.
+
+The hypothesis: a model that is trained on windows of exactly n_positions tokens predicts nothing
+from the last one, and nothing later attends to it. So no gradient reaches its row, and AdamW, whose
+steps are the gradients' but for weight decay, only shrinks it: after training it is what it was at
+the beginning, times the product of 1 − learning rate × weight decay.
+
+A history can tell: take from every snapshot's last row its beginning, decayed; the hypothesis says
+that nothing is left. The rows before it show what learning does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.components import Array
+from geometry.history.history import History, Steps
+from geometry.norms import row_norms
+
+NEIGHBOURS = 8
+
+#: What may be left of the last row; what has to be left of its neighbours for learning to show.
+STAYS, MOVES = 0.05, 0.5
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LastPosition:
+    """The last position's row over training, beside the eight rows before it.
+
+    All arrays are (n,) float64, one number for each snapshot, read-only.
+
+    Attributes
+    ----------
+    steps
+        Of training, int64.
+    position
+        Which one is the last.
+    norms, neighbour_norms
+        Of the last row; the median of its neighbours'.
+    predicted_norms
+        Of the last row by the hypothesis: its first norm, decayed. By the learning rates and the
+        weight decay where the history tells what they left; else by the decay that fits the row.
+    foretold
+        Whether the history tells it.
+    departures, neighbour_departures
+        Share of the row's norm that is not its beginning, decayed (0 to about 1, 0 at the first
+        snapshot; beyond what rounding of the kept numbers explains); the median of its neighbours'.
+    supports
+        Whether the history supports the hypothesis; None where it cannot tell.
+    why
+        In a sentence.
+    """
+
+    steps: Steps
+    position: int
+    norms: Array
+    neighbour_norms: Array
+    predicted_norms: Array
+    foretold: bool
+    departures: Array
+    neighbour_departures: Array
+    supports: bool | None
+    why: str
+
+    @property
+    def departure(self) -> float:
+        """The largest of :attr:`departures`: at most 0.05 where the hypothesis holds."""
+        return float(self.departures.max())
+
+
+def last_position(history: History) -> LastPosition:
+    """Follow the last position's row through a history.
+
+    Parameters
+    ----------
+    history
+        Every table is read once.
+
+    Raises
+    ------
+    SourceError
+        A table cannot be read.
+    """
+    count = min(NEIGHBOURS, history.n_positions - 1)
+    rows = np.stack([history.table(i)[-count - 1 :] for i in range(history.n_snapshots)])
+    decays = None if history.decays is None else history.decays / history.decays[0]
+    factors, departures = zip(*(follow(rows[:, k], decays) for k in range(count + 1)), strict=True)
+    norms = np.stack([row_norms(one) for one in rows.astype(np.float64)])
+    beside = np.zeros_like(norms[:, :1]) if count == 0 else norms[:, :-1]
+    strayed = np.stack(departures[:-1] or (np.zeros(len(rows)),))
+    arrays = (
+        norms[:, -1],
+        np.median(beside, axis=1),
+        norms[0, -1] * factors[-1],
+        departures[-1],
+        np.median(strayed, axis=0),
+    )
+    for array in arrays:
+        array.setflags(write=False)
+    supports, why = _judge(history, arrays[3], arrays[4], norms[0, -1])
+    return LastPosition(
+        history.steps, history.n_positions - 1, *arrays[:3], decays is not None, *arrays[3:],
+        supports, why,
+    )  # fmt: skip
+
+
+def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[Array, Array]:
+    """Take from one position's row at every snapshot its beginning, decayed.
+
+    Parameters
+    ----------
+    rows : (n, d_model)
+        The row at each snapshot.
+    decays : (n,) float64
+        What decay leaves of the first one, 1 at first; None for what fits best without ever rising.
+
+    Returns
+    -------
+    factors : (n,) float64
+        ``decays``, or those that fit.
+    departures : (n,) float64
+        ‖row − factor · first row‖ / ‖row‖, less what rounding explains; 0 for what is zero.
+    """
+    exact = rows.astype(np.float64)
+    first, slack = exact[0], np.array([_rounding(row) for row in rows])
+    if decays is None:
+        size = float(first @ first)
+        fitting = exact @ first / size if size > 0.0 else np.ones(len(rows))
+        decays = np.minimum.accumulate(np.clip(fitting, 0.0, 1.0))
+    left = row_norms(exact - decays[:, None] * first) - slack - decays * slack[0]
+    norms = row_norms(exact)
+    left = np.maximum(left, 0.0)
+    departures = np.divide(left, norms, out=np.zeros_like(left), where=norms > 0.0)
+    return decays, departures
+
+
+def _rounding(row: npt.NDArray[np.float32]) -> float:
+    """Return how far a row may be from what it was before it was kept, in half precision perhaps.
+
+    Numbers that have decayed to where half precision has few digits are rounded by a good part.
+    """
+    with np.errstate(over="ignore"):
+        half = row.astype(np.float16)
+    kept = half if (half == row).all() else row
+    return float(np.linalg.norm(np.spacing(np.abs(kept)).astype(np.float64) / 2))
+
+
+def _judge(
+    history: History, departures: Array, beside: Array, first_norm: float
+) -> tuple[bool | None, str]:
+    """Say what a history tells of the hypothesis."""
+    last, steps = history.n_positions - 1, f"{history.steps[0]:,}–{history.steps[-1]:,}"
+    if history.n_snapshots < 2 or history.n_positions < 3:
+        return None, "This history is too short to tell."
+    if first_norm == 0.0:
+        return None, f"The row of position {last} begins as zero: decay leaves no trace on it."
+    if beside[-1] < MOVES:
+        return None, (
+            f"Over steps {steps} the rows before position {last} have hardly left their "
+            f"beginnings either ({beside[-1]:.0%}): this history is too short to tell."
+        )
+    worst = int(departures.argmax())
+    as_told = ", as much as its weight decay says" if history.decays is not None else ""
+    if departures[worst] <= STAYS:
+        return True, (
+            f"Over steps {steps} the row of position {last} stays what it was at the beginning and "
+            f"only shrinks{as_told}: at most {departures[worst]:.1%} of it is anything else. Of "
+            f"the rows before it, {beside[-1]:.0%} is new by the end."
+        )
+    return False, (
+        f"At step {history.steps[worst]:,}, {departures[worst]:.0%} of the row of position {last} "
+        "is not its beginning, decayed: it does learn."
+    )
