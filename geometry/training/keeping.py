@@ -12,6 +12,11 @@ from typing import Any
 from geometry.training.settings import TrainingError
 
 
+def unfinished(file: Path) -> Path:
+    """Return the name of a file while it is written."""
+    return file.with_name(f".{file.name}.part")
+
+
 @contextmanager
 def atomically(file: Path) -> Iterator[Path]:
     """Give a name to write to; what is there takes its place when the block ends well.
@@ -21,7 +26,7 @@ def atomically(file: Path) -> Iterator[Path]:
     TrainingError
         It cannot be written.
     """
-    temporary = file.with_name(f".{file.name}.part")
+    temporary = unfinished(file)
     try:
         yield temporary
         os.replace(temporary, file)

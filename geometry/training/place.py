@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from geometry.config import read_json
 from geometry.errors import SourceError
-from geometry.training.keeping import atomically, write_json
+from geometry.training.keeping import atomically, unfinished, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 
 _ABOUT = "training.json"
@@ -42,7 +44,7 @@ class Place:
         self._about = folder / _ABOUT
         self.finished = False
         try:
-            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            if folder.exists() and not (folder.is_dir() and self._is_empty()):
                 self._go_on()
             else:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -51,6 +53,10 @@ class Place:
                 self.work.mkdir(exist_ok=True)
         except OSError as error:
             raise TrainingError(f"{folder} cannot be written to: {error.strerror}.") from error
+
+    def _is_empty(self) -> bool:
+        """Tell whether nothing is there, or what a run left that was killed at its first word."""
+        return all(path == unfinished(self._about) for path in self.folder.iterdir())
 
     def _go_on(self) -> None:
         if not self._about.is_file():
@@ -100,6 +106,26 @@ class Place:
         write_json(self.folder / "config.json", config)
         with atomically(self.folder / "model.safetensors") as temporary:
             temporary.write_bytes(save(weights, metadata={"format": "pt"}))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runs out while the block runs; a run that was killed keeps nobody out.
+
+        Raises
+        ------
+        TrainingError
+            Another one is working there.
+        """
+        from filelock import FileLock, Timeout
+
+        lock = FileLock(self.work / "lock", timeout=0)
+        try:
+            with lock:
+                yield
+        except Timeout as error:
+            raise TrainingError(
+                f"Another run is working in {self.folder}.", "Wait for it, or stop it."
+            ) from error
 
     def finish(self) -> None:
         """Note that the run is over, and remove what it would have gone on from."""

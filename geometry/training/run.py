@@ -91,8 +91,9 @@ def train(
     if place.finished:
         return False
     tell = on_progress or (lambda _: None)
-    tokens, end = _tokens(corpus, place, settings, tell)
-    _Run(place, settings, tokens, end, half, bfloat16).to_the_end(tell)
+    with place.alone():
+        tokens, end = _tokens(corpus, place, settings, tell)
+        _Run(place, settings, tokens, end, half, bfloat16).to_the_end(tell)
     place.finish()
     return True
 
