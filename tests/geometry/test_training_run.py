@@ -216,7 +216,7 @@ def test_two_runs_do_not_share_a_folder(text, tmp_path):
         if progress.done == 2 and progress.what == "Training":
             train(text, tmp_path / "out", SMALL)
 
-    with pytest.raises(TrainingError, match="^Another run is working in"):
+    with pytest.raises(TrainingError, match=r"^Another run is working in"):
         train(text, tmp_path / "out", SMALL, on_progress=second)
     assert train(text, tmp_path / "out", SMALL)
 
