@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -116,9 +116,11 @@ class Gathering:
         transfer: Transfer | None = None,
         on_progress: Callable[[Gathered], None] | None = None,
     ) -> History:
-        """Bring what is missing; the last step and then ever finer ones between come first.
+        """Bring what is missing.
 
-        Checkpoints that lack a table, or have one of another shape, are skipped.
+        First what is on this machine; of the rest, first the last step and then ever finer ones
+        between, so that whatever has come spans the whole. Checkpoints that lack a table, or have
+        one of another shape, are skipped.
 
         Parameters
         ----------
@@ -144,7 +146,10 @@ class Gathering:
         self._forget_passing()
         round_ = _Round(self, network, on_progress)
         with (transfer or Transfer()).interruptible(round_.stop):
-            round_.bring(coarse_first(self.missing), self._connections)
+            missing = self.missing
+            here = tuple(one for one in missing if one.here)
+            away = tuple(one for one in missing if not one.here)
+            round_.bring((coarse_first(here), coarse_first(away)), self._connections)
         history = self.history
         if history is None:
             raise SourceError(
@@ -194,19 +199,22 @@ class _Round:
         """End all that is under way, from any thread."""
         self._all.cancel()
 
-    def bring(self, snapshots: tuple[Snapshot, ...], connections: int) -> None:
-        """Bring checkpoints, several at once; raise what ended it before its time."""
-        waiting = deque(snapshots)
+    def bring(self, groups: Sequence[Sequence[Snapshot]], connections: int) -> None:
+        """Bring one group after the other, several checkpoints of it at once.
+
+        What ended it before its time is raised.
+        """
         self._all.begin("", 0)
         with ThreadPoolExecutor(connections, thread_name_prefix="history") as pool:
             try:
-                threads = [pool.submit(self._work, waiting) for _ in range(connections)]
-                for thread in threads:
-                    thread.result()
+                for group in groups:
+                    waiting = deque(group)
+                    for thread in [pool.submit(self._work, waiting) for _ in range(connections)]:
+                        thread.result()
+                    if self._failure is not None:
+                        raise self._failure
             finally:
                 self.stop()
-        if self._failure is not None:
-            raise self._failure
 
     def _work(self, waiting: deque[Snapshot]) -> None:
         """Bring one checkpoint after the other, until none is left or something fails."""

@@ -1,0 +1,289 @@
+"""Histories on this machine: a file beside a model, a folder of checkpoints; which are chosen."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geometry.errors import RangeError, SourceError
+from geometry.history.gathering import Gathering, coarse_first
+from geometry.history.here import NoHistory, history_here
+from geometry.history.history import History, in_memory
+from geometry.history.origins import Snapshot, find_history, last_checkpoint, list_snapshots
+from geometry.history.plan import BESIDE_BYTES, log_spaced, plan_history
+from geometry.history.record import read_history
+from geometry.history.trainer_log import read_log
+from geometry.sources import open_source
+from geometry.stores import LocalFile
+from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpoint, write_record
+
+STEPS = [0, 10, 100, 1000]
+
+
+# ---- history.safetensors ---------------------------------------------------------------------
+
+
+def test_a_record_says_what_was_written(tmp_path: Path) -> None:
+    history = read_history(write_record(tmp_path / "history.safetensors", STEPS))
+    assert (history.n_snapshots, history.n_positions, history.d_model) == (4, N, D)
+    assert history.steps.tolist() == STEPS
+    assert history.tokens is not None
+    assert history.tokens.tolist() == [0, 1000, 10000, 100000]
+    assert history.losses is not None
+    np.testing.assert_array_equal(history.losses, np.linspace(7, 3, 4, dtype=np.float32))
+    assert history.decays is not None
+    np.testing.assert_array_equal(history.decays, decays_of(STEPS))
+    for i, table in enumerate(growing(STEPS)):
+        found = history.table(i)
+        assert found.dtype == np.float32
+        assert not found.flags.writeable
+        np.testing.assert_array_equal(found, table.astype(np.float16))
+    np.testing.assert_array_equal(history.last(), history.table(3))
+
+
+def test_of_a_record_only_the_row_that_is_asked_for_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    history = read_history(write_record(tmp_path / "history.safetensors", STEPS))
+    read: list[int] = []
+    read_at = LocalFile.read_at
+
+    def counted(file: LocalFile, offset: int, nbytes: int) -> np.ndarray:
+        read.append(nbytes)
+        return read_at(file, offset, nbytes)
+
+    monkeypatch.setattr(LocalFile, "read_at", counted)
+    history.table(2)
+    assert read == [2 * N * D]
+
+
+def test_a_record_may_tell_no_more_than_tables(tmp_path: Path) -> None:
+    path = write_record(
+        tmp_path / "history.safetensors", STEPS, tokens=None, losses=None, decays=None
+    )
+    history = read_history(path)
+    assert history.tokens is history.losses is history.decays is None
+
+
+@pytest.mark.parametrize(
+    ("change", "metadata", "said"),
+    [
+        ({"steps": None}, None, "lacks the tensors steps and positions"),
+        ({"positions": None}, None, "lacks the tensors steps and positions"),
+        ({"steps": np.array([0, 10, 10, 20])}, None, "do not rise"),
+        ({"steps": np.array([0.0, 1.0, 2.0, 3.0])}, None, "should be I64"),
+        ({"losses": np.zeros(3, np.float32)}, None, "4 steps"),
+        ({"positions": np.zeros((3, N, D), np.float16)}, None, "(4, n_positions, d_model)"),
+        ({"positions": np.zeros((4, N, D), np.int64)}, None, "only floating-point"),
+        ({}, {"format": "pt"}, "no training history"),
+        ({}, {"format": "helixscope-history", "version": "2"}, "version '2'"),
+    ],
+)
+def test_what_is_no_record_is_refused(
+    change: dict, metadata: dict | None, said: str, tmp_path: Path
+) -> None:
+    path = write_record(tmp_path / "history.safetensors", STEPS, metadata, **change)
+    with pytest.raises(SourceError) as caught:
+        read_history(path)
+    assert said in str(caught.value)
+
+
+def test_a_record_of_another_model_is_refused(tmp_path: Path) -> None:
+    path = write_record(tmp_path / "history.safetensors", STEPS)
+    with pytest.raises(SourceError, match="the history of another model"):
+        read_history(path, shape=(N, D + 1))
+
+
+def test_a_record_that_grows_meanwhile_is_not_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "history.safetensors"
+    history = read_history(write_record(path, STEPS))
+    write_record(path, [*STEPS, 2000])
+    with pytest.raises(SourceError, match="has changed"):
+        history.table(0)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_table_that_is_not_finite_is_named(bad: float, tmp_path: Path) -> None:
+    tables = np.array(growing(STEPS), np.float16)
+    tables[2, 5, 3] = bad
+    history = read_history(write_record(tmp_path / "history.safetensors", STEPS, positions=tables))
+    history.table(1)
+    with pytest.raises(SourceError, match="step 100 "):
+        history.table(2)
+
+
+def test_snapshots_count_from_both_ends() -> None:
+    history = in_memory("a", "b", [5, 1], [np.ones((2, 3), np.float32), np.zeros((2, 3), "f2")])
+    assert history.steps.tolist() == [1, 5]
+    assert history.table(-1).sum() == 6
+    for outside in (2, -3):
+        with pytest.raises(RangeError):
+            history.table(outside)
+    with pytest.raises(SourceError, match="one shape"):
+        in_memory("a", "b", [1, 2], [np.ones((2, 3)), np.ones((3, 2))])
+
+
+# ---- where a history is ----------------------------------------------------------------------
+
+
+def test_a_model_with_a_record_beside_it(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "model", growing(STEPS)[-1])
+    assert find_history(open_source(folder)) is None
+    with pytest.raises(NoHistory, match="without a history"):
+        history_here(open_source(folder))
+    path = write_record(folder / "history.safetensors", STEPS)
+    for source in (folder, folder / "model.safetensors"):
+        origin = find_history(open_source(source))
+        assert origin is not None
+        assert (origin.kind, origin.source, origin.shape) == ("file", str(path), (N, D))
+        with pytest.raises(ValueError, match="read_history"):
+            list_snapshots(origin)
+    assert history_here(open_source(folder)).steps.tolist() == STEPS
+
+
+def test_a_bare_table_has_no_history(tmp_path: Path) -> None:
+    np.save(tmp_path / "table.npy", growing([0])[0])
+    write_record(tmp_path / "history.safetensors", STEPS)
+    assert find_history(open_source(tmp_path / "table.npy")) is None
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A folder with a model, and checkpoints on the way to it."""
+    folder = write_checkpoint(tmp_path / "run", growing([2000])[0])
+    for step, table in zip(STEPS, growing(STEPS), strict=True):
+        write_checkpoint(folder / f"checkpoint-{step}", table)
+    (folder / "checkpoint-best").mkdir()
+    (folder / "checkpoint-7").write_text("not a folder")
+    return folder
+
+
+@pytest.mark.parametrize("opened", [".", "checkpoint-100"])
+def test_a_folder_of_checkpoints(opened: str, run: Path) -> None:
+    origin = find_history(open_source(run / opened))
+    assert origin is not None
+    assert (origin.kind, Path(origin.source)) == ("folder", run)
+    snapshots = list_snapshots(origin)
+    assert [one.step for one in snapshots] == STEPS
+    assert all(one.here for one in snapshots)
+    plan = plan_history(origin, snapshots)
+    assert plan.bytes_to_fetch == 0
+    history = Gathering(plan).run()
+    assert history.steps.tolist() == STEPS
+    for i, table in enumerate(growing(STEPS)):
+        np.testing.assert_array_equal(history.table(i), table)
+    assert history.losses is None
+    assert last_checkpoint(run) == run / "checkpoint-1000"
+
+
+def test_checkpoints_that_cannot_be_used_are_named(run: Path) -> None:
+    (run / "checkpoint-10" / "model.safetensors").unlink()
+    write_checkpoint(run / "checkpoint-50", np.ones((N + 1, D), np.float32))
+    origin = find_history(open_source(run))
+    assert origin is not None
+    gathering = Gathering(plan_history(origin, list_snapshots(origin)))
+    assert gathering.history is None
+    history = gathering.run()
+    assert history.steps.tolist() == [0, 100, 1000]
+    assert [one.step for one in gathering.skipped] == [10, 50]
+    assert "holds no weights" in gathering.skipped[0].why
+    assert gathering.skipped[1].why == f"Its table is {N + 1} × {D}, not {N} × {D}."
+    assert gathering.missing == ()
+
+
+def test_none_of_the_checkpoints_can_be_used(run: Path) -> None:
+    for step in STEPS:
+        (run / f"checkpoint-{step}" / "model.safetensors").unlink()
+    origin = find_history(open_source(run))
+    assert origin is not None
+    with pytest.raises(SourceError, match="None of the 4 checkpoints"):
+        Gathering(plan_history(origin, list_snapshots(origin))).run()
+
+
+def test_what_the_trainer_logged(run: Path) -> None:
+    def log(step: int, entries: list) -> None:
+        state = json.dumps({"log_history": entries})
+        (run / f"checkpoint-{step}" / "trainer_state.json").write_text(state, "utf-8")
+
+    folders = [run / f"checkpoint-{step}" for step in STEPS]
+    assert read_log(folders, STEPS) == (None, None)
+    log(10, [{"step": 5, "loss": 9.0}])
+    entries: list = [
+        {"step": 10, "loss": 6.0}, {"step": 5, "loss": 7}, {"step": 90, "loss": 5.0},
+        {"step": 95, "eval_loss": 1.0}, {"step": 100, "loss": 4.0}, "odd", {"loss": 1.0},
+        {"step": 1000, "loss": True},
+    ]  # fmt: skip
+    log(1000, entries)
+    tokens, losses = read_log(folders, STEPS)
+    assert tokens is None
+    np.testing.assert_array_equal(losses, [np.nan, 6, 4, 4])
+    log(1000, [{**one, "num_input_tokens_seen": 32 * one["step"]} for one in entries[:3]])
+    assert read_log(folders, [5, 10, 1000])[0].tolist() == [160, 320, 2880]  # type: ignore[union-attr]
+    (run / "checkpoint-1000" / "trainer_state.json").write_text("{", "utf-8")
+    assert read_log(folders, [10])[1].tolist() == [9]  # type: ignore[union-attr]
+
+
+# ---- which are chosen ------------------------------------------------------------------------
+
+#: As Stanford saved them.
+STANFORD = [
+    *range(0, 50, 10), *range(50, 2000, 50), *range(2000, 20000, 100), *range(20000, 400001, 1000),
+]  # fmt: skip
+
+
+@given(st.sets(st.integers(0, 10**6), min_size=1, max_size=60), st.integers(1, 70))
+def test_exactly_as_many_as_asked_for(found: set[int], count: int) -> None:
+    steps = sorted(found)
+    chosen = log_spaced(steps, count)
+    assert len(chosen) == min(count, len(steps))
+    assert list(chosen) == sorted(set(chosen))
+    assert chosen[-1] == len(steps) - 1
+    assert count == 1 or chosen[0] == 0
+
+
+def test_steps_are_spaced_by_their_logarithms() -> None:
+    steps = [STANFORD[i] for i in log_spaced(STANFORD, 40)]
+    assert steps[:5] == [0, 10, 20, 30, 40]  # early ones are all wanted
+    late = np.array([step for step in steps if step >= 1000])
+    ratios = late[1:] / late[:-1]
+    assert ratios.max() < 1.5
+    powers = [2**k for k in range(17)]
+    assert set(np.diff(log_spaced(powers, 9))) <= {1, 2, 3}
+
+
+def test_a_plan_says_what_it_costs() -> None:
+    from geometry.history.origins import Origin
+
+    origin = Origin("hub", "someone/model", "model", (1024, 768))
+    snapshots = [Snapshot(step, f"a@checkpoint-{step}", "c", here=step < 100) for step in STANFORD]
+    plan = plan_history(origin, snapshots, 40)
+    assert (len(plan.snapshots), plan.n_available) == (40, len(STANFORD))
+    fetched = sum(one.step >= 100 for one in plan.snapshots)
+    assert len(plan.to_fetch) == fetched
+    assert plan.bytes_to_fetch == fetched * (1024 * 768 * 4 + BESIDE_BYTES)
+    part = plan_history(origin, snapshots, 5, (1000, 2000))
+    assert (part.snapshots[0].step, part.snapshots[-1].step) == (1000, 2000)
+    for nothing in ([], snapshots[:2]):
+        with pytest.raises(RangeError, match="no checkpoints at steps"):
+            plan_history(origin, nothing, 5, (1000, 2000))
+    with pytest.raises(RangeError, match="0 checkpoints"):
+        plan_history(origin, snapshots, 0)
+
+
+@given(st.integers(0, 70))
+def test_what_comes_first_spans_the_whole(n: int) -> None:
+    snapshots = tuple(Snapshot(step, "a") for step in range(n))
+    order = coarse_first(snapshots)
+    assert sorted(order, key=lambda one: one.step) == list(snapshots)
+    if n > 8:
+        assert order[0].step == n - 1
+        early = sorted(one.step for one in order[: n // 2])
+        assert max(np.diff([-1, *early])) <= 8
+
+
+def test_a_history_is_what_it_says() -> None:
+    with pytest.raises(SourceError, match="do not rise"):
+        History("a", "b", np.array([], np.int64), (1, 1), lambda i: np.zeros((1, 1)))

@@ -1,0 +1,338 @@
+"""Histories on a Hub: twenty revisions by range, cut, cancelled, gone on with, and kept."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geometry.catalogue import cached_models
+from geometry.errors import SourceError
+from geometry.history.gathering import Gathered, Gathering
+from geometry.history.here import NotFetched, history_here
+from geometry.history.last_position import last_position
+from geometry.history.origins import Origin, find_history, list_snapshots
+from geometry.history.plan import BESIDE_BYTES, HistoryPlan, plan_history
+from geometry.hub.client import Hub
+from geometry.hub.faults import HubBusy, NotOnHub, Offline
+from geometry.hub.network import Network
+from geometry.hub.tensor_cache import default_cache
+from geometry.hub.transfer import Cancelled, Transfer
+from geometry.sources import open_source
+from tests.geometry.hub_opening import QUICK, asked, network_of
+from tests.loopback_hub import Fault, LoopbackHub
+from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in
+from tests.true_sizes import true_positions, write_true_size
+
+STEPS = [0, *range(100, 2000, 100)]
+SAFETENSORS, BIN = OPENAI[0], STANFORD[0]
+
+
+@pytest.fixture
+def serve(loopback_hub: LoopbackHub, tmp_path: Path) -> Callable[[str], str]:
+    """Serve a model with twenty revisions, small ones."""
+
+    def add(name: str) -> str:
+        for step in STEPS:
+            revision = f"checkpoint-{step}"
+            loopback_hub.add(name, write_stand_in(tmp_path, name, revision), revision=revision)
+        loopback_hub.add(name, write_stand_in(tmp_path, name))
+        return name
+
+    return add
+
+
+def plan_of(name: str, network: Network, count: int = 40) -> HistoryPlan:
+    origin = find_history(open_source(name, network=network))
+    assert origin is not None
+    return plan_history(origin, list_snapshots(origin, network), count)
+
+
+@pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
+def test_twenty_revisions(
+    name: str, serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(serve(name), network)
+    assert plan.origin.kind == "hub"
+    assert [one.step for one in plan.to_fetch] == STEPS
+    said: list[Gathered] = []
+    history = Gathering(plan, network).run(on_progress=said.append)
+    assert history.steps.tolist() == STEPS
+    for i, step in enumerate(STEPS):
+        np.testing.assert_array_equal(history.table(i), positions_of(name, f"checkpoint-{step}"))
+    assert [one.done for one in said] == sorted(one.done for one in said)
+    assert (said[0].done, said[-1].done, said[-1].total) == (0, 20, 20)
+    assert said[-1].bytes_received > 20 * 64 * 24 * 2
+
+    loopback_hub.forget_requests()
+    again = plan_of(name, network)
+    assert again.bytes_to_fetch == 0
+    np.testing.assert_array_equal(Gathering(again, network).run().last(), history.last())
+    assert asked(loopback_hub) == ["refs"]
+
+
+@pytest.mark.parametrize("name", [SAFETENSORS, BIN], ids=["safetensors", "bin"])
+def test_each_takes_no_more_than_its_table_and_a_little(
+    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    """Files as large as the real ones are."""
+    files = write_true_size(tmp_path / "files", name)
+    loopback_hub.add(name, files)
+    for step in range(3):
+        loopback_hub.add(name, files, revision=f"checkpoint-{step}")
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network)
+    loopback_hub.forget_requests()
+    history = Gathering(plan, network).run()
+    table = true_positions(name)
+    np.testing.assert_array_equal(history.last(), table)
+    stored = table.nbytes
+    assert loopback_hub.bytes_sent <= 3 * (stored + BESIDE_BYTES)
+    assert loopback_hub.bytes_sent <= plan.bytes_to_fetch
+    for one in plan.snapshots:
+        marks = (f"checkpoint-{one.step}", one.commit or "")
+        sent = sum(r.sent for r in loopback_hub.requests if any(m in r.path for m in marks))
+        assert stored < sent <= stored + BESIDE_BYTES
+
+
+def test_a_cut_connection_is_gone_on_with(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    name = serve(SAFETENSORS)
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network)
+    paths = [f"*/checkpoint-{step}/model.safetensors" for step in STEPS[::4]]
+    cuts = [loopback_hub.fault(Fault.cut(2000), path=path) for path in paths]
+    history = Gathering(plan, network).run()
+    assert [cut.played for cut in cuts] == [1] * 5
+    for i, step in enumerate(STEPS):
+        np.testing.assert_array_equal(history.table(i), positions_of(name, f"checkpoint-{step}"))
+
+
+def test_a_broken_off_gathering_brings_only_the_rest(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    name = serve(BIN)
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network)
+    loopback_hub.fault(Fault.status(503), path="*/pytorch_model.bin", times=None, after=15)
+    gathering = Gathering(plan, network)
+    with pytest.raises(HubBusy):
+        gathering.run()
+    come = gathering.history
+    assert come is not None
+    assert 0 < come.n_snapshots < 20
+    assert len(gathering.missing) == 20 - come.n_snapshots
+    assert gathering.skipped == ()
+
+    loopback_hub.clear_faults()
+    loopback_hub.forget_requests()
+    assert gathering.run().n_snapshots == 20
+    opened = {step for step in STEPS for one in loopback_hub.requests
+              if f"/checkpoint-{step}/" in one.path}  # fmt: skip
+    assert opened.isdisjoint(come.steps.tolist())
+
+    # Another start of the program, after the same fault.
+    loopback_hub.forget_requests()
+    later = Gathering(plan_of(name, network_of(loopback_hub, cache)), network)
+    assert later.run().n_snapshots == 20
+    assert asked(loopback_hub) == ["refs"]
+
+
+def test_it_is_cancelled_at_once(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    name = serve(SAFETENSORS)
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network)
+    stalled = loopback_hub.fault(Fault.stall(100), path="*/model.safetensors", times=None, after=10)
+    transfer, gathering = Transfer(), Gathering(plan, network)
+    ended: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            gathering.run(transfer)
+        except Cancelled as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert stalled.reached.wait(10)
+    transfer.cancel()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert len(ended) == 1
+    assert len(gathering.missing) > 0
+    assert gathering.skipped == ()
+    with pytest.raises(Cancelled):
+        gathering.run(transfer)
+    loopback_hub.clear_faults()
+    assert gathering.run().n_snapshots == 20
+
+
+def test_what_listens_may_end_it(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    network = network_of(loopback_hub, cache)
+    gathering = Gathering(plan_of(serve(SAFETENSORS), network), network)
+
+    def on_progress(progress: Gathered) -> None:
+        if progress.done >= 3:
+            raise KeyError(progress.done)
+
+    with pytest.raises(KeyError):
+        gathering.run(on_progress=on_progress)
+    assert len(gathering.missing) > 0
+
+
+def test_at_most_four_at_once(
+    serve: Callable[[str], str],
+    loopback_hub: LoopbackHub,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(serve(SAFETENSORS), network)
+    together, most, lock = 0, 0, threading.Lock()
+
+    def opened(*args, **options):
+        nonlocal together, most
+        with lock:
+            together += 1
+            most = max(most, together)
+        try:
+            return open_source(*args, **options)
+        finally:
+            with lock:
+                together -= 1
+
+    monkeypatch.setattr("geometry.history.gathering.open_source", opened)
+    Gathering(plan, network).run()
+    assert 2 <= most <= 4
+
+
+def test_revisions_that_are_no_checkpoints_of_it_are_named(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    name = SAFETENSORS
+    for step in (0, 10, 30):
+        revision = f"checkpoint-{step}"
+        loopback_hub.add(name, write_stand_in(tmp_path, name, revision), revision=revision)
+    loopback_hub.add(name, {"README.md": b"nothing"}, revision="checkpoint-20")
+    other = write_stand_in(tmp_path, OPENAI[1], "checkpoint-40")
+    loopback_hub.add(name, other, revision="checkpoint-40")
+    tagged = write_stand_in(tmp_path, name, "step50")
+    loopback_hub.add(name, tagged, revision="refs/tags/step50")
+    for odd in ("dev", "checkpoint-last", "my-checkpoint-3", "refs/pr/1"):
+        loopback_hub.add(name, other, revision=odd)
+    loopback_hub.add(name, write_stand_in(tmp_path, name))
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network)
+    assert [one.step for one in plan.snapshots] == [0, 10, 20, 30, 40, 50]
+    gathering = Gathering(plan, network)
+    assert gathering.run().steps.tolist() == [0, 10, 30, 50]
+    assert [one.step for one in gathering.skipped] == [20, 40]
+    assert "holds no weights" in gathering.skipped[0].why
+    assert gathering.skipped[1].why == "Its table is 64 × 32, not 64 × 24."
+
+
+def test_a_branch_that_has_moved_is_fetched_anew(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    name = serve(SAFETENSORS)
+    network = network_of(loopback_hub, cache)
+    Gathering(plan_of(name, network), network).run()
+    other = write_stand_in(tmp_path, name, "checkpoint-77")
+    loopback_hub.add(name, other, revision="checkpoint-100")
+    plan = plan_of(name, network)
+    assert [one.step for one in plan.to_fetch] == [100]
+    history = Gathering(plan, network).run()
+    np.testing.assert_array_equal(history.table(1), positions_of(name, "checkpoint-77"))
+
+
+def test_a_model_without_checkpoints(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
+    network = network_of(loopback_hub, cache)
+    origin = find_history(open_source(SAFETENSORS, network=network))
+    assert origin is not None
+    assert list_snapshots(origin, network) == ()
+    gone = Origin("hub", "someone/else", "else", (64, 24))
+    with pytest.raises(NotOnHub):
+        list_snapshots(gone, network)
+
+
+def test_offline_there_is_what_was_fetched(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    name = serve(BIN)
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network, 5)
+    steps = [one.step for one in plan.snapshots]
+    Gathering(plan, network).run()
+    loopback_hub.forget_requests()
+    offline = network_of(loopback_hub, cache)
+    offline.hub.offline = True
+    kept = list_snapshots(plan.origin, offline)
+    assert [one.step for one in kept] == steps
+    assert all(one.here for one in kept)
+    history = Gathering(plan_history(plan.origin, kept), offline).run()
+    assert history.steps.tolist() == steps
+    all_of_it = Gathering(plan_of_all(plan.origin, network), offline)
+    with pytest.raises(Offline):
+        all_of_it.run()
+    assert all_of_it.history is not None
+    assert asked(loopback_hub) == ["refs"]
+
+
+def plan_of_all(origin: Origin, network: Network) -> HistoryPlan:
+    return plan_history(origin, list_snapshots(origin, network))
+
+
+def test_steps_of_a_history_are_not_listed_among_the_models(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub
+) -> None:
+    name = serve(BIN)
+    network = Network(Hub(endpoint=loopback_hub.url, retries=QUICK), default_cache(), Transfer())
+    model = open_source(name, network=network)
+    with pytest.raises(NotFetched):
+        history_here(model)
+    plan = plan_of(name, network, 5)
+    Gathering(plan, network).run()
+    assert [one.id for one in cached_models()] == []
+    assert history_here(model).steps.tolist() == [one.step for one in plan.snapshots]
+    assert last_position(history_here(model)).position == 63
+    # One that is opened as a model is listed as one, and takes no request.
+    loopback_hub.forget_requests()
+    open_source(f"{name}@checkpoint-100", network=network)
+    assert loopback_hub.requests == []
+    assert [one.id for one in cached_models()] == [f"{name}@checkpoint-100"]
+
+
+def test_a_damaged_checkpoint_gets_another_chance(
+    serve: Callable[[str], str], loopback_hub: LoopbackHub, cache: Path
+) -> None:
+    name = serve(SAFETENSORS)
+    network = network_of(loopback_hub, cache)
+    plan = plan_of(name, network, 3)
+    loopback_hub.fault(
+        Fault.garble_content_range("bytes 5-9/10"), path="*/checkpoint-0/model.safetensors",
+        times=None,
+    )  # fmt: skip
+    gathering = Gathering(plan, network)
+    assert gathering.run().n_snapshots == 2
+    assert [(one.step, one.passing) for one in gathering.skipped] == [(0, True)]
+    loopback_hub.clear_faults()
+    assert gathering.run().n_snapshots == 3
+    assert gathering.skipped == ()
+
+
+def test_nothing_is_to_be_had(loopback_hub: LoopbackHub, tmp_path: Path, cache: Path) -> None:
+    loopback_hub.add(SAFETENSORS, write_stand_in(tmp_path, SAFETENSORS))
+    loopback_hub.add(SAFETENSORS, {"README.md": b"nothing"}, revision="checkpoint-1")
+    network = network_of(loopback_hub, cache)
+    with pytest.raises(SourceError, match="None of the 1 checkpoints"):
+        Gathering(plan_of(SAFETENSORS, network), network).run()
