@@ -40,8 +40,8 @@ def show_panel(qtbot: QtBot, session: Session, controller: Controller) -> NormsP
     qtbot.addWidget(made, before_close_func=NormsPanel.release)
     connect(made, session, controller)
     made.resize(1100, 240)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     return made
 
 

@@ -12,6 +12,6 @@ def put_on_screen(qtbot: QtBot, panel: Shown, width: int, height: int) -> Shown:
     """Show a panel in a size, and wait until it is there; it is released after the test."""
     qtbot.addWidget(panel, before_close_func=lambda closing: closing.release())
     panel.resize(width, height)
-    panel.show()
-    qtbot.waitExposed(panel)
+    with qtbot.waitExposed(panel):
+        panel.show()
     return panel

@@ -20,8 +20,8 @@ def show_plot(qtbot):
     qtbot.addWidget(made)
     made.resize(900, 220)
     made.set_values(3 + np.sin(np.arange(N) / 40), (0.0, 5.0))
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     QApplication.processEvents()
     return made
 

@@ -60,8 +60,8 @@ class ResultStage:
         qtbot.addWidget(panel, before_close_func=self._release)
         panel.resize(*size)
         if show:
-            panel.show()
-            qtbot.waitExposed(panel)
+            with qtbot.waitExposed(panel):
+                panel.show()
 
     def open(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
         """Open a source; the panel asks about it."""
@@ -120,8 +120,8 @@ def show_panel(
     panel.selectionRequested.connect(controller.select)
     panel.hoverRequested.connect(lambda position: setattr(session, "hover", position))
     panel.resize(*size)
-    panel.show()
-    qtbot.waitExposed(panel)
+    with qtbot.waitExposed(panel):
+        panel.show()
     return panel
 
 

@@ -22,8 +22,8 @@ def shown(qtbot, **options):
     plot = CurvePlot(LIGHT, "index", "value", **options)
     qtbot.addWidget(plot)
     plot.resize(600, 300)
-    plot.show()
-    qtbot.waitExposed(plot)
+    with qtbot.waitExposed(plot):
+        plot.show()
     return plot
 
 

@@ -25,8 +25,8 @@ def row(qtbot):
     page.addWidget(QWidget(), 1)
     row.window = window
     window.resize(400, 200)
-    window.show()
-    qtbot.waitExposed(window)
+    with qtbot.waitExposed(window):
+        window.show()
     return row
 
 

@@ -14,8 +14,8 @@ def go_to(qtbot):
     widget.asked = []
     widget.typed.connect(widget.asked.append)
     qtbot.addWidget(widget)
-    widget.show()
-    qtbot.waitExposed(widget)
+    with qtbot.waitExposed(widget):
+        widget.show()
     return widget
 
 

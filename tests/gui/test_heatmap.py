@@ -31,8 +31,8 @@ def heatmap(qtbot):
     qtbot.addWidget(holder)
     made.holder = holder  # which Qt would delete with its last reference
     holder.resize(700, 400)
-    holder.show()
-    qtbot.waitExposed(holder)
+    with qtbot.waitExposed(holder):
+        holder.show()
     values = np.zeros((20, 30))
     values[3, 25] = 1.0
     made.set_colors("gray", (0.0, 1.0))
@@ -250,8 +250,8 @@ def test_right_click_is_left_to_the_panel(qtbot):
     qtbot.addWidget(holder)
     heatmap = Heatmap(LIGHT, "across", "down", holder)
     heatmap.resize(300, 200)
-    holder.show()
-    qtbot.waitExposed(holder)
+    with qtbot.waitExposed(holder):
+        holder.show()
     at = QPoint(150, 100)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, heatmap.mapToGlobal(at))
     QApplication.sendEvent(heatmap.viewport(), event)
@@ -278,8 +278,8 @@ def bar(qtbot):
     made.levelsRequested.connect(lambda low, high: made.show_scale("gray", (low, high), (0.0, 1.0)))
     made.show_scale("gray", (0.0, 1.0), (0.0, 1.0))
     made.resize(made.sizeHint().width(), 200)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     return made
 
 

@@ -78,8 +78,8 @@ def make(qtbot):
         panel.answers = answers
         panel.resize(280, 640)
         qtbot.addWidget(panel)
-        panel.show()
-        qtbot.waitExposed(panel)
+        with qtbot.waitExposed(panel):
+            panel.show()
         panel.activateWindow()
         panels.append(panel)
         return panel

@@ -12,8 +12,8 @@ from gui.theme import DARK, LIGHT
 def number(qtbot):
     made = NumberSlider("k", 1, 40, 30, "How many", LIGHT)
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    with qtbot.waitExposed(made):
+        made.show()
     made.told = []
     made.changed.connect(made.told.append)
     return made

@@ -38,8 +38,8 @@ def make(qtbot):
         panel.hoverRequested.connect(lambda position: setattr(session, "hover", position))
         panel.resize(280, 260)
         qtbot.addWidget(panel)
-        panel.show()
-        qtbot.waitExposed(panel)
+        with qtbot.waitExposed(panel):
+            panel.show()
         panel.activateWindow()
         panels.append(panel)
         return panel
