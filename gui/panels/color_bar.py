@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
@@ -49,7 +50,7 @@ class ColorBar(QWidget):
         self.theme = theme
         self._levels, self._home = (0.0, 1.0), (0.0, 1.0)
         self._log = False
-        self._table = lookup_table("gray")
+        self._colors = _colors_of("gray")
         self._write: Callable[[float], str] = format_level
         self._press: tuple[float, bool, tuple[float, float]] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
@@ -84,9 +85,8 @@ class ColorBar(QWidget):
         home
             What a double-click goes back to.
         """
-        self._table, self._levels, self._home, self._log = (
-            lookup_table(colormap), levels, home, log,
-        )  # fmt: skip
+        self._colors = _colors_of(colormap)
+        self._levels, self._home, self._log = levels, home, log
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
@@ -105,9 +105,7 @@ class ColorBar(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the bar, a frame, and three numbers beside it."""
         painter, area = QPainter(self), self._bar()
-        column = np.ascontiguousarray(self._table[::-1, None, :])
-        image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
-        painter.drawImage(area, image)
+        painter.drawImage(area, self._colors)
         painter.setPen(QPen(QColor(self.theme.muted if self.hasFocus() else self.theme.line), 1))
         painter.drawRect(area)
         font = QFont(self.font())
@@ -174,6 +172,13 @@ class ColorBar(QWidget):
             low = high - (high - low) / times
         ends = (math.exp(low), math.exp(high)) if self._log else (low, high)
         self.levelsRequested.emit(*ends)
+
+
+@cache
+def _colors_of(colormap: str) -> QImage:
+    """Return a colour map as a column of pixels, its upper end on top."""
+    column = np.ascontiguousarray(lookup_table(colormap)[::-1, None, :])
+    return QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888).copy()
 
 
 def format_level(value: float) -> str:

@@ -6,6 +6,8 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QPen, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QWidget
 
+_CHEVRON = [QPointF(-3.5, -1.5), QPointF(0.0, 2.0), QPointF(3.5, -1.5)]
+
 
 class DropDown(QComboBox):
     """A combo box in the theme's colours.
@@ -24,12 +26,9 @@ class DropDown(QComboBox):
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        group = QPalette.ColorGroup.Normal if self.isEnabled() else QPalette.ColorGroup.Disabled
-        painter.setPen(QPen(self.palette().color(group, QPalette.ColorRole.Text), 1.3))
-        x, y = self.width() - 11.5, self.height() / 2
-        painter.drawPolyline(
-            [QPointF(x - 3.5, y - 1.5), QPointF(x, y + 2), QPointF(x + 3.5, y - 1.5)]
-        )
+        painter.setPen(QPen(self.palette().color(QPalette.ColorRole.Text), 1.3))
+        painter.translate(self.width() - 11.5, self.height() / 2)
+        painter.drawPolyline(_CHEVRON)
 
     def showPopup(self) -> None:
         """Open the list, as tall as its rows."""

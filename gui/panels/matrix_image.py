@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtGui import QImage
 
 LEVELS = 256
 """Entries of a colour table."""
+KEPT = 4
+"""Images that are kept."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Drawn:
+    """The pixels of a matrix, and what they depend on; the image has no copy of them."""
+
+    matrix: weakref.ref[np.ndarray]
+    look: Hashable
+    pixels: np.ndarray
+    image: QImage
 
 
 class MatrixImage(pg.ImageItem):
     """An image item of finite numbers that is several times faster than pyqtgraph's own.
 
     That one averages by ``mean`` over a reshaped array, leaves the last cells out where they do
-    not fill a pixel, and makes its colour table anew for each image.
+    not fill a pixel, and makes its colour table anew for each image. The last few images are kept
+    for when they are shown again: a matrix must not change once it is shown.
     """
 
     def __init__(self) -> None:
         super().__init__(axisOrder="row-major", autoDownsample=True)
         self._colors = np.zeros(LEVELS, np.uint32)
-        self._pixels = np.zeros((0, 0), np.uint32)
+        self._matrix: np.ndarray | None = None
+        self._drawn: deque[_Drawn] = deque(maxlen=KEPT)
+        self._shown: _Drawn | None = None
+
+    def setImage(self, image: np.ndarray | None = None, *arguments: Any, **options: Any) -> None:
+        """Show a matrix."""
+        if image is not None:
+            self._matrix = image
+        super().setImage(image, *arguments, **options)
 
     def set_table(self, table: np.ndarray) -> None:
         """Take colours, (256, 4) uint8, all of them opaque."""
         self.setLookupTable(table, update=False)
         red, green, blue = table[:, :3].T.astype(np.uint32)
         self._colors = 0xFF000000 | red << 16 | green << 8 | blue
+        self._drawn.clear()
         self._renderRequired = True
         self.update()
 
@@ -36,15 +64,24 @@ class MatrixImage(pg.ImageItem):
         if self.image is None or not self.image.size:
             return
         across, down = self._lastDownsample = self._computeDownsampleFactors()
-        small = averaged(averaged(self.image, down, 0), across, 1)
         low, high = (float(level) for level in self.levels)
+        look = (across, down, low, high)
+        known = (one for one in self._drawn if one.matrix() is self._matrix and one.look == look)
+        self._shown = next(known, None) or self._draw(*look)
+        self.qimage = self._shown.image
+        self._renderRequired = self._unrenderable = False
+
+    def _draw(self, across: int, down: int, low: float, high: float) -> _Drawn:
+        assert self._matrix is not None
+        small = averaged(averaged(self.image, down, 0), across, 1)
         scaled = (small - np.float32(low)) * np.float32(LEVELS / max(high - low, 1e-30))
         indices = np.clip(scaled, 0, LEVELS - 1, out=scaled).astype(np.uint8)
-        self._pixels = self._colors[indices]  # kept: the image has no copy of them
+        pixels = self._colors[indices]
         rows, columns = indices.shape
-        kind = QImage.Format.Format_RGB32
-        self.qimage = QImage(self._pixels.data, columns, rows, 4 * columns, kind)
-        self._renderRequired = self._unrenderable = False
+        image = QImage(pixels.data, columns, rows, 4 * columns, QImage.Format.Format_RGB32)
+        drawn = _Drawn(weakref.ref(self._matrix), (across, down, low, high), pixels, image)
+        self._drawn.append(drawn)
+        return drawn
 
 
 def averaged(values: np.ndarray, count: int, axis: int) -> np.ndarray:

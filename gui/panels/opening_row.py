@@ -85,9 +85,10 @@ class FixedText(QWidget):
         painter = QPainter(self)
         painter.setFont(self._font())
         painter.setPen(self._color)
-        height = self._line_height()
+        metrics = painter.fontMetrics()
+        height = metrics.height()
         for row, line in enumerate(self._lines[: self._room]):
-            shown = painter.fontMetrics().elidedText(line, self._elide, self.width())
+            shown = metrics.elidedText(line, self._elide, self.width())
             painter.drawText(
                 0, row * height, self.width(), height, Qt.AlignmentFlag.AlignVCenter, shown
             )

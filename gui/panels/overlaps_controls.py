@@ -89,8 +89,9 @@ class OverlapsControls(QWidget):
         figure = view != "pair"
         self.rows.show_layer_only(figure, heads=view == "attention")
         self._down.setText("Weights" if figure else "Down")
-        self._across.setVisible(not figure)
-        self.columns.setVisible(not figure)
+        for widget in (self._across, self.columns):
+            if widget.isHidden() != figure:
+                widget.setVisible(not figure)
 
     def show_pair(self, rows: Subject, columns: Subject) -> None:
         """Show two matrices as chosen, without telling anybody."""

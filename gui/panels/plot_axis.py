@@ -66,7 +66,9 @@ class PlotAxis(pg.AxisItem):
         self.title = title
         drawn = self.picture
         room = (self.minimumSize(), self.maximumSize())
-        self.label.setDefaultTextColor(QColor(theme.muted))
+        color = QColor(theme.muted)
+        if self.label.defaultTextColor() != color:  # else it would be laid out twice
+            self.label.setDefaultTextColor(color)
         self.setLabel(title)
         if room == (self.minimumSize(), self.maximumSize()):
             self.picture = drawn  # the ticks are no others

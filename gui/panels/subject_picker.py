@@ -58,17 +58,11 @@ class SubjectPicker(QWidget):
         self.name, self.side = DropDown(), DropDown()
         self.layer, self.head = QSpinBox(), QSpinBox()
         self._fill(name)
-        self._row = QWidget(self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        row = QHBoxLayout(self._row)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID // 2)
-        for widget in (self.name, self.layer, self.head, self.side):
-            policy = widget.sizePolicy()
-            policy.setRetainSizeWhenHidden(True)
-            widget.setSizePolicy(policy)
-            row.addWidget(widget)
-        row.addStretch(1)
+        # What only weights have comes and goes in one piece.
+        self._of_weights = _row(self.layer, self.head, self.side)
+        self._row = _row(self.name, self._of_weights)
+        self._row.setParent(self)
         self.show_subject(subject)
         self.name.activated.connect(self._on_name)
         for signal in (self.layer.valueChanged, self.head.valueChanged, self.side.activated):
@@ -184,14 +178,12 @@ class SubjectPicker(QWidget):
         name = self._subject.name
         weight = self._whole or name not in TABLES
         heads = self._with_heads if self._whole else name in WITH_HEADS
-        for widget, shown in (
-            (self.name, not self._whole),
-            (self.layer, weight),
-            (self.head, heads and self.head.maximum() >= 0),
-            (self.side, weight and not self._whole),
-        ):
-            if widget.isHidden() == shown:
-                widget.setVisible(shown)
+        shown = {self.name: not self._whole, self._of_weights: weight}
+        if weight:
+            shown |= {self.head: heads and self.head.maximum() >= 0, self.side: not self._whole}
+        for widget, seen in shown.items():
+            if widget.isHidden() == seen:
+                widget.setVisible(seen)
 
     _with_heads = True
 
@@ -210,3 +202,18 @@ class SubjectPicker(QWidget):
             side=self.side.currentData(),
         )
         self.changed.emit()
+
+
+def _row(*widgets: QWidget) -> QWidget:
+    """Put widgets side by side; each keeps its place while it is hidden."""
+    made = QWidget()
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(GRID // 2)
+    for widget in widgets:
+        policy = widget.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        widget.setSizePolicy(policy)
+        row.addWidget(widget)
+    row.addStretch(1)
+    return made
