@@ -23,7 +23,7 @@ from checkpoints import SMALL, XL, write_gpt2
 from children import run_child
 from PySide6.QtWidgets import QApplication
 from ratios import Report
-from windows import our_window, run_until
+from windows import our_window, rest, run_until
 
 from geometry.first_look import first_look
 from geometry.sources import open_source
@@ -76,7 +76,7 @@ class Painter:
 
     def rest(self) -> None:
         """Let what opening leaves to do later be done."""
-        run_until(self._qt, lambda: self.application.idle)
+        rest(self._qt, self.application)
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow
 from pyvistaqt import QtInteractor
 
@@ -15,6 +15,8 @@ from gui.settings import Settings
 SIZE = (1400, 900)
 """Width and height of the viewports that are compared."""
 PATIENCE_S = 60.0
+QUIET_S = 0.25
+"""How long nothing is painted by a window at rest."""
 
 
 class BareWindow:
@@ -37,15 +39,43 @@ def our_window(qt: QApplication, source: str, size: tuple[int, int] = SIZE) -> A
     """Open the whole application, with a viewport of a given size, and let it come to rest."""
     settings = Settings(Path(tempfile.mkdtemp(prefix="helixscope-")) / "settings.ini")
     application = Application(qt, settings, source)
-    run_until(qt, lambda: application.idle)
+    rest(qt, application)
     window, interactor = application.window, application.window.viewport.interactor
     for _ in range(3):
         width, height = (want - has for want, has in zip(size, _size(interactor), strict=True))
         window.resize(window.width() + width, window.height() + height)
-        run_until(qt, lambda: application.idle)
+        rest(qt, application)
     if _size(interactor) != size:
         raise RuntimeError(f"expected a viewport of {size}, got {_size(interactor)}")
     return application
+
+
+class _Painting(QObject):
+    """Notices when anything was painted last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = time.perf_counter()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Paint, QEvent.Type.Expose, QEvent.Type.UpdateRequest):
+            self.last = time.perf_counter()
+        return False
+
+
+def rest(qt: QApplication, application: Application) -> None:
+    """Let all work be done, and all that the screen asks for after it be painted.
+
+    A screen that has shown a window in a new size asks it to paint itself some time later.
+    """
+    painting = _Painting()
+    qt.installEventFilter(painting)
+
+    def quiet() -> bool:
+        return application.idle and time.perf_counter() - painting.last > QUIET_S
+
+    run_until(qt, quiet)
+    qt.removeEventFilter(painting)
 
 
 def run_until(qt: QApplication, done: Callable[[], bool]) -> None:
