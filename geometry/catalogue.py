@@ -22,7 +22,10 @@ from geometry.sharded_store import read_weight_map
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
 
-State = Literal["installed", "cached", "online"]
+State = Literal["bundled", "installed", "cached", "online"]
+
+#: The source that is the bundled model, and its id in the catalogue.
+SAMPLE = "sample"
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
@@ -37,7 +40,7 @@ class CatalogueEntry:
     Attributes
     ----------
     id
-        The model's name on the Hugging Face Hub.
+        The model's name on the Hugging Face Hub; "sample" is the bundled one.
     title, group, note
         Short name, heading it is listed under, and one sentence for a newcomer.
     n_positions, d_model
@@ -111,9 +114,9 @@ def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | N
 
 
 def state(entry: CatalogueEntry) -> State:
-    """Tell where a model is: in an installed package, kept by the Hub cache or us, or online."""
+    """Tell where a model is: with us or in another package, kept by the Hub cache or us, online."""
     if _in_package(entry) is not None:
-        return "installed"
+        return "bundled" if entry.id == SAMPLE else "installed"
     return "cached" if locate(entry) is not None or _is_kept(HubAddress(entry.id)) else "online"
 
 

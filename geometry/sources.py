@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.architecture import UnknownArchitecture, find_architecture
-from geometry.catalogue import canonical, is_superseded, locate, locate_address, read_catalogue
+from geometry.catalogue import (
+    SAMPLE,
+    canonical,
+    is_superseded,
+    locate,
+    locate_address,
+    read_catalogue,
+)
 from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.files import SUFFIXES, open_store, weights_in
@@ -40,10 +47,10 @@ def open_source(
     Parameters
     ----------
     source
-        A folder in the Hugging Face layout; a file (safetensors, torch's zip format, npy, npz); or
-        a model's id, perhaps with "@revision", or the address of its page. A model is looked for in
-        the installed packages, in the Hub cache and in what was fetched before; from the Hub itself
-        only what is needed is fetched, and kept.
+        "sample", the bundled model; a folder in the Hugging Face layout; a file (safetensors,
+        torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
+        its page. A model is looked for in the installed packages, in the Hub cache and in what was
+        fetched before; from the Hub itself only what is needed is fetched, and kept.
     table
         The tensor to take as positions, where no family fits; or "encoder" or "decoder".
     network
@@ -62,10 +69,11 @@ def open_source(
         No family fits; its ``candidates`` can be given as ``table``.
     """
     text = os.fspath(source)
-    if text == "sample":
-        raise SourceError(
-            "There is no bundled model yet.", "Open a checkpoint's folder or file instead."
-        )
+    if text == SAMPLE:
+        folder = locate(SAMPLE)
+        if folder is None:
+            raise SourceError("The bundled model is missing.", "Install Helixscope again.")
+        return _open(folder, text, text, table)
     path = _path(text)
     if path is not None:
         return _open(_snapshot(path), text, _name(path), table)
@@ -86,7 +94,7 @@ def is_on_hub(source: str) -> bool:
     Opening it may take a request, even if some installed package or cache has it.
     """
     try:
-        return source != "sample" and _path(source) is None and _address(source) is not None
+        return source != SAMPLE and _path(source) is None and _address(source) is not None
     except SourceError:
         return False
 

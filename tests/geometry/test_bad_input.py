@@ -58,8 +58,9 @@ def test_no_path_at_all(source: str) -> None:
         open_source(source)
 
 
-def test_sample_is_not_there_yet() -> None:
-    assert str(refusal("sample")) == "There is no bundled model yet."
+def test_an_installation_without_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("geometry.catalogue._in_package", lambda entry: None)
+    assert str(refusal("sample")) == "The bundled model is missing."
 
 
 def test_empty_folder(tmp_path: Path) -> None:

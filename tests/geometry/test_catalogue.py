@@ -9,14 +9,16 @@ import pytest
 
 from geometry.catalogue import (
     OTHER_GROUP,
+    SAMPLE,
     cached_models,
     find_entry,
     hub_cache,
+    is_here,
     locate,
     read_catalogue,
     state,
 )
-from geometry.sources import open_source
+from geometry.sources import is_on_hub, open_source
 
 
 @pytest.fixture
@@ -53,7 +55,8 @@ def gpt2_files(gpt2_folder: Path) -> dict[str, Path | str]:
 def test_the_catalogue_is_complete() -> None:
     entries = read_catalogue()
     ids = [entry.id for entry in entries]
-    assert len(ids) == len(set(ids)) == 16
+    assert len(ids) == len(set(ids)) == 17
+    assert ids[0] == SAMPLE
     assert sum("gpt2-small-x" in name for name in ids) == 5
     for entry in entries:
         assert entry.note.endswith((".", "?"))
@@ -81,6 +84,20 @@ def test_installed(minilm_folder: Path, hub: Path) -> None:
     assert entry is not None
     assert locate(entry) == minilm_folder
     assert state(entry) == "installed"
+
+
+def test_bundled(hub: Path) -> None:
+    entry, folder = find_entry(SAMPLE), locate(SAMPLE)
+    assert entry is not None
+    assert folder is not None
+    assert (folder.parts[-2:], state(entry)) == (("resources", "sample"), "bundled")
+    # What happens to lie at that path is another thing, and opens as ./sample.
+    (Path.cwd() / "sample").mkdir()
+    model = open_source(SAMPLE)
+    assert (model.source, model.name) == (SAMPLE, SAMPLE)
+    assert (entry.n_positions, entry.d_model) == model.W_pos.shape
+    assert is_here(SAMPLE)
+    assert not is_on_hub(SAMPLE)
 
 
 @pytest.mark.parametrize("name", ["openai-community/gpt2", "gpt2"])

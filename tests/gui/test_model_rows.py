@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from geometry.catalogue import CatalogueEntry, read_catalogue
+from geometry.catalogue import SAMPLE, CatalogueEntry, read_catalogue
 from gui.loading import short_name
 from gui.panels.model_line import identity, matches
 from gui.panels.model_rows import MAX_RECENT, list_groups, source_title
@@ -15,7 +15,7 @@ COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
 STATES = {
     "openai-community/gpt2": "cached",
     "sentence-transformers/all-MiniLM-L6-v2": "installed",
-    "openai-community/gpt2-large": "bundled",
+    SAMPLE: "bundled",
 }
 
 
@@ -62,7 +62,7 @@ def preferred(session, search):
     [
         ("openai-community/gpt2", "cached", "cached"),
         ("openai-community/gpt2-medium", "↓ 4.2 MB", "offline"),
-        ("openai-community/gpt2-large", "here", "here"),
+        (SAMPLE, "here", "here"),
         ("sentence-transformers/all-MiniLM-L6-v2", "here", "here"),
         ("google-bert/bert-base-uncased", "↓ 1.6 MB", "offline"),
         (FETCHED, "cached", "cached"),
@@ -144,6 +144,7 @@ def test_few_recent_sources_are_listed():
         ("openai-community/gpt2", "GPT-2 small"),
         ("gpt2", "GPT-2 small"),
         ("gpt2@v1", "gpt2@v1"),
+        (SAMPLE, "Helixscope sample"),
         (FETCHED, "alias-gpt2-small-x21@checkpoint-1000"),
         ("/c/hub/models--someone--my-gpt/snapshots/0123abcd", "my-gpt"),
         ("/home/x/checkpoints/run-7", "run-7"),
