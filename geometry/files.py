@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,11 @@ WEIGHTS = (
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 
 #: Written beside the weights by training scripts.
-NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler")
+NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",
+               "history.safetensors")  # fmt: skip
+
+#: What checkpoints are called, as folders and as revisions: "checkpoint-1000", "step1000".
+CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
 
 #: First bytes of files that people take for weights, and what they are.
 OTHERS: tuple[tuple[bytes, str, str], ...] = (
@@ -121,7 +126,7 @@ def _holds_arrays(path: Path) -> bool:
 
 
 def weights_in(folder: Path) -> Path:
-    """Find the weights of a checkpoint folder.
+    """Find the weights of a checkpoint folder; of one of checkpoints only, those of the last one.
 
     Raises
     ------
@@ -134,7 +139,31 @@ def weights_in(folder: Path) -> Path:
         raise cannot_read(folder, error) from error
     if not names:
         raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
+    if not any(_is_weights(name) or name in WEIGHTS for name in names):
+        checkpoints = checkpoints_in(folder)
+        if checkpoints:
+            return weights_in(checkpoints[-1][1])
     return folder / choose_weights(names, f"The folder {folder}")
+
+
+def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
+    """List the folders ``checkpoint-N`` in a folder by rising N, each with its N.
+
+    Raises
+    ------
+    SourceError
+        The folder cannot be read.
+    """
+    try:
+        found = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
+        return tuple(sorted((int(is_one[1]), path) for is_one, path in found
+                            if is_one and path.is_dir()))  # fmt: skip
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+
+
+def _is_weights(name: str) -> bool:
+    return name.endswith(SUFFIXES) and not name.startswith(NOT_WEIGHTS)
 
 
 def choose_weights(names: list[str], where: str, advice: str = "Open one of the files.") -> str:
@@ -157,7 +186,7 @@ def choose_weights(names: list[str], where: str, advice: str = "Open one of the 
     for name in WEIGHTS:
         if name in names:
             return name
-    found = [n for n in names if n.endswith(SUFFIXES) and not n.startswith(NOT_WEIGHTS)]
+    found = [name for name in names if _is_weights(name)]
     if len(found) == 1:
         return found[0]
     if found:

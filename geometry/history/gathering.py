@@ -14,14 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from geometry.errors import HelixscopeError, SourceError
+from geometry.history.checkpoints import coarse_first, compact, has_moved, is_its_own
 from geometry.history.history import Floats, History, Skipped, in_memory
 from geometry.history.origins import Snapshot
 from geometry.history.plan import HistoryPlan
 from geometry.history.trainer_log import read_log
-from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
+from geometry.hub.faults import HubError
 from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
 from geometry.model import PositionalModel
 from geometry.sources import open_source
@@ -241,11 +240,11 @@ class _Round:
                     f"Its table is {model.n_positions} × {model.d_model}, not {shape[0]} × "
                     f"{shape[1]}."
                 )
-            self._gathering.keep(snapshot, _compact(model))
+            self._gathering.keep(snapshot, compact(model))
         except Cancelled:
             raise
         except HelixscopeError as error:
-            if not _is_its_own(error):
+            if not is_its_own(error):
                 raise
             self._gathering.skip(snapshot, error)
 
@@ -263,23 +262,17 @@ class _Round:
             counted = own.bytes_received
 
         own = Transfer(lambda progress: count(progress.waiting))
-        network = replace(self._network, transfer=own, snapshot=True, fresh=self._moved(snapshot))
+        network = replace(
+            self._network,
+            transfer=own,
+            snapshot=True,
+            fresh=has_moved(snapshot, self._network.cache),
+        )
         with self._all.interruptible(own.cancel):
             try:
                 return open_source(snapshot.source, table=table, network=network)
             finally:
                 count()
-
-    def _moved(self, snapshot: Snapshot) -> bool:
-        """Tell whether a branch is another commit than when it was fetched."""
-        from geometry.hub.address import parse_address
-        from geometry.hub.checkpoint import known_commit
-
-        address = parse_address(snapshot.source)
-        assert self._network is not None
-        assert address is not None
-        known = known_commit(self._network.cache, address)
-        return known is not None and snapshot.commit not in (None, known)
 
     def _tell(self, progress: TransferProgress) -> None:
         if self._on_progress is None:
@@ -296,31 +289,3 @@ class _Round:
                     self._waiting,
                 )
             )
-
-
-def _is_its_own(error: HelixscopeError) -> bool:
-    """Tell whether a checkpoint itself is at fault, and not the way to all of them."""
-    if isinstance(error, NotOnHub):
-        return error.missing != "repository"
-    if isinstance(error, BrokenTransfer):
-        return not error.passing
-    return not isinstance(error, HubError)
-
-
-def _compact(model: PositionalModel) -> Floats:
-    """Return a model's table, in half precision if it is stored so."""
-    stored = model.store.tensors.get(model.table)
-    half = stored is not None and stored.dtype == "F16"
-    table: Floats = np.ascontiguousarray(model.W_pos, np.float16 if half else np.float32)
-    table.setflags(write=False)
-    return table
-
-
-def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
-    """Order snapshots so that at every moment those that came first span the whole evenly."""
-    order: dict[int, None] = {}
-    stride = 1 << max(0, len(snapshots) - 1).bit_length()
-    while stride:
-        order.update(dict.fromkeys(range(len(snapshots) - 1, -1, -stride)))
-        stride //= 2
-    return tuple(snapshots[i] for i in order)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from geometry.catalogue import canonical, locate_address
+from geometry.files import CHECKPOINT, checkpoints_in
 from geometry.history.record import FILE_NAME
 from geometry.hub.address import HubAddress, parse_address
 from geometry.model import PositionalModel
 from geometry.sources import is_on_hub
-from geometry.stores import cannot_read
 
 if TYPE_CHECKING:
     from geometry.hub.client import Revision
     from geometry.hub.network import Network
     from geometry.hub.tensor_cache import TensorCache
-
-#: What checkpoints are called, as folders and as revisions: "checkpoint-1000", "step1000".
-_CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +93,9 @@ def find_history(model: PositionalModel) -> Origin | None:
             return Origin("file", str(path), model.name, shape)
         for folder in (home, home.absolute().parent):
             beside = folder != home
-            if beside and not _CHECKPOINT.fullmatch(home.absolute().name):
+            if beside and not CHECKPOINT.fullmatch(home.absolute().name):
                 continue
-            if next(_folders(folder), None) is not None:
+            if checkpoints_in(folder):
                 name = folder.absolute().name if beside else model.name
                 return Origin("folder", str(folder), name, shape, _table(model))
     address = parse_address(model.source) if is_on_hub(model.source) else None
@@ -144,28 +140,13 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
     if origin.kind == "file":
         raise ValueError(f"{origin.source} is read by read_history")
     if origin.kind == "folder":
-        found = [Snapshot(step, str(path)) for step, path in _folders(Path(origin.source))]
+        found = [Snapshot(step, str(path)) for step, path in checkpoints_in(Path(origin.source))]
     else:
         from geometry.hub.network import default_network
 
         found = list(_revisions(origin.source, network or default_network()))
     by_step = {snapshot.step: snapshot for snapshot in reversed(found)}
     return tuple(by_step[step] for step in sorted(by_step))
-
-
-def last_checkpoint(folder: Path) -> Path | None:
-    """Return the last ``checkpoint-N`` in a folder; None if there is none."""
-    return max(_folders(folder), default=(0, None))[1]
-
-
-def _folders(folder: Path) -> Iterator[tuple[int, Path]]:
-    try:
-        for path in sorted(folder.iterdir()):
-            match = _CHECKPOINT.fullmatch(path.name)
-            if match and path.is_dir():
-                yield int(match[1]), path
-    except OSError as error:
-        raise cannot_read(folder, error) from error
 
 
 def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
@@ -176,7 +157,7 @@ def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
         else network.hub.list_revisions(HubAddress(repo), network.transfer)
     )
     for revision in listed:
-        match = _CHECKPOINT.fullmatch(revision.name)
+        match = CHECKPOINT.fullmatch(revision.name)
         if match:
             address = HubAddress(repo, revision.name)
             here = is_here(address, revision.commit, network.cache)

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.errors import RangeError, SourceError
-from geometry.history.gathering import Gathering, coarse_first
+from geometry.history.checkpoints import coarse_first
+from geometry.history.gathering import Gathering
 from geometry.history.here import NoHistory, history_here
 from geometry.history.history import History, in_memory
-from geometry.history.origins import Snapshot, find_history, last_checkpoint, list_snapshots
+from geometry.history.origins import Snapshot, find_history, list_snapshots
 from geometry.history.plan import BESIDE_BYTES, log_spaced, plan_history
 from geometry.history.record import read_history
 from geometry.history.trainer_log import read_log
@@ -176,7 +177,28 @@ def test_a_folder_of_checkpoints(opened: str, run: Path) -> None:
     for i, table in enumerate(growing(STEPS)):
         np.testing.assert_array_equal(history.table(i), table)
     assert history.losses is None
-    assert last_checkpoint(run) == run / "checkpoint-1000"
+
+
+def test_a_folder_of_nothing_but_checkpoints_opens_as_the_last_one(run: Path) -> None:
+    for name in ("config.json", "model.safetensors"):
+        (run / name).unlink()
+    (run / "training_args.bin").write_bytes(b"beside")
+    write_record(run / "history.safetensors", STEPS)  # no weights either
+    model = open_source(run)
+    assert model.name == "run"
+    np.testing.assert_array_equal(model.W_pos, growing([1000])[0])
+    origin = find_history(model)
+    assert origin is not None
+    assert (origin.kind, Path(origin.source)) == ("folder", run)
+    (run / "checkpoint-1000" / "model.safetensors").unlink()
+    with pytest.raises(SourceError, match="checkpoint-1000 holds no weights"):
+        open_source(run)
+
+
+def test_the_record_beside_a_model_is_no_second_model(run: Path) -> None:
+    (run / "model.safetensors").rename(run / "mine.safetensors")
+    write_record(run / "history.safetensors", STEPS)
+    np.testing.assert_array_equal(open_source(run).W_pos, growing([2000])[0])
 
 
 def test_checkpoints_that_cannot_be_used_are_named(run: Path) -> None:

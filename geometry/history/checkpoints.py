@@ -1,0 +1,50 @@
+"""Single checkpoints of a history: in which order they are brought, and what is kept of each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geometry.errors import HelixscopeError
+from geometry.history.history import Floats
+from geometry.history.origins import Snapshot
+from geometry.hub.address import parse_address
+from geometry.hub.checkpoint import known_commit
+from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
+from geometry.hub.tensor_cache import TensorCache
+from geometry.model import PositionalModel
+
+
+def is_its_own(error: HelixscopeError) -> bool:
+    """Tell whether a checkpoint itself is at fault, and not the way to all of them."""
+    if isinstance(error, NotOnHub):
+        return error.missing != "repository"
+    if isinstance(error, BrokenTransfer):
+        return not error.passing
+    return not isinstance(error, HubError)
+
+
+def compact(model: PositionalModel) -> Floats:
+    """Return a model's table, in half precision if it is stored so."""
+    stored = model.store.tensors.get(model.table)
+    half = stored is not None and stored.dtype == "F16"
+    table: Floats = np.ascontiguousarray(model.W_pos, np.float16 if half else np.float32)
+    table.setflags(write=False)
+    return table
+
+
+def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
+    """Order snapshots so that at every moment those that came first span the whole evenly."""
+    order: dict[int, None] = {}
+    stride = 1 << max(0, len(snapshots) - 1).bit_length()
+    while stride:
+        order.update(dict.fromkeys(range(len(snapshots) - 1, -1, -stride)))
+        stride //= 2
+    return tuple(snapshots[i] for i in order)
+
+
+def has_moved(snapshot: Snapshot, cache: TensorCache) -> bool:
+    """Tell whether a branch on the Hub is another commit than when it was fetched."""
+    address = parse_address(snapshot.source)
+    assert address is not None, "it was made from one"
+    known = known_commit(cache, address)
+    return known is not None and snapshot.commit not in (None, known)
