@@ -20,5 +20,7 @@ a model on the Hub with revisions ``checkpoint-N``. In the order of use::
     helices = fit_helices(timelapse, tell)          # helices.py: R² and turns by step
     riddle = last_position(history)                 # last_position.py: why the last row is small
 
+``history_here(model)`` of here.py does the first half in one go, and asks no network.
+``grow_helices`` yields the helices as they become more, ``gathering.history`` the tables.
 ``tell(share, words)`` is called now and then by what takes long; what it raises ends the work.
 """

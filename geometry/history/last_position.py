@@ -11,6 +11,7 @@ that nothing is left. The rows before it show what learning does.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,17 +161,22 @@ def _judge(
     if beside[-1] < MOVES:
         return None, (
             f"Over steps {steps} the rows before position {last} have hardly left their "
-            f"beginnings either ({beside[-1]:.0%}): this history is too short to tell."
+            f"beginnings either ({_percent(beside[-1])}): this history is too short to tell."
         )
     worst = int(departures.argmax())
     as_told = ", as much as its weight decay says" if history.decays is not None else ""
     if departures[worst] <= STAYS:
         return True, (
             f"Over steps {steps} the row of position {last} stays what it was at the beginning and "
-            f"only shrinks{as_told}: at most {departures[worst]:.1%} of it is anything else. Of "
-            f"the rows before it, {beside[-1]:.0%} is new by the end."
+            f"only shrinks{as_told}: at most {_percent(departures[worst])} of it is anything else. "
+            f"Of the rows before it, {_percent(beside[-1])} is new by the end."
         )
     return False, (
-        f"At step {history.steps[worst]:,}, {departures[worst]:.0%} of the row of position {last} "
-        "is not its beginning, decayed: it does learn."
+        f"At step {history.steps[worst]:,}, {_percent(departures[worst])} of the row of position "
+        f"{last} is not its beginning, decayed: it does learn."
     )
+
+
+def _percent(share: float) -> str:
+    """Say a share, rounded up to whole percents."""
+    return f"{max(1, math.ceil(100 * share - 1e-9))} %"
