@@ -71,6 +71,18 @@ def test_settings_layout_and_model_come_back(start_application, write_gpt2, sett
     assert (second.window.width(), second.window.height()) == (1100, 700)
 
 
+def test_the_first_start_shows_the_bundled_model(start_application, settings):
+    application = start_application(None, offline=True)
+    session = application.session
+    assert (session.model.source, session.positions) == ("sample", (1, 511))
+    assert session.notice is None
+    assert application.window.viewport.scene.state.positions == (1, 511)
+    (line,) = application.window.docks["models"].widget().list.open_lines()
+    assert (line.source, line.title) == ("sample", "Helixscope sample")
+    application.window.close()
+    assert settings.last_source == "sample"
+
+
 def test_an_empty_start_explains_itself(start_application, monkeypatch):
     monkeypatch.setattr("geometry.catalogue._in_package", lambda entry: None)
     application = start_application(None)
