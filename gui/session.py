@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from geometry.catalogue import CatalogueEntry
     from geometry.curve import Curve
+    from geometry.history.history import History
+    from geometry.history.timelapse import Basis
     from geometry.hub.transfer import TransferProgress
     from geometry.model import PositionalModel, TokenizedPrompt
     from geometry.neighbours import PositionDetails
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from geometry.pca import PositionPCA
     from geometry.row_lengths import RowLengths
     from gui.answer import Answer
+    from gui.lapse import Lapse
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
@@ -144,6 +147,10 @@ class Session:
         Divide each model's norms or steps by their own mean where several are compared.
     sphere
         Whether the viewport shows where rows of the mean norm lie.
+    basis
+        In which components a time-lapse of the training is seen.
+    snapshot
+        Which snapshot of the open model's history the viewport shows; None for the model as it is.
     offline
         No request leaves this machine.
     model
@@ -169,6 +176,10 @@ class Session:
         The tokenised prompt; or the sentence that says why there is none.
     tokens_to_fetch
         Bytes of the tokenizer, where the user is asked before it is fetched; else 0.
+    history
+        The open model's table at steps of its training, once it was read or gathered; else None.
+    lapse
+        That history ready to be shown, over one range of positions; None while it is not.
     answers
         What came of the questions that panels ask, by the slots they ask under; replaced as a
         whole with each change.
@@ -206,6 +217,8 @@ class Session:
     norms_after: int = 100
     norms_relative: bool = False
     sphere: bool = False
+    basis: Basis = "frozen"
+    snapshot: int | None = None
     offline: bool = False
 
     # What is open, and what was found. Written by the controller alone.
@@ -221,6 +234,8 @@ class Session:
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
     tokens_to_fetch: int = 0
+    history: History | None = None
+    lapse: Lapse | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()

@@ -124,7 +124,7 @@ def format_part(done: int, total: int) -> str:
 
 def format_rough(count: int) -> str:
     """Write a count where three digits say enough: ``812``, ``3.4 k``, ``12.3 M``."""
-    for unit, size in (("M", 1e6), ("k", 1e3)):
+    for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= 0.9995 * size:
             value = count / size
             return f"{format_number(value, 1 if value < 99.95 else 0)}\N{NO-BREAK SPACE}{unit}"
