@@ -7,7 +7,7 @@ from collections.abc import Container
 from geometry.catalogue import CatalogueEntry, canonical
 from geometry.files import SUFFIXES
 from geometry.hub.address import HubAddress, parse_address
-from gui.panels.model_line import Group, Line, identity
+from gui.panels.model_line import Group, Line, identity, is_path
 from gui.session import Session
 from gui.theme import format_count, format_rough
 
@@ -56,8 +56,8 @@ def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bo
     lacking
         Whether the list has nothing that matches.
     """
-    if "@" in text or "://" in text or text.startswith(("/", "~", ".")) or "\\" in text:
-        return None  # an address or a path: no words to search for
+    if "@" in text or "://" in text or is_path(text):
+        return None  # no words to search for
     found = _results(session, text, shown)
     lines = found or _search(session, text)
     address = typed_address(text)

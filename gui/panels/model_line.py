@@ -72,6 +72,11 @@ def matches(haystack: str, search: str) -> bool:
     )
 
 
+def is_path(text: str) -> bool:
+    """Tell whether a text is the path of a folder or a file, as it begins; nothing is looked up."""
+    return text.startswith(("/", "~", ".")) or "\\" in text
+
+
 @lru_cache(maxsize=4096)  # asked for each line with each letter of a search
 def identity(source: str) -> str:
     """Return what is the same for all names of a source: "gpt2" is "openai-community/gpt2"."""

@@ -16,7 +16,7 @@ from gui.panels.hub_rows import (
     is_explicit,
     typed_address,
 )
-from gui.panels.model_line import Group, Line, address_identity, identity, matches
+from gui.panels.model_line import Group, Line, address_identity, identity, is_path, matches
 from gui.session import ModelRow, ModelState, Session
 from gui.theme import format_bytes, format_count
 
@@ -66,6 +66,9 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
         groups.append(hub)
     if address is not None and exact not in shown and is_explicit(text):
         groups.insert(0, Group("", (address_line(address, offline=session.offline),)))
+    path = search.strip()
+    if is_path(path) and path not in shown:
+        groups.insert(0, Group("", (_path_line(path),)))
     return _with_preferred(groups, exact if exact in shown else None)
 
 
@@ -155,6 +158,13 @@ def _refusal(entry: CatalogueEntry) -> str:
         f"{entry.title} is not on this machine, and Helixscope is offline. Switch off “Work"
         f" offline” in the File menu to fetch its {format_bytes(entry.position_bytes)}, or open its"
         " folder if you have its files."
+    )
+
+
+def _path_line(path: str) -> Line:
+    """Offer to open a folder or a file that is typed."""
+    return Line(
+        path, f"Open {path}", tip="A folder in the Hugging Face layout, or a file.", wraps=True
     )
 
 

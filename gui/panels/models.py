@@ -57,14 +57,14 @@ class ModelPanel(Panel):
         super().__init__(session, theme, parent)
         self._opened = ""
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Search models, or enter an id")
+        self.search.setPlaceholderText("Search, or enter an id or a path")
         self.search.setClearButtonEnabled(True)
         self.search.setAccessibleName("Search models")
         self.search.setToolTip(
             wrapped(
                 "Search by name, id or group; Enter opens the marked line. A model of the Hub"
                 " opens by its id, with @revision for a branch, tag, commit or refs/pr/N of it,"
-                " or by the address of its page."
+                " or by the address of its page; a folder or a file by its path."
             )
         )
         self.search.installEventFilter(self)

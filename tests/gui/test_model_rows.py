@@ -316,9 +316,24 @@ def test_a_single_word_is_searched_for_before_it_is_taken_for_an_id():
     assert [line.source for line in lines_of(answered, "bert-base-cased")] == [d.id for d in DUTCH]
 
 
-@pytest.mark.parametrize("text", ["/home/x/run", "~/run", "./run", "..", "C:\\run", "a b@c d"])
+@pytest.mark.parametrize("text", ["a b@c d"])
 def test_what_can_be_no_id_is_not_offered(text):
     assert list_groups(session(), text) == ()
+
+
+@pytest.mark.parametrize("text", ["/home/x/my  run", "~/run", "./run", "..", "C:\\run"])
+def test_a_path_is_opened_as_it_is_typed(text):
+    (line,) = lines_of(session(), f" {text} ")
+    assert (line.source, line.title, line.kind) == (text, f"Open {text}", "source")
+    assert line.preferred
+
+
+def test_a_recent_path_is_listed_once():
+    (line,) = lines_of(session(recent=("/data/run-7",)), "/data/run-7")
+    assert line.title == "run-7"
+    offered, recent = lines_of(session(recent=("/data/run-7",)), "/data/run")
+    assert (offered.source, recent.source) == ("/data/run", "/data/run-7")
+    assert offered.preferred
 
 
 @pytest.mark.parametrize("text", ["a/model.safetensors", "pytorch_model.bin"])

@@ -175,10 +175,18 @@ def test_search_filters_by_title_id_and_group(panel):
     assert len(titles(panel)) == 6
 
 
+def test_a_typed_path_opens_with_enter_and_with_a_click(panel, qtbot):
+    heard = record(panel)
+    QTest.keyClicks(panel.search, "/data/run 8")
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    click(panel, qtbot, "/data/run 8")
+    assert heard == ["/data/run 8"] * 2
+
+
 def test_a_search_without_result_says_so(panel):
-    QTest.keyClicks(panel.search, "/nowhere")
+    QTest.keyClicks(panel.search, "no@where at all")
     assert panel.message.isVisible()
-    assert "“/nowhere”" in panel.message.text()
+    assert "“no@where at all”" in panel.message.text()
     QTest.keyClick(panel.search, Qt.Key.Key_Escape)
     assert panel.search.text() == ""
     assert panel.list.isVisible()
