@@ -57,7 +57,8 @@ def train(
     """Train a small GPT-2 on a text, and keep its positions as they form.
 
     What is written opens as any other model, with the history of its training. Called again after
-    an interruption, with the same options, it goes on; a minute is lost at most.
+    an interruption, with the same options, it goes on; a minute is lost at most. Only the number of
+    steps may be another then: the learning rate follows it from there on.
     """
     from geometry.training.run import train as run
 

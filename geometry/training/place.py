@@ -31,6 +31,9 @@ class Place:
     ----------
     finished
         Whether the run is over: its model is there.
+    schedules
+        How many steps the run was to have, each with the step from which that held: whoever goes
+        on with a run may change his mind.
 
     Raises
     ------
@@ -43,6 +46,7 @@ class Place:
         self.work = folder / "unfinished"
         self._about = folder / _ABOUT
         self.finished = False
+        self.schedules = [[0, settings.steps]]
         try:
             if folder.exists() and not (folder.is_dir() and self._is_empty()):
                 self._go_on()
@@ -65,11 +69,15 @@ class Place:
             )
         try:
             about = read_json(self._about)
-            difference = self._settings.difference(json.dumps(about["settings"]))
+            self.finished = bool(about["finished"])
+            self.schedules = [[int(first), int(steps)] for first, steps in about["schedules"]]
+            theirs = about["settings"]
+            if not self.finished:
+                theirs = {**theirs, "steps": self._settings.steps}
+            difference = self._settings.difference(json.dumps(theirs))
             if about["corpus"] != self._corpus and not difference:
                 difference = "another text"
-            self.finished = bool(about["finished"])
-        except (SourceError, KeyError, AttributeError) as error:
+        except (SourceError, KeyError, AttributeError, TypeError, ValueError) as error:
             raise TrainingError(
                 f"{self._about} is damaged.", "Choose another folder, or remove this one."
             ) from error
@@ -82,6 +90,7 @@ class Place:
     def _note(self, *, finished: bool) -> None:
         about = {
             "settings": json.loads(self._settings.to_json()),
+            "schedules": self.schedules,
             "corpus": self._corpus,
             "finished": finished,
         }
@@ -106,6 +115,25 @@ class Place:
         write_json(self.folder / "config.json", config)
         with atomically(self.folder / "model.safetensors") as temporary:
             temporary.write_bytes(save(weights, metadata={"format": "pt"}))
+
+    def go_on_from(self, step: int) -> None:
+        """Note that from a step on the run is to have as many steps as the settings say.
+
+        Raises
+        ------
+        TrainingError
+            It has as many already.
+        """
+        steps = self._settings.steps
+        if steps == self.schedules[-1][1]:
+            return
+        if steps <= step:
+            raise TrainingError(
+                f"The run in {self.folder} has done {step:,} steps already.",
+                "Give more steps than that.",
+            )
+        self.schedules.append([step, steps])
+        self._note(finished=False)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

@@ -57,7 +57,8 @@ def train(
     """Train a model, or go on with it.
 
     Whoever interrupts it, in whatever way, loses a minute: called again it goes on from what was
-    kept, and makes the same model on the same machine as if it had not been interrupted. With each
+    kept, and makes the same model on the same machine as if it had not been interrupted; only the
+    steps may be others then, and from there on the learning rate is that of so many. With each
     snapshot the model so far and its history are written.
 
     Parameters
@@ -147,6 +148,7 @@ class _Run:
         self._gradients = Gradients(self._network, device, bfloat16=bfloat16)
         kept = read_state(place.work, self._network, self._optimizer)
         self._memory, self._step, self._decay = kept or (Memory(), 0, 1.0)
+        place.go_on_from(self._step)
 
     def to_the_end(self, tell: Callable[[TrainingProgress], None]) -> None:
         """Do the steps that are left."""

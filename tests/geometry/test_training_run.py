@@ -153,6 +153,26 @@ def test_it_goes_on_after_an_interruption(trained, text, tmp_path, step):
     assert sorted(path.name for path in out.iterdir()) == WRITTEN
 
 
+@pytest.mark.parametrize("steps", [16, 40], ids=["fewer", "more"])
+def test_an_unfinished_run_may_get_other_steps(text, unfinished, steps):
+    rates: list[int] = []
+    changed = replace(SMALL, steps=steps)
+    assert train(text, unfinished, changed, on_progress=lambda now: rates.append(now.total))
+    assert set(rates) == {steps}
+    history = read_history(unfinished / "history.safetensors")
+    assert history.steps[-1] == steps
+    about = json.loads((unfinished / "training.json").read_text("utf-8"))
+    assert about["schedules"] == [[0, 24], [5, steps]]
+    assert about["settings"]["steps"] == steps
+    assert refusal(text, unfinished, SMALL) == f"The run in {unfinished} has steps {steps}, not 24."
+
+
+def test_an_unfinished_run_cannot_undo_steps(text, unfinished):
+    said = refusal(text, unfinished, replace(SMALL, steps=5))
+    assert said == f"The run in {unfinished} has done 5 steps already."
+    assert train(text, unfinished, SMALL)
+
+
 def test_what_there_is_so_far_opens(text, tmp_path):
     out = tmp_path / "out"
 
@@ -247,7 +267,7 @@ def test_a_folder_with_something_else_in_it(text, tmp_path):
 @pytest.fixture
 def unfinished(text: Path, tmp_path: Path) -> Path:
     def interrupt(progress: TrainingProgress) -> None:
-        if progress.done == 2 and progress.what == "Training":
+        if progress.done == 6 and progress.what == "Training":
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -263,7 +283,7 @@ def test_a_damaged_state(text, unfinished, length):
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]", '{"settings": 1, "corpus": "", "finished": 0}']
+    "content", ["", "{}", "[]", '{"settings": 1, "corpus": "", "finished": 0, "schedules": 3}']
 )
 def test_a_damaged_note(text, unfinished, content):
     (unfinished / "training.json").write_text(content)
