@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from cmap import Colormap
 
+from gui.lapse import shown_lapse
 from gui.session import Session
 from gui.theme import format_number
 
@@ -102,6 +103,7 @@ def color_scale(session: Session) -> ColorScale:
     assert session.model is not None
     assert session.curve is not None
     n_positions = session.model.n_positions
+    now = "" if shown_lapse(session) is None else " (as it is now)"
     if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
         last = n_positions - 1
         values = np.arange(n_positions, dtype=np.float32)
@@ -115,9 +117,9 @@ def color_scale(session: Session) -> ColorScale:
     if session.color_by == "norm":
         assert session.norms is not None
         title = "Norm, centred" if session.norms.centred else "Norm"
-        return _measured(title, session.norms.values, session.colormap)
+        return _measured(title + now, session.norms.values, session.colormap)
     if session.color_by == "residual":
-        return _measured("Off-subspace residual", session.curve.residual, session.colormap)
+        return _measured(f"Off-subspace residual{now}", session.curve.residual, session.colormap)
     k = session.color_component
     pca = session.curve.pca
     along = np.zeros(n_positions)
@@ -125,7 +127,7 @@ def color_scale(session: Session) -> ColorScale:
         # As in `PositionPCA.project`: no copy of a large table.
         direction = pca.components[k - 1]
         along = session.model.W_pos @ direction - pca.mean @ direction
-    return _measured(f"PC {k}", along, session.colormap)
+    return _measured(f"PC {k}{now}", along, session.colormap)
 
 
 def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:

@@ -18,6 +18,7 @@ from gui.fetching import Fetching
 from gui.fitting import Fitter
 from gui.hub_search import HubSearch
 from gui.jobs import Jobs
+from gui.lapsing import Lapsing
 from gui.listening import Listening
 from gui.loading import Opened, Wanted, list_models, remembered_name
 from gui.measuring import Measuring
@@ -66,6 +67,7 @@ class Controller:
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
+        self._lapsing = Lapsing(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session, jobs, self._fail)
         self.overlays = Overlaying(session, jobs, self._fetching, opener)
@@ -83,6 +85,7 @@ class Controller:
         """Stop answering."""
         self._listening.stop()
         self.answers.close()
+        self._lapsing.close()
         self._measuring.close()
         self.overlays.close()
         self._fitter.close()
@@ -204,6 +207,9 @@ class Controller:
             hover=None,
             details=None,
             tokens=None,
+            snapshot=None,
+            lapse=None,
+            history=None,
             selection=tuple(p for p in session.selection if p < model.n_positions),
             model=model,
             positions=opened.curve.pca.positions,

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gui.theme import format_count, format_number, format_rough
+from gui.theme import format_count, format_number, format_percent, format_rough
 
 if TYPE_CHECKING:
     from geometry.history.history import History
     from geometry.history.timelapse import Basis, Timelapse
+    from gui.session import Session
 
 COMPONENTS = (1, 2, 3)
 """What a time-lapse is seen in, 1-based."""
@@ -60,3 +61,33 @@ class Lapse:
         if history.losses is not None and np.isfinite(history.losses[snapshot]):
             parts.append(f"loss {format_number(float(history.losses[snapshot]))}")
         return " · ".join(parts)
+
+    def basis_caption(self, snapshot: int) -> str:
+        """Say in which components it is seen, and how much of its variance they hold."""
+        if self.basis == "frozen":
+            last = format_count(int(self.timelapse.steps[-1]))
+            share = float(self.timelapse.frozen_variance_ratio[snapshot])
+            return f"PC 1–3 of step {last} hold {format_percent(share)} of the variance at this step"
+        share = float(self.timelapse.top3[snapshot])
+        return f"this step’s own PC 1–3, aligned  =  {format_percent(share)} of its variance"
+
+
+def shown_lapse(session: Session) -> Lapse | None:
+    """Return the time-lapse of which ``session.snapshot`` is shown; None if the model is as it is.
+
+    While another range is fitted than the one it was made of, the model is shown as it is.
+    """
+    lapse, curve = session.lapse, session.curve
+    if lapse is None or curve is None or session.snapshot is None:
+        return None
+    fits = curve.pca.positions == lapse.positions and 0 <= session.snapshot < lapse.n_snapshots
+    return lapse if fits else None
+
+
+def columns_for(components: tuple[int, ...]) -> tuple[int, int, int]:
+    """Return which of a time-lapse's columns go on the three axes for components, from 1.
+
+    In the order of the components if they are its three; else as they are.
+    """
+    a, b, c = components if sorted(components) == list(COMPONENTS) else COMPONENTS
+    return a - 1, b - 1, c - 1

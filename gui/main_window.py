@@ -261,6 +261,8 @@ class MainWindow(QMainWindow):
         elif spin.isChecked():
             spin.setChecked(False)
             self.viewport.set_spinning(False)
+        elif self.session.snapshot is not None:
+            self.session.snapshot = None
         elif self.session.notice is not None:
             self.session.notice = None
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.colors import ColorScale, color_scale
+from gui.lapse import COMPONENTS, Lapse, columns_for, shown_lapse
 from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
 from gui.token_text import token_label
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
     from geometry.model import PositionalModel
     from geometry.sphere import SphereSection
     from gui.norm_sphere import NormSphere
+    from gui.trails import Ways
 
 MAX_TOKEN_LABELS = 64
 """Tokens beyond this many label no points: they could not be read anyway."""
+MAX_TRAILS = 8
+"""Ways through the training that are drawn at once: more would be a tangle."""
 SHORT_COMMIT = 7
 """Digits of a commit in a caption: as many as git shows."""
 
@@ -50,6 +54,8 @@ class SceneState:
         Positions marked by rings.
     labels
         Position -> text, in order of importance: hover, selection, prompt tokens.
+    ways
+        Where the selected positions were through the training, while a snapshot of it is shown.
     """
 
     coordinates: np.ndarray
@@ -64,6 +70,7 @@ class SceneState:
     selection: tuple[int, ...]
     hover: int | None
     labels: Mapping[int, str]
+    ways: Ways | None = None
 
     def visible(self, position: int) -> bool:
         """Tell whether a position has a point on the screen."""
@@ -76,6 +83,9 @@ def resolve_scene(session: Session) -> SceneState | None:
     curve, model = session.curve, session.model
     if curve is None or model is None:
         return None
+    lapse = shown_lapse(session)
+    if lapse is not None:
+        return _resolve_snapshot(session, lapse)
     shares = curve.explained_variance_ratio
     first, last = curve.pca.positions
     c = curve.components
@@ -106,6 +116,50 @@ def resolve_scene(session: Session) -> SceneState | None:
         hover=session.hover,
         labels=_labels(session),
     )
+
+
+def _resolve_snapshot(session: Session, lapse: Lapse) -> SceneState:
+    """Work out the scene of the model as it was at a step of its training."""
+    assert session.model is not None
+    assert session.curve is not None
+    assert session.snapshot is not None
+    at, components = session.snapshot, session.curve.components
+    columns = columns_for(components)
+    known = sorted(components) == list(COMPONENTS)
+    first, last = lapse.positions
+    frozen = lapse.basis == "frozen"
+    names = [f"{'PC' if frozen else 'axis'}\N{NO-BREAK SPACE}{k + 1}" for k in columns]
+    return SceneState(
+        coordinates=lapse.coordinates[at][:, columns],
+        turn=session.turn if known else np.eye(3),
+        positions=lapse.positions,
+        outside=session.outside,
+        projection=session.projection,
+        scale=color_scale(session),
+        axis_labels=(names[0], names[1], names[2]),
+        caption=(
+            f"{titled(session.model)} · positions {first}–{last} · centred",
+            f"as it was at {lapse.caption(at)}",
+            lapse.basis_caption(at),
+        ),
+        sphere=None,
+        selection=session.selection,
+        hover=session.hover,
+        labels=_labels(session),
+        ways=_ways(session, lapse, columns),
+    )
+
+
+def _ways(session: Session, lapse: Lapse, columns: tuple[int, int, int]) -> Ways | None:
+    from gui.trails import Ways  # not before somebody wants to see one
+
+    assert session.snapshot is not None
+    first, last = (0, None) if session.outside == "faint" else lapse.positions
+    shown = [p for p in session.selection if first <= p and (last is None or p <= last)]
+    if not shown:
+        return None
+    points = lapse.coordinates[:, shown[-MAX_TRAILS:]][..., columns]
+    return Ways(points.transpose(1, 0, 2), session.snapshot)
 
 
 def _sphere(session: Session) -> NormSphere | None:
@@ -140,8 +194,12 @@ def _labels(session: Session) -> dict[int, str]:
 
 
 def _hover_text(session: Session, position: int) -> str:
-    text = f"position {position}"
-    if session.norms is not None:
+    text, lapse = f"position {position}", shown_lapse(session)
+    if lapse is not None:
+        assert session.snapshot is not None
+        norm = float(lapse.timelapse.norms[session.snapshot, position])
+        text += f" · norm {format_number(norm)}"
+    elif session.norms is not None:
         text += f" · norm {format_number(float(session.norms.values[position]))}"
     token = session.token_at(position)
     if token is not None:

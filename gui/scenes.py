@@ -22,6 +22,7 @@ from gui.theme import GRID, SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
     from gui.sphere import WireSphere
+    from gui.trails import Trails
 
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
@@ -84,6 +85,7 @@ class HelixScene:
         self._bar = ColorBar2D(renderer)
         self._labels = PointLabels(renderer, leaders)
         self._sphere: WireSphere | None = None
+        self._trails: Trails | None = None
         self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
         self._renderer = renderer
         self.set_theme(theme)
@@ -139,6 +141,7 @@ class HelixScene:
             self._bar.hide()
             self._caption.hide()
             self._show_sphere()
+            self._show_trails()
             return
         moved = previous is None or previous.coordinates is not state.coordinates
         resized = previous is None or len(previous.coordinates) != len(state.coordinates)
@@ -150,6 +153,7 @@ class HelixScene:
             self.set_turn(state.turn)
         else:
             self._show_sphere()
+            self._show_trails()
         if previous is None or resized or not _same_scale(previous.scale, state.scale):
             self._recolor(state.scale)
         self._caption.write("\n".join(state.caption))
@@ -167,6 +171,7 @@ class HelixScene:
         for actor in self._actors.values():
             actor.SetUserMatrix(matrix)
         self._show_sphere()
+        self._show_trails()
 
     def _show_sphere(self) -> None:
         section = None if self._state is None else self._state.sphere
@@ -177,6 +182,16 @@ class HelixScene:
             self._sphere.style(self.theme.faint, self._scale)
         if self._sphere is not None:
             self._sphere.show(section, self.turn)
+
+    def _show_trails(self) -> None:
+        ways = None if self._state is None else self._state.ways
+        if self._trails is None and ways is not None:
+            from gui.trails import Trails
+
+            self._trails = Trails(self.plotter)
+            self._style_lines()
+        if self._trails is not None:
+            self._trails.show(ways, self.turn)
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
@@ -255,6 +270,9 @@ class HelixScene:
         self._labels.leaders.style(self.theme.muted, self._scale)
         if self._sphere is not None:
             self._sphere.style(self.theme.faint, self._scale)
+        if self._trails is not None:
+            theme = self.theme
+            self._trails.style(theme.accent, theme.faint, self._background, 1.5 * self._scale)
 
     def _on_render_started(self, _renderer: Any, _event: str) -> None:
         state, s = self._state, self._scale

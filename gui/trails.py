@@ -1,0 +1,84 @@
+"""The ways of positions through a training, in the scene. No Qt here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+PALEST = 0.2
+"""How much of its colour the beginning of a way has left."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ways:
+    """Where positions were at each snapshot, and at which snapshot they are now.
+
+    Attributes
+    ----------
+    points : (k, n, 3)
+        Coordinates of k positions at n snapshots.
+    at
+        The snapshot, from 0.
+    """
+
+    points: np.ndarray
+    at: int
+
+
+class Trails:
+    """A thin line for each position: behind it fading into the past, before it pale.
+
+    Parameters
+    ----------
+    plotter
+        Gets the lines. They cannot be picked, and the camera is not moved for them.
+    """
+
+    def __init__(self, plotter: Any) -> None:
+        self._data = pv.PolyData()
+        self._actor = plotter.add_mesh(
+            pv.PolyData(np.zeros((1, 3))), name="trails", style="wireframe", lighting=False,
+            pickable=False, reset_camera=False, render=False, show_scalar_bar=False,
+        )  # fmt: skip
+        mapper = self._actor.mapper
+        mapper.SetInputDataObject(self._data)
+        mapper.SetScalarModeToUsePointData()
+        mapper.SetColorModeToDirectScalars()
+        mapper.SetScalarVisibility(True)
+        self._colors = ("#000000", "#808080", "#ffffff")
+
+    def style(self, past: str, future: str, background: str, width: float) -> None:
+        """Set the colours (``#rrggbb``) behind and before a position, and the width in pixels."""
+        self._colors = (past, future, background)
+        self._actor.prop.line_width = width
+
+    def show(self, ways: Ways | None, turn: np.ndarray) -> None:
+        """Draw ways under a display transform, or nothing."""
+        self._actor.SetVisibility(ways is not None and ways.points.size > 0)
+        if ways is None or not ways.points.size:
+            return
+        count, n = ways.points.shape[:2]
+        if self._data.n_points != count * n:
+            self._data.DeepCopy(pv.PolyData())
+        self._data.points = np.ascontiguousarray(ways.points.reshape(-1, 3), np.float32)
+        cells = np.arange(count * n).reshape(count, n)
+        self._data.lines = np.column_stack([np.full(count, n), cells]).ravel()
+        self._data.verts = np.zeros(0, dtype=np.int64)
+        self._data.point_data["color"] = np.tile(self._shades(n, ways.at), (count, 1))
+        self._data.point_data.active_scalars_name = "color"
+        matrix = vtkMatrix4x4()
+        for i, j in np.ndindex(3, 3):
+            matrix.SetElement(i, j, float(turn[i, j]))
+        self._actor.SetUserMatrix(matrix)
+
+    def _shades(self, n: int, at: int) -> np.ndarray:
+        """(n, 3) uint8 colours along a way."""
+        past, future, ground = (np.array(pv.Color(color).int_rgb) for color in self._colors)
+        share = np.linspace(PALEST, 1.0, at + 1)[:, None]
+        shades = np.tile(future, (n, 1)).astype(np.float64)
+        shades[: at + 1] = ground + share * (past - ground)
+        return np.round(shades).astype(np.uint8)
