@@ -1,4 +1,4 @@
-"""Figures for files that no result panel has: the helix, the norms, the spectrum of P."""
+"""Figures for files that no panel has: the helix, the spectrum of P."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from geometry.curve import Curve
-from geometry.norms import NormProfile
 from geometry.spectra import TOP, Spectrum
 from gui.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
 from gui.theme import COLORMAPS, LIGHT, SMALL, Theme, format_count, format_number, format_percent
 
-__all__ = ["helix_figure", "norms_figure", "save_figure", "spectrum_figure"]
+__all__ = ["helix_figure", "save_figure", "spectrum_figure"]
 
 HELIX_SIZE = (5.2, 4.6)
 HELIX_PLACE, BAR_PLACE = (0.09, 0.03, 0.73, 0.9), (0.85, 0.3, 0.02, 0.36)
@@ -85,43 +84,6 @@ def _sides(axes: Any) -> np.ndarray:
     # What is nearly flat has no box, and its third axis still has to be drawn.
     sides: np.ndarray = np.maximum(spans, FLAT * spans.max())
     return sides
-
-
-def norms_figure(name: str, profile: NormProfile, theme: Theme = LIGHT) -> Figure:
-    """Norm of every stored row by position, with its stability and outliers.
-
-    Parameters
-    ----------
-    name
-        Of the model.
-    profile
-        Its norms.
-    theme
-        Colours.
-    """
-    values = profile.values
-    figure, axes = new_figure(theme)
-    axes.plot(values, color=theme.text, linewidth=1.0)
-    axes.axhline(profile.mean, color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
-    outliers = np.array(profile.outliers, dtype=int)
-    axes.plot(
-        outliers, values[outliers], "o",
-        color=theme.warning, markersize=5, fillstyle="none", clip_on=False,
-    )  # fmt: skip
-    name_axes(axes, "Position", "Norm ‖Pᵢ‖₂" + (" of the centred row" if profile.centred else ""))
-    axes.set_ylim(bottom=0.0)
-    axes.set_xlim(0, max(len(values) - 1, 1))
-    listed = ", ".join(map(str, profile.outliers[:8]))
-    more = ", …" if len(profile.outliers) > 8 else ""
-    title_axes(
-        axes,
-        f"{name} · norms of all {format_count(len(values))} positions",
-        f"from {profile.after} to the last but one: mean {format_number(profile.mean)}, "
-        f"std {format_number(profile.std)} ({format_percent(profile.cv)})"
-        + (f" · outliers (○) {listed}{more}" if listed else " · no outliers"),
-        theme,
-    )
-    return figure
 
 
 def spectrum_figure(name: str, n_positions: int, found: Spectrum, theme: Theme = LIGHT) -> Figure:

@@ -142,6 +142,7 @@ class MainWindow(QMainWindow):
             self._panels[dock.name] = dock.make(self.session, self._theme)
             self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             self.docks[dock.name].setWidget(self._panels[dock.name])
+        self._panels["norms"].saver = self._results.saver
         connect_panels(self, self._panels)
         self._results.begin(self._theme)
 

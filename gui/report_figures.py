@@ -15,7 +15,7 @@ from geometry.measurements import Measurements
 from geometry.model import PositionalModel
 from geometry.report import NOT_HERE
 from geometry.residual_stream import Name, Subject
-from gui.figures import helix_figure, norms_figure, spectrum_figure
+from gui.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
 from gui.panels import interference_text
 from gui.panels.capture_figure import capture_figure
@@ -29,6 +29,7 @@ from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import ExampleOf
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
+from gui.panels.norms_figure import norms_figure
 from gui.panels.overlaps_figure import draw_figure, draw_overlap
 from gui.panels.overlaps_look import Look
 from gui.panels.overlaps_question import ATTENTION, Missing, Overlap, OverlapFigure, overlap_of

@@ -41,7 +41,7 @@ class ResultDocks:
         self._window, self._docks, self._panels = window, docks, panels
         self._session, self._controller = session, controller
         self._theme: Theme | None = None
-        self._saver = ResultSaver(session, controller.in_background)
+        self.saver = ResultSaver(session, controller.in_background)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy}
         self._in_front = dict.fromkeys(self._table, False)
         bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
@@ -98,12 +98,13 @@ class ResultDocks:
     def _connect(self, name: str, panel: Panel) -> None:
         made: Any = panel
         answers, controller = self._controller.answers, self._controller
-        made.saver = self._saver
+        made.saver = self.saver
         made.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
         made.unwatched.connect(lambda: answers.forget(name))
         made.cancelRequested.connect(lambda: answers.cancel(name))
         made.selectionRequested.connect(controller.select)
         made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))
+        made.fieldRequested.connect(lambda field, value: setattr(self._session, field, value))
         made.showRequested.connect(self._show)
 
     def _show(self, name: str, options: dict[str, Any]) -> None:

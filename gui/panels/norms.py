@@ -6,15 +6,17 @@ does not wait for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from operator import is_not
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QContextMenuEvent, QShowEvent
+from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
 from geometry.stretches import AFTER
 from gui.loading import short_name
+from gui.panels import norms_taking
 from gui.panels.base import Panel, label
 from gui.panels.norms_body import NormsBody
 from gui.panels.norms_header import NormsHeader
@@ -27,10 +29,14 @@ from gui.panels.norms_text import (
     describe,
     full_span,
 )
+from gui.panels.result_menu import result_menu, show_menu
 from gui.session import Session
-from gui.theme import GRID, SERIES, Theme
+from gui.theme import GRID, LIGHT, SERIES, Theme
 
 if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.figure import Figure
+
     from gui.panels.norms_legend import NormsRow
     from gui.panels.norms_plot import NormsPlot
 
@@ -66,6 +72,7 @@ class NormsPanel(Panel):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.plot: NormsPlot | None = None
+        self.saver: Any = None
         self._read: Reading | None = None
         self._told: tuple[object, ...] = ()
         self._drawn: Reading | None = None
@@ -93,6 +100,7 @@ class NormsPanel(Panel):
             (header.bulkToggled, self._show_span),
             (header.resetRequested, self._show_all),
             (header.overlaysRequested, self._show_overlays),
+            (header.menuRequested, lambda at: show_menu(self, at)),
         ):
             signal.connect(wish)
         return header
@@ -218,8 +226,7 @@ class NormsPanel(Panel):
         plot.setAccessibleName(f"{reading.quantity.capitalize()} of each position")
 
     def _color(self, number: int) -> str:
-        colors = SERIES[self.theme.name][1:]  # the first one is the open model's
-        return colors[number % len(colors)]
+        return _color(self.theme, number)
 
     def _make_plot(self) -> NormsPlot:
         from gui.panels.norms_plot import NormsPlot
@@ -266,6 +273,48 @@ class NormsPanel(Panel):
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer to save and copy."""
+        if self.result is not None:
+            show_menu(self, event.globalPos())
+
+    # What can be taken away.
+
+    @property
+    def result(self) -> Any:
+        """The :class:`gui.panels.norms_reading.Reading` that is drawn; None if none is."""
+        return self._drawn
+
+    def menu(self) -> QMenu:
+        """Return the menu of what can be done with it; the caller shows it."""
+        return result_menu(self)
+
+    def figure(self, result: Reading) -> Callable[[], Figure]:
+        """Return what draws it for print; it is called on a thread, without the panel."""
+        return norms_taking.drawing(self._name(), result, self._others())
+
+    def numbers(self, result: Reading) -> Mapping[str, np.ndarray]:
+        """Return the values by position, a column for each model."""
+        return norms_taking.numbers(self._name(), result, self._others())
+
+    def python(self) -> str:
+        """Return a script that measures the open model's values, and prints them."""
+        assert self._drawn is not None
+        return norms_taking.python(self.session, self._drawn)
+
+    def file_name(self) -> str:
+        """Return the name that files are offered under, without an ending."""
+        assert self._drawn is not None
+        return f"{self._name().replace('/', '-')} {self._drawn.quantity}s"
+
+    def _name(self) -> str:
+        assert self.session.model is not None
+        return self.session.model.name
+
+    def _others(self) -> list[tuple[Beside, str]]:
+        # On white paper, whatever the screen's colours are.
+        return [(one, _color(LIGHT, one.overlay.color)) for one in beside(self.session)]
+
     # The widget's own life.
 
     def set_theme(self, theme: Theme) -> None:
@@ -289,3 +338,8 @@ class NormsPanel(Panel):
         """Draw what came in while nobody could see it."""
         super().showEvent(event)
         self._refresh()
+
+
+def _color(theme: Theme, number: int) -> str:
+    colors = SERIES[theme.name][1:]  # the first one is the open model's
+    return colors[number % len(colors)]

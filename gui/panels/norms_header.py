@@ -65,6 +65,8 @@ class NormsHeader(QWidget):
         Everything is to be in sight again.
     overlaysRequested(QPoint)
         The user wants to choose other models, at this point of the screen.
+    menuRequested(QPoint)
+        The user wants to take away what is shown, at this point of the screen.
     sphereRequested(bool)
         The sphere of mean norm is to be seen in the viewport, or not.
     """
@@ -75,6 +77,7 @@ class NormsHeader(QWidget):
     bulkToggled = Signal(bool)
     resetRequested = Signal()
     overlaysRequested = Signal(QPoint)
+    menuRequested = Signal(QPoint)
     sphereRequested = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -104,6 +107,7 @@ class NormsHeader(QWidget):
         self.overlay = _button("Overlay…", OVERLAY_TIP)
         self.sphere = _button("Sphere", SPHERE_TIP, "Show the sphere of mean norm")
         self.sphere.setCheckable(True)
+        self.more = _button("⋯", "Save or copy what is shown", "More")
         self.readout = label("", "small", selectable=True)
         self.readout.setWordWrap(True)
         self.readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -138,6 +142,9 @@ class NormsHeader(QWidget):
             )
         )
         self.sphere.clicked.connect(self.sphereRequested)
+        self.more.clicked.connect(
+            lambda: self.menuRequested.emit(self.more.mapToGlobal(QPoint(0, self.more.height())))
+        )
 
     # What the session says.
 
@@ -210,7 +217,9 @@ class NormsHeader(QWidget):
         return (self.quantity, self.formula, self.meaning, self.help, self.kind)
 
     def _how_parts(self) -> tuple[QWidget, ...]:
-        return (self.after, self.default, self.overlay, self.sphere, self.bulk, self.reset)
+        return (
+            self.after, self.default, self.overlay, self.sphere, self.more, self.bulk, self.reset,
+        )  # fmt: skip
 
     def _arrange(self) -> None:
         widths = {part: part.sizeHint().width() for part in self._what_parts() + self._how_parts()}

@@ -8,7 +8,8 @@ from geometry.norms import norm_profile
 from geometry.pca import fit_pca
 from geometry.sources import open_source
 from geometry.spectra import spectrum
-from gui.figures import MOST_DOTS, helix_figure, norms_figure, save_figure, spectrum_figure
+from gui.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
+from gui.panels.norms_figure import norms_figure
 from gui.theme import DARK, LIGHT
 
 TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]
