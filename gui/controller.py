@@ -16,6 +16,7 @@ from geometry.neighbours import position_details
 from gui.answers import Answers
 from gui.fetching import Fetching
 from gui.fitting import Fitter
+from gui.gathering import Gatherer
 from gui.hub_search import HubSearch
 from gui.jobs import Jobs
 from gui.lapsing import Lapsing
@@ -71,6 +72,7 @@ class Controller:
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session, jobs, self._fail)
         self.overlays = Overlaying(session, jobs, self._fetching, opener)
+        self.gatherer = Gatherer(session, jobs, self._fetching)
         events = session.events
         self._listening = Listening()
         for signal, slot in (
@@ -88,6 +90,7 @@ class Controller:
         self._lapsing.close()
         self._measuring.close()
         self.overlays.close()
+        self.gatherer.close()
         self._fitter.close()
         self._fetching.close()
 
@@ -167,7 +170,7 @@ class Controller:
         self._opening.cancel()
 
     def cancel(self) -> bool:
-        """Give up on what the user waits for: an opening, or else a tokenizer, or else an answer.
+        """Give up on what the user waits for: an opening, a tokenizer, a gathering, or an answer.
 
         Returns
         -------
@@ -178,7 +181,7 @@ class Controller:
         elif self._prompting.fetching:
             self._prompting.cancel()
         else:
-            return self.answers.cancel_newest()
+            return self.gatherer.cancel() or self.answers.cancel_newest()
         return True
 
     def fetch_tokenizer(self) -> None:

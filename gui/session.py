@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from geometry.pca import PositionPCA
     from geometry.row_lengths import RowLengths
     from gui.answer import Answer
+    from gui.gathering import GatherState
     from gui.lapse import Lapse
 
 ColorBy = Literal["position", "norm", "residual", "component"]
@@ -180,6 +181,9 @@ class Session:
         The open model's table at steps of its training, once it was read or gathered; else None.
     lapse
         That history ready to be shown, over one range of positions; None while it is not.
+    gathering
+        How far it is with the checkpoints of the open model's training; None before anybody has
+        looked for some.
     answers
         What came of the questions that panels ask, by the slots they ask under; replaced as a
         whole with each change.
@@ -236,6 +240,7 @@ class Session:
     tokens_to_fetch: int = 0
     history: History | None = None
     lapse: Lapse | None = None
+    gathering: GatherState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()

@@ -10,7 +10,9 @@ from PySide6.QtCore import Qt
 from gui import dialogs
 
 if TYPE_CHECKING:
+    from gui.gathering import Gatherer
     from gui.main_window import MainWindow
+    from gui.panels.training_gather import GatherForm
 
 
 def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
@@ -110,3 +112,12 @@ def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
     for name in ("inspector", "prompt", "norms"):
         panels[name].selectionRequested.connect(controller.select)
         panels[name].hoverRequested.connect(lambda position: window.set_field("hover", position))
+
+
+def connect_gathering(form: GatherForm, gatherer: Gatherer) -> None:
+    """Connect the form that gathers checkpoints of a training."""
+    form.lookRequested.connect(gatherer.look)
+    form.countRequested.connect(gatherer.choose)
+    form.gatherRequested.connect(gatherer.gather)
+    form.wholeRequested.connect(lambda count: gatherer.gather(count, whole=True))
+    form.cancelRequested.connect(gatherer.cancel)

@@ -1,0 +1,244 @@
+"""The form that gathers checkpoints, with mouse and keys, answered by a controller."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.history.gathering import Gathered
+from geometry.history.history import Skipped
+from gui.controller import Controller
+from gui.gathering import GATHER, LIST
+from gui.panels.training_gather import GatherForm
+from gui.panels.training_gather_text import MOST_NAMED, skipped_text
+from gui.qt_jobs import QtJobs
+from gui.session import Session
+from gui.theme import DARK, LIGHT, format_bytes
+from gui.window_wiring import connect_gathering
+from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
+
+LEFT = Qt.MouseButton.LeftButton
+TIMEOUT_MS = 20_000
+
+
+@pytest.fixture
+def hub(loopback_hub, tmp_path):
+    return serve_checkpoints(loopback_hub, tmp_path / "made")
+
+
+@pytest.fixture
+def show(qtbot):
+    """Show a form, answered on threads, or by jobs of another kind."""
+    controllers, threads = [], []
+
+    def shown(jobs=None):
+        session = Session()
+        if jobs is None:
+            jobs = QtJobs(session)
+            threads.append(jobs)
+        controller = Controller(session, jobs)
+        hasten(controller)
+        form = GatherForm(session, LIGHT)
+        connect_gathering(form, controller.gatherer)
+        qtbot.addWidget(form, before_close_func=GatherForm.release)
+        controllers.append(controller)
+        form.resize(700, 200)
+        with qtbot.waitExposed(form):
+            form.show()
+        return form, session, controller
+
+    yield shown
+    for controller in controllers:
+        controller.close()
+    for jobs in threads:
+        jobs.shut_down()
+
+
+@pytest.fixture
+def idle(qtbot):
+    """Wait until nothing is under way for a form."""
+
+    def wait(form):
+        QApplication.processEvents()
+        qtbot.waitUntil(lambda: not form.session.jobs, timeout=TIMEOUT_MS)
+
+    return wait
+
+
+@pytest.fixture
+def press(idle):
+    """Click the form's button, and wait for what comes of it."""
+
+    def pressed(form):
+        click(form.button)
+        idle(form)
+
+    return pressed
+
+
+@pytest.fixture
+def form(show, hub, idle):
+    form, _, controller = show()
+    controller.open(NAME)
+    idle(form)
+    return form
+
+
+def click(button):
+    assert button.isVisible()
+    QTest.mouseClick(button, LEFT)
+    QApplication.processEvents()
+
+
+def type_count(form, text):
+    form.count.setFocus()
+    form.count.selectAll()
+    QTest.keyClicks(form.count, text)
+    QTest.keyClick(form.count, Qt.Key.Key_Return)
+
+
+def test_nothing_is_asked_before_the_button_is_pressed(form, press, hub):
+    hub.forget_requests()
+    assert form.message.text() == "The Hub may have checkpoints of gpt2’s training."
+    assert form.advice.text() == "Looking asks the Hub once, and fetches nothing yet."
+    assert form.button.text() == "Look for checkpoints"
+    assert not form.count.isVisible()
+    assert hub.requests == []
+    press(form)
+    assert len(hub.requests) == 1
+
+
+def test_the_budget_is_said_before_anything_is_fetched(form, press, hub):
+    press(form)
+    hub.forget_requests()
+    assert form.message.text() == "20 checkpoints of gpt2’s training on the Hub."
+    assert form.count.value() == 20
+    assert form.budget.text().startswith("of 20 · log-spaced, steps 0–1\N{THIN SPACE}900 · at most")
+    before = form.budget.text()
+    type_count(form, "4")
+    assert form.budget.text() != before
+    assert format_bytes(4 * (4 * 64 * 24 + 256 * 1024)) in form.budget.text()
+    assert "Steps: 0, " in form.budget.toolTip()
+    type_count(form, "1")
+    assert form.budget.text().startswith("of 20 · step 1\N{THIN SPACE}900 · at most")
+    assert hub.requests == []
+
+
+def test_gathering(form, press, hub):
+    press(form)
+    type_count(form, "6")
+    assert form.button.text() == "Gather"
+    press(form)
+    assert form.session.history.n_snapshots == 6
+    assert form.budget.text().endswith("nothing to fetch")
+    type_count(form, "9")
+    assert "here already" in form.budget.text()
+    assert form.button.text() == "Gather the rest"
+    press(form)
+    assert form.session.history.n_snapshots == 9
+
+
+def test_arrow_keys_step_the_count(form, press):
+    press(form)
+    form.count.setFocus()
+    QTest.keyClick(form.count, Qt.Key.Key_Down)
+    assert form.count.value() == 19
+    assert len(form.session.gathering.plan.snapshots) == 19
+    for _ in range(3):
+        QTest.keyClick(form.count, Qt.Key.Key_Up)
+    assert form.count.value() == 20
+
+
+def test_how_far_it_is_and_cancel(show, hub, hand_jobs):
+    form, session, controller = show(hand_jobs)
+    controller.open(NAME)
+    hand_jobs.deliver_all()
+    click(form.button)
+    hand_jobs.drag_on(LIST)
+    assert form.message.text() == "Looking for checkpoints…"
+    assert not form.button.isVisible()
+    hand_jobs.deliver(LIST)
+    click(form.button)
+    assert form.bar.isVisible()
+    assert form.bar.maximum() == 0
+    hand_jobs.tell(GATHER, Gathered(5, 20, 1_300_000, 250_000.0))
+    said = form.progress.text().replace("\N{NO-BREAK SPACE}", " ")
+    assert said == "5 of 20 checkpoints · 1.3 MB · 250 kB/s"
+    assert form.bar.value() / form.bar.maximum() == 0.25
+    hand_jobs.tell(GATHER, Gathered(5, 20, 1_300_000, None, "The Hub is busy: again in 3 s."))
+    assert form.progress.text() == "The Hub is busy: again in 3 s."
+    assert not form.count.isVisible()
+    click(form.cancel)
+    assert GATHER not in hand_jobs.waiting
+    assert not form.bar.isVisible()
+    assert form.count.isVisible()
+    assert session.gathering.stage == "listed"
+
+
+def test_whole_files_are_agreed_to_by_a_button_that_says_how_much(form, press, hub, tmp_path):
+    press(form)
+    type_count(form, "3")
+    hub.ranges = False
+    press(form)
+    (size,) = {file.stat().st_size for file in tmp_path.glob("made/**/model.safetensors")}
+    assert "does not send parts of files" in form.message.text()
+    assert form.button.text() == f"Download {format_bytes(3 * size)}"
+    press(form)
+    assert form.session.history.n_snapshots == 3
+    assert form.button.text() == "Gather"
+
+
+def test_what_was_left_out_is_named(form, press, hub):
+    hub.add(NAME, {"README.md": b"nothing"}, revision="checkpoint-550")
+    press(form)
+    press(form)
+    assert form.session.history.steps.tolist() == STEPS
+    assert form.skipped.isVisible()
+    assert form.skipped.text().startswith("1 checkpoint left out: step 550. ")
+    assert "holds no weights" in " ".join(form.skipped.toolTip().split())
+
+
+def test_offline_is_said(form, press, hub):
+    hub.forget_requests()
+    form.session.offline = True
+    assert form.advice.text().startswith("Helixscope is offline")
+    press(form)
+    assert hub.requests == []
+    assert "Helixscope is offline" in form.message.text()
+    assert form.button.text() == "Look again"
+    form.session.offline = False
+    press(form)
+    assert form.count.isVisible()
+
+
+def test_a_folder(show, press, idle, tmp_path):
+    form, session, controller = show()
+    folder = write_checkpoints(tmp_path / "run", [0, 10, 20, 40])
+    controller.open(str(folder / "checkpoint-40"))
+    idle(form)
+    press(form)
+    assert form.message.text() == "4 checkpoints of run’s training in run."
+    assert form.budget.text().endswith("nothing to fetch")
+    press(form)
+    assert session.history.n_snapshots == 4
+
+
+def test_it_takes_other_colours_and_is_let_go_of(show, idle, hub):
+    form, _, controller = show()
+    controller.open(NAME)
+    idle(form)
+    form.set_theme(DARK)
+    assert form.theme is DARK
+    form.release()
+    controller.gatherer.look()
+    idle(form)
+    assert form.session.gathering is not None
+    assert form.button.text() == "Look for checkpoints"
+
+
+def test_of_many_left_out_the_first_are_named():
+    several = [Skipped(step, "x", "It holds no weights.") for step in range(0, 40_000, 1000)]
+    text, tip = skipped_text(several)
+    assert text == "40 checkpoints left out"
+    assert tip.count("\n") == MOST_NAMED
+    assert tip.endswith("And 28 more.")
