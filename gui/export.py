@@ -70,31 +70,75 @@ def render_scene(
     PictureError
         If the picture would be empty or larger than drivers can draw.
     """
-    pixels = (round(size[0] * scale), round(size[1] * scale))
-    if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
-        raise PictureError(
-            f"A picture of {pixels[0]} × {pixels[1]} pixels cannot be drawn",
-            f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
-        )
-    finer = SUPERSAMPLING if max(pixels) * SUPERSAMPLING <= MAX_PIXELS else 1
-    with _quiet_vtk():
-        plotter = pv.Plotter(off_screen=True, window_size=(pixels[0] * finer, pixels[1] * finer))
-        try:
-            plotter.render_window.SetMultiSamples(0)
-            plotter.render_window.SetDPI(round(72 * scale * finer))
-            scene = HelixScene(plotter, theme, scale * finer)
-            if background:
-                scene.set_theme(theme, background=background)
-            scene.show(state)
+    stage = OffScreen(theme, size, scale=scale, background=background)
+    try:
+        return stage.draw(state, pose, transparent=transparent)
+    finally:
+        stage.close()
+
+
+class OffScreen:
+    """A scene of its own, of which any number of pictures can be drawn, on one thread.
+
+    Parameters
+    ----------
+    theme, size, scale, background
+        As in :func:`render_scene`.
+
+    Raises
+    ------
+    PictureError
+        If its pictures would be empty or larger than drivers can draw.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        size: tuple[int, int],
+        *,
+        scale: float = 1.0,
+        background: str | None = None,
+    ) -> None:
+        pixels = (round(size[0] * scale), round(size[1] * scale))
+        if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
+            raise PictureError(
+                f"A picture of {pixels[0]} × {pixels[1]} pixels cannot be drawn",
+                f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
+            )
+        self._aspect = size[0] / size[1]
+        self._finer = SUPERSAMPLING if max(pixels) * SUPERSAMPLING <= MAX_PIXELS else 1
+        with _quiet_vtk():
+            self._plotter = pv.Plotter(
+                off_screen=True, window_size=(pixels[0] * self._finer, pixels[1] * self._finer)
+            )
+            try:
+                self._plotter.render_window.SetMultiSamples(0)
+                self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
+                self._scene = HelixScene(self._plotter, theme, scale * self._finer)
+                if background:
+                    self._scene.set_theme(theme, background=background)
+            except BaseException:
+                self._plotter.close()
+                raise
+
+    def draw(
+        self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
+    ) -> np.ndarray:
+        """Draw a picture; what is given and returned is as in :func:`render_scene`."""
+        with _quiet_vtk():
+            self._scene.show(state)
             if isinstance(pose, str):
-                pose = view_pose(pose, scene.displayed_range, state.turn, size[0] / size[1])
-            pose.apply(plotter.camera)
-            plotter.renderer.ResetCameraClippingRange()
-            image = np.array(plotter.screenshot(transparent_background=transparent))
-            scene.release()
-        finally:
-            plotter.close()
-    return _averaged(image, finer)
+                pose = view_pose(pose, self._scene.displayed_range, state.turn, self._aspect)
+            pose.apply(self._plotter.camera)
+            self._plotter.renderer.ResetCameraClippingRange()
+            self._plotter.render_window.Render()  # a screenshot renders by itself only once
+            image = self._plotter.screenshot(transparent_background=transparent)
+        return _averaged(np.array(image), self._finer)
+
+    def close(self) -> None:
+        """Let go of the graphics; nothing can be drawn afterwards."""
+        self._scene.release()
+        self._plotter.close()
 
 
 def render_picture(
