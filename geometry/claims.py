@@ -178,7 +178,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("position.last_decays", OURS, "The last position's row never learns: it is what it was "
           "at the beginning, and only decays.",
           "largest share of it, over training, that is anything else",
-          at_most(STAYS), measures.last_departure, "norms"),
+          at_most(STAYS), measures.last_departure, "training"),
     Claim("pca.fraying", HELIX, "The earliest positions fray: they lean on other dimensions.",
           "median residual of the positions to 20, over that from 100 on", at_least(1.5),
           measures.fraying, "norms"),

@@ -178,6 +178,12 @@ def _dimensions(session: Session, theme: Theme) -> Panel:
     return DimensionsPanel(session, theme)
 
 
+def _training(session: Session, theme: Theme) -> Panel:
+    from gui.panels.training import TrainingPanel
+
+    return TrainingPanel(session, theme)
+
+
 def _directions(session: Session, theme: Theme) -> Panel:
     from gui.panels.directions import DirectionsPanel
 
@@ -199,6 +205,7 @@ DOCKS = (
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
+    Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
 )
 """In the order of the keys 1–9 that open them."""

@@ -36,7 +36,7 @@ class NumberSlider(QWidget):
         self, name: str, low: int, high: int, value: int, tooltip: str, theme: Theme
     ) -> None:
         super().__init__()
-        self.slider, self.field = _Slider(Qt.Orientation.Horizontal), QSpinBox()
+        self.slider, self.field = Slider(Qt.Orientation.Horizontal), QSpinBox()
         self.slider.setFixedSize(WIDTH, HEIGHT)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -78,8 +78,16 @@ class NumberSlider(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
-        self.slider.setStyleSheet(
-            f"""
+        self.slider.setStyleSheet(slider_style(theme))
+
+    def _on_changed(self, value: int) -> None:
+        self.show_value(value)
+        self.changed.emit(value)
+
+
+def slider_style(theme: Theme) -> str:
+    """Return the style sheet of a :class:`Slider` in a theme's colours."""
+    return f"""
 QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {theme.line}; }}
 QSlider::sub-page:horizontal {{ background: {theme.muted}; border-radius: 2px; }}
 QSlider::handle:horizontal {{
@@ -89,17 +97,13 @@ QSlider::handle:horizontal {{
 QSlider::handle:horizontal:hover {{ border-color: {theme.text}; background: {theme.line}; }}
 QSlider::handle:horizontal:focus {{ border-color: {theme.text}; background: {theme.faint}; }}
 """
-        )
-
-    def _on_changed(self, value: int) -> None:
-        self.show_value(value)
-        self.changed.emit(value)
 
 
-class _Slider(QSlider):
+class Slider(QSlider):
     """A slider that leaves the wheel to the panel unless it has the focus."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        """Move the slider with the focus; else the wheel is scrolling the panel."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:

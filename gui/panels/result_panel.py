@@ -59,6 +59,8 @@ class ResultPanel(Panel):
     """Positions, the last one becomes the current one."""
     hoverRequested = Signal(object)
     """The position under the mouse, or None."""
+    fieldRequested = Signal(str, object)
+    """A field of the session that the user wants to be another one; its value."""
     showRequested = Signal(str, object)
     """Another panel is to be shown, by its dock's name; options for its :meth:`configure`."""
 

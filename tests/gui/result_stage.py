@@ -56,6 +56,7 @@ class ResultStage:
         panel.cancelRequested.connect(lambda: self.answers.cancel(slot))
         panel.selectionRequested.connect(self.controller.select)
         panel.hoverRequested.connect(lambda at: setattr(self.session, "hover", at))
+        panel.fieldRequested.connect(lambda field, value: setattr(self.session, field, value))
         panel.showRequested.connect(lambda name, options: self.shown.append((name, options)))
         qtbot.addWidget(panel, before_close_func=self._release)
         panel.resize(*size)

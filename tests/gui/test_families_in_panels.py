@@ -25,6 +25,7 @@ from gui.panels.overlaps import OverlapsPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
+from gui.panels.training import TrainingPanel
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.test_families import built, expected_qkv, linear
 from tests.gui.result_stage import ResultStage
@@ -40,7 +41,7 @@ CLASSES = {
     made.slot: made
     for made in (
         SpectraPanel, CapturePanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
-        DimensionsPanel, LayerNormPanel, ShapePanel, ClaimsPanel,
+        DimensionsPanel, LayerNormPanel, ShapePanel, TrainingPanel, ClaimsPanel,
     )
 }  # fmt: skip
 PANELS = tuple(dock.name for dock in DOCKS if dock.lazy)
@@ -52,6 +53,7 @@ LACKING = {
     (BARE, "capture"): "No token embeddings",
     (BARE, "overlaps"): "bare table of positions",
     (BARE, "layernorm"): "No token embeddings",
+    **{(family, "training"): "comes without a history" for family in FAMILIES},
 }
 """What cannot be shown, and words of the reason."""
 

@@ -1,0 +1,145 @@
+"""A plot against training steps: a press or a drag anywhere in it goes to a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from gui.panels.curve_plot import CurvePlot, PlotCurve
+from gui.panels.training_curves import Line
+from gui.theme import SMALL, Theme
+from gui.tooltips import wrapped
+
+SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
+DOT = 4
+SWATCH, GAP = 14, 4
+
+
+class ScrubPlot(CurvePlot):
+    """Lines over steps on a logarithmic axis, each snapshot a dot, with a cursor.
+
+    ``markerDragged`` tells where on the axis the mouse is held.
+    """
+
+    def __init__(self, theme: Theme, y_title: str, *, log_y: bool = False) -> None:
+        self._points: Any = None
+        super().__init__(theme, "step", y_title, log_x=True, log_y=log_y)
+        self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=DOT)
+        self.view.addItem(self._points)
+        self.setAccessibleName(f"{y_title} against step")
+
+    def show_lines(self, lines: Sequence[Line], places: np.ndarray) -> None:
+        """Show other lines over these places on the axis."""
+        curves = [
+            PlotCurve(
+                places[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
+                1.0 if line.dashed else 1.5, silent=True,
+            )
+            for line in lines
+            for run in line.runs()
+        ]  # fmt: skip
+        span = (float(places[0]) / 1.2, float(places[-1]) * 1.2)
+        self.set_curves(curves, x=span)
+        dotted = [curve for curve in curves if curve.style == "solid"]
+        found = [curve.places(self.log) for curve in dotted]
+        brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
+        at = np.concatenate(found) if found else np.zeros((0, 2))
+        self._points.setData(at[:, 0], at[:, 1], brush=brushes)
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Say what the mouse does."""
+        return SCRUB_TIP
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Go where the mouse is, and follow it while the button is held."""
+        inside = self.holds(event.position())
+        if event.button() is Qt.MouseButton.LeftButton and inside and self.curves:
+            self._holding = True
+            self.mouseMoveEvent(event)
+            return
+        super().mousePressEvent(event)
+
+    def _show_cursor(self, *_: object) -> None:
+        self.viewport().setCursor(Qt.CursorShape.SizeHorCursor)
+
+
+class CurveLegend(QWidget):
+    """Which line is which, and what it is at the cursor: one row over a plot.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._entries: tuple[tuple[str, bool, str, str], ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_lines(self, lines: Sequence[Line], snapshot: int, empty: str = "") -> None:
+        """Show lines and their values at a snapshot; or, where there is none, why."""
+        entries = tuple((line.color, line.dashed, line.name, line.said(snapshot)) for line in lines)
+        entries = entries or (("", False, empty, ""),)
+        if entries == self._entries:
+            return
+        self._entries = entries
+        self.setAccessibleName(self.text())
+        self.setToolTip(wrapped(self.text()))
+        self.update()
+
+    def text(self) -> str:
+        """Return all of it, cut or not."""
+        return " · ".join(f"{name} {said}".strip() for _, _, name, said in self._entries)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the height of a line; any width will do."""
+        return QSize(80, 16)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the same height: it is never cut."""
+        return QSize(40, 16)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw each line's colour, name and value, as many as have room."""
+        painter = QPainter(self)
+        font = self.font()
+        font.setPixelSize(SMALL)
+        painter.setFont(font)
+        metrics, middle, x = QFontMetrics(font), self.height() // 2, 4
+        # Names before numbers: these are in the tooltip as well.
+        numbers = self._width(metrics, numbers=True) <= self.width()
+        for color, dashed, name, said in self._entries:
+            if color:
+                style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
+                painter.setPen(QPen(QColor(color), 2, style))
+                painter.drawLine(x, middle, x + SWATCH, middle)
+                x += SWATCH + GAP
+            for text, tone in ((name, self._theme.muted), (said, self._theme.text))[: 1 + numbers]:
+                room = max(self.width() - x, 0)
+                painter.setPen(QColor(tone))
+                shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+                painter.drawText(x, 0, room, self.height(), _MIDDLE, shown)
+                x += metrics.horizontalAdvance(text) + GAP
+            x += GAP
+
+    def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:
+        """Return how wide all of it is, with the numbers or without."""
+        texts = [text for *_, name, said in self._entries for text in (name, said)[: 1 + numbers]]
+        words = sum(metrics.horizontalAdvance(text) + GAP for text in texts)
+        return words + (SWATCH + 2 * GAP) * len(self._entries)
+
+
+_MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

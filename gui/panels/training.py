@@ -1,0 +1,238 @@
+"""The training panel: the curve as it forms, and what changes meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.panels.result_panel import ResultPanel
+from gui.panels.segmented import Segmented
+from gui.panels.training_curves import columns, verdict
+from gui.panels.training_player import Player
+from gui.panels.training_question import Training, TrainingOf
+from gui.panels.training_text import scope, script
+from gui.session import Session
+from gui.theme import GRID, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from geometry.history.history import History
+    from gui.panels.training_plots import TrainingPlots
+
+BASES = (
+    (
+        "frozen",
+        "Last step’s PCs",
+        "Every step in the principal components of the last one: what moves on the screen moves in "
+        "the model",
+    ),
+    (
+        "aligned",
+        "Own PCs, aligned",
+        "Every step in its own principal components, turned onto those of the next step, so that "
+        "nothing jumps",
+    ),
+)
+THIRDS = (
+    ("turns", "Turns", "Turns of the fitted helix, where a step has a shape at all"),
+    ("loss", "Loss", "Loss of the training, in nats for each token, where it is told"),
+)
+
+
+class TrainingPanel(ResultPanel):
+    """Plays the snapshots of a training in the viewport, beside what is measured on them."""
+
+    slot = "training"
+    formula = "P(step)"
+    meaning = "the curve as it forms"
+    explanation = (
+        "The position table as it was at steps of the training, each centred and seen in three "
+        "components; the plots show how much of its variance they hold, how much of a helix it is, "
+        "and how long its rows are. Press Space to play, drag in a plot or over the slider to go "
+        "to a step, Esc to see the model as it is again."
+    )
+    empty = "Open a model to see how its curve formed, if it comes with a history of its training."
+    instead = (
+        "The bundled model has one: open “sample”. So has a folder of checkpoint-N, or a model on "
+        "the Hub with checkpoint branches, such as stanford-crfm/alias-gpt2-small-x21."
+    )
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.plots: TrainingPlots
+        self.player = Player(theme)
+        self.player.snapshotRequested.connect(self._want_snapshot)
+        self.basis = Segmented(BASES, "Components")
+        self.basis.show_value(session.basis)
+        self.basis.chosen.connect(lambda basis: self.fieldRequested.emit("basis", basis))
+        self.third = Segmented(THIRDS, "Third plot")
+        self.third.chosen.connect(self._on_third_chosen)
+        for control in (self.basis, self.third):
+            self.header.add(control)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusProxy(self.player.slider)
+        events = session.events
+        for signal in (events.positions, events.dragging):
+            self.listen(signal, self._ask_when_still)
+        for signal, slot in (
+            (events.history, self._on_history_changed),
+            (events.lapse, self._on_lapse_changed),
+            (events.snapshot, self._on_snapshot_changed),
+            (events.selection, self._on_selection_changed),
+            (events.basis, lambda: self.basis.show_value(session.basis)),
+        ):
+            self.listen(signal, slot)
+        self._on_lapse_changed()
+        self._on_snapshot_changed()
+
+    # What it asks.
+
+    def question(self) -> TrainingOf:
+        """Ask for the shown range, of the history that was gathered or of the one that is here."""
+        return TrainingOf(self.session.positions, self._gathered())
+
+    def _gathered(self) -> History | None:
+        """Return the history that somebody gathered; None for the one that a question found."""
+        answer, history = self._current(), self.session.history
+        own = answer is not None and answer.result is not None and answer.question.given is None
+        if own and answer is not None and answer.result.history is history:
+            return None
+        return history
+
+    def _ask_when_still(self) -> None:
+        if not self.session.dragging:
+            self.ask()
+
+    def _on_history_changed(self) -> None:
+        current = self._current()
+        known = None if current is None or current.result is None else current.result.history
+        if known is not self.session.history:
+            self.ask()
+
+    # What it shows.
+
+    def build(self) -> QWidget:
+        """Make the player and the plots."""
+        from gui.panels.training_plots import TrainingPlots
+
+        self.plots = TrainingPlots(self.theme)
+        self.plots.snapshotRequested.connect(self.player.go_to)
+        self.plots.stepped.connect(self.player.step)
+        self.plots.show_third(self.third.value())
+        content = QWidget()
+        page = QVBoxLayout(content)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(GRID // 2)
+        page.addWidget(self.player)
+        page.addWidget(self.plots, 1)
+        return content
+
+    def show_result(self, result: Training) -> None:
+        """Show the curves."""
+        self.plots.show_training(result, self.session.selection)
+
+    def _on_lapse_changed(self) -> None:
+        self.player.show_lapse(self.session.lapse)
+
+    def _on_snapshot_changed(self) -> None:
+        self.player.show_snapshot(self.session.snapshot)
+        if self.content is not None:
+            self.plots.show_snapshot(self.session.snapshot)
+
+    def _on_selection_changed(self) -> None:
+        if self.content is not None:
+            self.plots.show_selection(self.session.selection)
+
+    def _on_third_chosen(self, which: str) -> None:
+        if self.content is not None:
+            self.plots.show_third(which)
+            self.plots.show_snapshot(self.session.snapshot)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.player.set_theme(theme)
+        if self.content is not None:
+            self.plots.set_theme(theme)
+
+    # What the user wants.
+
+    def _want_snapshot(self, snapshot: int | None) -> None:
+        self.fieldRequested.emit("snapshot", snapshot)
+
+    def set_in_front(self, in_front: bool) -> None:
+        """Show the model as it is while nobody looks at the panel."""
+        if not in_front:
+            self._want_snapshot(None)
+        super().set_in_front(in_front)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be where the session is."""
+        super().showEvent(event)
+        self._on_snapshot_changed()
+
+    def release(self) -> None:
+        """Stop playing and listening."""
+        self.player.stop()
+        if self.content is not None:
+            self.plots.stop()
+        super().release()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space plays, arrows step, Home and End go to the ends, Esc shows the model as it is."""
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        act = self._key_acts().get(event.key()) if plain and self.session.lapse else None
+        if act is None:
+            super().keyPressEvent(event)
+        else:
+            act()
+
+    def _key_acts(self) -> dict[int, Callable[[], None]]:
+        """Return what the keys do now."""
+        player, lapse = self.player, self.session.lapse
+        acts: dict[int, Callable[[], None]] = {
+            Qt.Key.Key_Space: player.toggle,
+            Qt.Key.Key_Left: lambda: player.step(-1),
+            Qt.Key.Key_Right: lambda: player.step(1),
+            Qt.Key.Key_Home: lambda: player.go_to(0),
+            Qt.Key.Key_End: lambda: player.go_to(0 if lapse is None else lapse.n_snapshots - 1),
+        }
+        if self.session.snapshot is not None:
+            acts[Qt.Key.Key_Escape] = lambda: self._want_snapshot(None)
+        return acts
+
+    # What it says, and what can be taken away.
+
+    def caption(self, result: Training) -> str:
+        """Name the model, its steps and the range."""
+        assert self.session.model is not None
+        return scope(self.session.model, result)
+
+    def figure(self, result: Training) -> Callable[[], Figure]:
+        """Draw the curves for print."""
+        assert self.session.model is not None
+        detail, selection = scope(self.session.model, result), self.session.selection
+        snapshot = self.session.snapshot
+
+        def draw() -> Figure:
+            from gui.panels.training_figure import training_figure
+
+            return training_figure(result, selection, detail, verdict(result), snapshot)
+
+        return draw
+
+    def numbers(self, result: Training) -> Mapping[str, np.ndarray]:
+        """Return a line for each snapshot."""
+        return columns(result, self.session.selection)
+
+    def python(self) -> str:
+        """Return a script that reads the history and prints what is shown."""
+        assert self.session.model is not None
+        asked: Any = self.answered
+        return script(self.session.model, asked.positions, gathered=asked.given is not None)
