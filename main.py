@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -27,15 +27,14 @@ from gui.arguments import (
     parse_positions,
     parse_size,
 )
-from gui.terminal import Steps, print_table, progress_bar, say, sentence
+from gui.terminal import open_in_step, print_table, progress_bar, say, say_written, sentence
+from gui.timelapse_command import timelapse
 from gui.training_command import train
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
-if TYPE_CHECKING:
-    from geometry.model import PositionalModel
 
-COMMANDS = ("open", "render", "report", "export", "models", "train")
+COMMANDS = ("open", "render", "report", "export", "timelapse", "models", "train")
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -154,7 +153,7 @@ def render(
     shown, axes, pixels = parse_positions(positions), parse_components(components), parse_size(size)
     check_ending(out, (".png",), "--out")
     with _plain_errors(), progress_bar(2) as step:
-        model = _open(step, source, table, offline, whole, fresh)
+        model = open_in_step(step, source, table, offline, whole, fresh)
         from gui.export import render_picture
 
         step(
@@ -171,7 +170,7 @@ def render(
                 theme=theme.value,
             ),
         )
-    _say_written(str(out), model)
+    say_written(str(out), model)
 
 
 @app.command(help=REPORT_HELP)
@@ -202,7 +201,7 @@ def report(
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
     with _plain_errors(), progress_bar(request.n_steps + 1) as step:
-        model = _open(step, source, table, offline, whole, fresh)
+        model = open_in_step(step, source, table, offline, whole, fresh)
         with reading(model, offline=offline, on_progress=step.tell):
             announce_fetch(model, layer)
             files = ReportFiles(model, request)
@@ -211,7 +210,7 @@ def report(
     if files.skipped:
         say(skipped_text(files.skipped))
     n_figures = f" and {len(files.written)} files of figures" if figures else ""
-    _say_written(f"report.json{n_figures} to {out}", model)
+    say_written(f"report.json{n_figures} to {out}", model)
 
 
 @app.command()
@@ -239,11 +238,11 @@ def export(
     shown = parse_positions(positions)
     check_ending(out, FORMATS, "--out")
     with _plain_errors(), progress_bar(2) as step:
-        model = _open(step, source, table, offline, whole, fresh)
+        model = open_in_step(step, source, table, offline, whole, fresh)
         last = model.n_positions - 1
         span = shown or (min(1, last), last)
         step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))
-    _say_written(str(out), model)
+    say_written(str(out), model)
 
 
 @app.command()
@@ -271,25 +270,6 @@ def models(
         print_table(titles, rows)
     else:
         typer.echo(f"No model on the Hub has {search!r} in its name.", err=True)
-
-
-def _open(
-    step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
-) -> "PositionalModel":
-    from gui.headless import open_for_command
-
-    if offline and fresh:
-        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
-    work = partial(
-        open_for_command, source, table,
-        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
-    )  # fmt: skip
-    return step("Opening", work)
-
-
-def _say_written(what: str, model: "PositionalModel") -> None:
-    commit = f" at commit {model.commit[:7]}" if model.commit else ""
-    say(f"Wrote {what}: {model.name}{commit}.")
 
 
 def _check_source(source: str, shown: tuple[int, int] | None) -> None:
@@ -325,7 +305,8 @@ def _plain_errors() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-# Its options are many, and declared where it is.
+# Their options are many, and declared where they are.
+app.command("timelapse")(_plain_errors()(timelapse))
 app.command("train")(_plain_errors()(train))
 
 

@@ -28,6 +28,13 @@ class ThemeName(StrEnum):
     dark = "dark"
 
 
+class BasisName(StrEnum):
+    """In which components a training is seen."""
+
+    frozen = "frozen"
+    aligned = "aligned"
+
+
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder | file")
 ]

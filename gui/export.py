@@ -94,7 +94,7 @@ class OffScreen:
     def __init__(
         self,
         theme: Theme,
-        size: tuple[int, int],
+        size: tuple[float, float],
         *,
         scale: float = 1.0,
         background: str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,28 @@ class History:
             )
         table.setflags(write=False)
         return table
+
+    def only(self, snapshots: Sequence[int]) -> History:
+        """Return the history of some of its snapshots.
+
+        Parameters
+        ----------
+        snapshots
+            Which, 0 to ``n_snapshots`` − 1, rising, at least one.
+        """
+        chosen = np.asarray(snapshots, np.int64)
+
+        def of(values: npt.NDArray[Any] | None) -> Any:
+            return None if values is None else values[chosen]
+
+        return replace(
+            self,
+            steps=self.steps[chosen],
+            _read=lambda index: self._read(int(chosen[index])),
+            tokens=of(self.tokens),
+            losses=of(self.losses),
+            decays=of(self.decays),
+        )
 
     def last(self) -> npt.NDArray[np.float32]:
         """Return the last table."""

@@ -1,0 +1,238 @@
+"""A time-lapse taken away: films and numbers of it."""
+
+import itertools
+import os
+
+import numpy as np
+import pytest
+
+from geometry.errors import HelixscopeError
+from geometry.sources import open_source
+from gui.export import OffScreen, PictureError
+from gui.film import FilmError
+from gui.lapse_export import (
+    FilmLook,
+    LapseFrames,
+    lapse_numbers,
+    make_lapse,
+    write_film,
+    write_lapse_numbers,
+    write_timelapse,
+)
+from gui.theme import DARK, format_count
+from tests.films import read_gif, read_mp4
+from tests.geometry.history_stage import D, N, growing, history_of, write_checkpoint
+
+STEPS = [0, 10, 100, 1000, 3000]
+SMALL = FilmLook(size=(160, 120), fps=5)
+
+
+@pytest.fixture
+def history():
+    return history_of(
+        STEPS,
+        tokens=np.array(STEPS, np.int64) * 1000,
+        losses=np.linspace(6, 3, len(STEPS), dtype=np.float32),
+    )
+
+
+@pytest.fixture
+def model(tmp_path):
+    return open_source(str(write_checkpoint(tmp_path / "model", growing(STEPS)[-1])))
+
+
+@pytest.fixture
+def session(model, history):
+    return make_lapse(model, history)
+
+
+@pytest.fixture
+def frames():
+    """Make frames, closed after the test."""
+    made = []
+
+    def make(session, look=SMALL):
+        made.append(LapseFrames(session, look))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+# ---- numbers -----------------------------------------------------------------------------
+
+
+def test_numbers_are_what_is_shown(session, history):
+    found = lapse_numbers(session.lapse)
+    assert found["steps"].tolist() == STEPS
+    assert found["tokens"].tolist() == [1000 * step for step in STEPS]
+    np.testing.assert_allclose(found["losses"], [6, 5.25, 4.5, 3.75, 3])
+    assert found["basis"] == "frozen"
+    assert found["positions"].tolist() == [1, N - 1]
+    assert found["variance"].shape == (5, 3)
+    assert found["frozen_variance"].shape == (5,)
+    for i in range(5):
+        table = history.table(i)
+        by_hand = (table - found["mean"]) @ found["components"].T
+        np.testing.assert_allclose(found["coordinates"][i], by_hand, atol=1e-5)
+        np.testing.assert_allclose(found["norms"][i], np.linalg.norm(table, axis=1), rtol=1e-5)
+    assert found["components"].shape == (3, D)
+
+
+def test_the_other_basis(model, history):
+    session = make_lapse(model, history, "aligned", (5, 30))
+    found = lapse_numbers(session.lapse)
+    assert found["basis"] == "aligned"
+    assert found["positions"].tolist() == [5, 30]
+    np.testing.assert_array_equal(found["coordinates"], session.lapse.timelapse.aligned)
+    # Each step's own components hold what is said of them.
+    inside = found["coordinates"][:, 5:31]
+    spread = ((inside - inside.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
+    whole = np.array(
+        [((t[5:31] - t[5:31].mean(0)) ** 2).sum() for t in map(history.table, range(5))]
+    )
+    np.testing.assert_allclose(spread / whole, found["variance"].sum(axis=1), rtol=1e-4)
+
+
+def test_what_is_not_known_is_not_there(model):
+    found = lapse_numbers(make_lapse(model, history_of(STEPS)).lapse)
+    assert {"tokens", "losses"}.isdisjoint(found)
+
+
+def test_npz_is_read_back(session, tmp_path):
+    out = tmp_path / "lapse.NPZ"
+    write_lapse_numbers(session.lapse, out)
+    with np.load(out) as file:
+        assert set(file) == set(lapse_numbers(session.lapse))
+        np.testing.assert_array_equal(file["coordinates"], session.lapse.coordinates)
+        assert str(file["basis"]) == "frozen"
+
+
+def test_npz_that_cannot_be_written(session, tmp_path, monkeypatch):
+    with pytest.raises(HelixscopeError, match=r"none/x.npz cannot be written: No such file"):
+        write_lapse_numbers(session.lapse, tmp_path / "none" / "x.npz")
+    out = tmp_path / "x.npz"
+    out.write_bytes(b"before")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(HelixscopeError, match="No space left"):
+        write_lapse_numbers(session.lapse, out)
+    assert out.read_bytes() == b"before"
+    assert sorted(os.listdir(tmp_path)) == ["model", "x.npz"]
+
+
+# ---- films -------------------------------------------------------------------------------
+
+
+def test_a_frame_for_each_snapshot(session, frames, tmp_path):
+    drawn = frames(session)
+    assert len(drawn) == 5
+    write_film(drawn, tmp_path / "a.gif", SMALL)
+    film, waits = read_gif(tmp_path / "a.gif")
+    assert film.shape == (5, 120, 160, 3)
+    assert waits == [200] * 4 + [1000]
+    for before, after in itertools.pairwise(film):
+        assert (before != after).any()
+    # What was drawn, but for the colours that do not fit a palette.
+    assert np.abs(film[-1].astype(int) - drawn.draw(4)).mean() < 3
+
+
+def test_every_frame_says_its_step(session, frames, monkeypatch):
+    captions = []
+    draw = OffScreen.draw
+
+    def noted(stage, state, pose, **options):
+        captions.append(" ".join(state.caption))
+        return draw(stage, state, pose, **options)
+
+    monkeypatch.setattr(OffScreen, "draw", noted)
+    drawn = frames(session)
+    for i, step in enumerate(STEPS):
+        drawn.draw(i)
+        assert f"step {format_count(step)} · " in captions[-1]
+    assert "loss 3.000" in captions[-1]
+
+
+def test_frames_stay_what_they_were_begun_as(session, frames):
+    drawn = frames(session)
+    before = drawn.draw(3)
+    session.change(selection=(4,), colormap="viridis", lapse=None, curve=None, snapshot=1)
+    np.testing.assert_array_equal(drawn.draw(3), before)
+
+
+def test_marks_and_colours_are_those_of_the_session(session, frames):
+    plain = frames(session).draw(3)
+    session.selection = (4,)
+    assert (frames(session).draw(3) != plain).any()
+    dark = frames(session, FilmLook(size=(160, 120), theme=DARK)).draw(3)
+    assert dark[0, 0].tolist() == [0x14, 0x16, 0x1A]
+
+
+def test_nothing_leaves_the_picture(model, frames):
+    """Though the tables shrink towards the end."""
+    steps = [1, 2, 3]
+    tables = [scale * growing([3000])[0] for scale in (5, 2, 1)]
+    session = make_lapse(model, history_of(steps, tables))
+    drawn = frames(session, FilmLook(size=(320, 240), lines=240))
+    for i in range(3):
+        picture = drawn.draw(i)
+        # The colour bar, the arrows and the caption are at the sides and below.
+        colourful = np.ptp(picture[:180, :230].astype(int), axis=2) > 60
+        assert colourful.any()
+        assert not colourful[:4].any()
+        assert not colourful[:, :4].any()
+
+
+def test_points_grow_with_the_film(session, frames):
+    """Fewer lines, larger points."""
+    few = frames(session, FilmLook(size=(320, 240), lines=120)).draw(4)
+    many = frames(session, FilmLook(size=(320, 240), lines=480)).draw(4)
+    colourful = [(np.ptp(one[:, :200].astype(int), axis=2) > 60).sum() for one in (few, many)]
+    assert colourful[0] > 2 * colourful[1]
+
+
+@pytest.mark.parametrize(("size", "drawn"), [((160, 120), (120, 160)), ((161, 121), (122, 162))])
+def test_mp4(session, tmp_path, size, drawn):
+    out = tmp_path / "a.mp4"
+    write_timelapse(session, out, size=size, fps=4)
+    film, fps = read_mp4(out)
+    assert film.shape == (5, *drawn, 3)
+    assert fps == 4
+    assert np.abs(film[0].astype(int) - film[-1]).max() > 100
+
+
+def test_every_format_by_its_ending(session, tmp_path):
+    said = []
+
+    def step(message, work):
+        said.append(message)
+        work()
+
+    for ending in ("gif", "npz"):
+        write_timelapse(session, tmp_path / f"a.{ending}", size=(80, 60), step=step)
+    assert said == ["Drawing 5 frames", "Writing"]
+    assert sorted(os.listdir(tmp_path)) == ["a.gif", "a.npz", "model"]
+
+
+def test_a_film_that_cannot_be_written(session, tmp_path):
+    with pytest.raises(FilmError, match="could not be written"):
+        write_timelapse(session, tmp_path / "none" / "a.mp4", size=(80, 60))
+
+
+def test_a_size_that_cannot_be_drawn(session, tmp_path):
+    with pytest.raises(PictureError, match="cannot be drawn"):
+        write_timelapse(session, tmp_path / "a.gif", size=(20_000, 20_000))
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_some_snapshots_of_a_history(history):
+    some = history.only([1, 4])
+    assert some.steps.tolist() == [10, 3000]
+    assert some.tokens.tolist() == [10_000, 3_000_000]
+    np.testing.assert_array_equal(some.table(0), history.table(1))
+    np.testing.assert_array_equal(some.last(), history.last())
+    assert some.decays is None
