@@ -30,7 +30,7 @@ OURS = "A hypothesis of ours, to explain the outlier"
 
 Panel = Literal[
     "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
-    "dimensions", "layernorm", "shape",
+    "dimensions", "layernorm", "shape", "training",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from gui.panels.base import Panel
 from gui.save_result import ResultSaver
 from gui.session import Session
 from gui.theme import Theme
+from gui.window_wiring import connect_gathering
 
 
 class ResultDocks:
@@ -106,6 +107,8 @@ class ResultDocks:
         made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))
         made.fieldRequested.connect(lambda field, value: setattr(self._session, field, value))
         made.showRequested.connect(self._show)
+        if name == "training":
+            connect_gathering(made.gather, controller.gatherer)
 
     def _show(self, name: str, options: dict[str, Any]) -> None:
         """Bring a panel to the front, showing what another one refers to."""

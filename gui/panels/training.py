@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from geometry.errors import SourceError
+from geometry.history.origins import find_history
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
 from gui.panels.training_curves import columns, verdict
+from gui.panels.training_gather import GatherForm
 from gui.panels.training_player import Player
 from gui.panels.training_question import Training, TrainingOf
 from gui.panels.training_text import scope, script
 from gui.session import Session
 from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from geometry.history.history import History
+    from geometry.model import PositionalModel
     from gui.panels.training_plots import TrainingPlots
 
 BASES = (
@@ -43,6 +48,9 @@ THIRDS = (
     ("turns", "Turns", "Turns of the fitted helix, where a step has a shape at all"),
     ("loss", "Loss", "Loss of the training, in nats for each token, where it is told"),
 )
+
+
+CHECKPOINTS_TIP = "Choose how many checkpoints of this training are gathered, and gather them"
 
 
 class TrainingPanel(ResultPanel):
@@ -66,6 +74,15 @@ class TrainingPanel(ResultPanel):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.plots: TrainingPlots
+        self._model: PositionalModel | None = None
+        self._offered = False
+        self.gather = GatherForm(session, theme)
+        self._stack.addWidget(self.gather)
+        self.checkpoints = QPushButton("Checkpoints…")
+        self.checkpoints.setCheckable(True)
+        self.checkpoints.setToolTip(wrapped(CHECKPOINTS_TIP))
+        self.checkpoints.toggled.connect(self._show_answer)
+        self.checkpoints.hide()
         self.player = Player(theme)
         self.player.snapshotRequested.connect(self._want_snapshot)
         self.basis = Segmented(BASES, "Components")
@@ -73,7 +90,7 @@ class TrainingPanel(ResultPanel):
         self.basis.chosen.connect(lambda basis: self.fieldRequested.emit("basis", basis))
         self.third = Segmented(THIRDS, "Third plot")
         self.third.chosen.connect(self._on_third_chosen)
-        for control in (self.basis, self.third):
+        for control in (self.basis, self.third, self.checkpoints):
             self.header.add(control)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFocusProxy(self.player.slider)
@@ -95,7 +112,17 @@ class TrainingPanel(ResultPanel):
 
     def question(self) -> TrainingOf:
         """Ask for the shown range, of the history that was gathered or of the one that is here."""
+        self._follow_model()
         return TrainingOf(self.session.positions, self._gathered())
+
+    def _follow_model(self) -> None:
+        """Offer to gather checkpoints where a model may have some."""
+        model = self.session.model
+        if model is None or model is self._model:
+            return
+        self._model, self._offered = model, may_have_checkpoints(model)
+        self.checkpoints.setChecked(False)
+        self.checkpoints.setVisible(self._offered)
 
     def _gathered(self) -> History | None:
         """Return the history that somebody gathered; None for the one that a question found."""
@@ -113,6 +140,7 @@ class TrainingPanel(ResultPanel):
         current = self._current()
         known = None if current is None or current.result is None else current.result.history
         if known is not self.session.history:
+            self.checkpoints.setChecked(False)  # there is something to see
             self.ask()
 
     # What it shows.
@@ -137,6 +165,17 @@ class TrainingPanel(ResultPanel):
         """Show the curves."""
         self.plots.show_training(result, self.session.selection)
 
+    def _show_answer(self) -> None:
+        """Show the state of things, or what gathers checkpoints where there is nothing else."""
+        super()._show_answer()
+        if self.session.model is None or not hasattr(self, "gather"):
+            return
+        lacking = self._answer is not None and self._answer.state == "impossible"
+        if self._offered and (lacking or self.checkpoints.isChecked()):
+            self._stack.setCurrentWidget(self.gather)
+        elif self._ready is not None:
+            self._stack.setCurrentWidget(self._content_page)
+
     def _on_lapse_changed(self) -> None:
         self.player.show_lapse(self.session.lapse)
 
@@ -158,6 +197,7 @@ class TrainingPanel(ResultPanel):
         """Take new colours."""
         super().set_theme(theme)
         self.player.set_theme(theme)
+        self.gather.set_theme(theme)
         if self.content is not None:
             self.plots.set_theme(theme)
 
@@ -180,6 +220,7 @@ class TrainingPanel(ResultPanel):
     def release(self) -> None:
         """Stop playing and listening."""
         self.player.stop()
+        self.gather.release()
         if self.content is not None:
             self.plots.stop()
         super().release()
@@ -187,7 +228,7 @@ class TrainingPanel(ResultPanel):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Space plays, arrows step, Home and End go to the ends, Esc shows the model as it is."""
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        act = self._key_acts().get(event.key()) if plain and self.session.lapse else None
+        act = self._key_acts().get(event.key()) if plain else None
         if act is None:
             super().keyPressEvent(event)
         else:
@@ -196,14 +237,20 @@ class TrainingPanel(ResultPanel):
     def _key_acts(self) -> dict[int, Callable[[], None]]:
         """Return what the keys do now."""
         player, lapse = self.player, self.session.lapse
-        acts: dict[int, Callable[[], None]] = {
-            Qt.Key.Key_Space: player.toggle,
-            Qt.Key.Key_Left: lambda: player.step(-1),
-            Qt.Key.Key_Right: lambda: player.step(1),
-            Qt.Key.Key_Home: lambda: player.go_to(0),
-            Qt.Key.Key_End: lambda: player.go_to(0 if lapse is None else lapse.n_snapshots - 1),
-        }
-        if self.session.snapshot is not None:
+        acts: dict[int, Callable[[], None]] = {}
+        if lapse is not None:
+            last = lapse.n_snapshots - 1
+            acts = {
+                Qt.Key.Key_Space: player.toggle,
+                Qt.Key.Key_Left: lambda: player.step(-1),
+                Qt.Key.Key_Right: lambda: player.step(1),
+                Qt.Key.Key_Home: lambda: player.go_to(0),
+                Qt.Key.Key_End: lambda: player.go_to(last),
+            }
+        gathering = self.session.gathering
+        if gathering is not None and gathering.stage != "listed":
+            acts[Qt.Key.Key_Escape] = self.gather.cancelRequested.emit
+        elif self.session.snapshot is not None:
             acts[Qt.Key.Key_Escape] = lambda: self._want_snapshot(None)
         return acts
 
@@ -236,3 +283,12 @@ class TrainingPanel(ResultPanel):
         assert self.session.model is not None
         asked: Any = self.answered
         return script(self.session.model, asked.positions, gathered=asked.given is not None)
+
+
+def may_have_checkpoints(model: PositionalModel) -> bool:
+    """Tell whether a model's history is, or may be, one of checkpoints to choose from."""
+    try:
+        origin = find_history(model)
+    except SourceError:
+        return False
+    return origin is not None and origin.kind != "file"
