@@ -286,7 +286,15 @@ class Controller:
         )
 
     def in_background(
-        self, slot: str, function: Callable[[], Any], on_result: Callable[[Any], None], what: str
+        self,
+        slot: str,
+        function: Callable[..., Any],
+        on_result: Callable[[Any], None],
+        what: str,
+        *,
+        on_progress: Callable[[Any], None] | None = None,
+        on_failed: Callable[[], None] = lambda: None,
+        stop: Callable[[], None] | None = None,
     ) -> None:
         """Run something of a panel's on a thread, such as writing a figure.
 
@@ -298,8 +306,21 @@ class Controller:
             The work, and what is called with its result.
         what
             What has failed if it raises, in words.
+        on_progress, stop
+            As in :meth:`gui.jobs.Jobs.start`.
+        on_failed
+            Called before it is said that it has failed.
         """
-        self._jobs.start(slot, function, on_result, lambda error: self._fail(error, what))
+
+        def on_error(error: Exception) -> None:
+            on_failed()
+            self._fail(error, what)
+
+        self._jobs.start(slot, function, on_result, on_error, on_progress=on_progress, stop=stop)
+
+    def give_up(self, slot: str) -> None:
+        """Give up on what runs in the background; nothing of it will be delivered."""
+        self._jobs.cancel(slot)
 
     # ---- errors ------------------------------------------------------------------------
 

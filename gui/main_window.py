@@ -30,6 +30,7 @@ from gui.loading import has_versions
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
 from gui.result_docks import ResultDocks
+from gui.save_film import FilmSaver
 from gui.save_picture import PictureSaver
 from gui.session import Session
 from gui.settings import Settings
@@ -93,13 +94,14 @@ class MainWindow(QMainWindow):
         self.empty_state = EmptyState(session, theme)
         self.notice_bar = NoticeBar(session, theme)
         self.pictures = PictureSaver(self, self.viewport, session)
+        self.films = FilmSaver(self, self.viewport, session, controller)
         self._build_centre()
         self._theme = theme
         self._panels: dict[str, Any] = {}
         self.docks: dict[str, QDockWidget] = {}
         for dock in DOCKS:
             self._build_dock(dock)
-        self._results = ResultDocks(self, self.docks, self._panels, session, controller)
+        self._results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
         self.commands = Actions(self, handlers(self))
         self._build_panel_menu()
         self._build_status()
@@ -358,6 +360,7 @@ class MainWindow(QMainWindow):
         self._listening.stop()
         self._calm.stop()
         self._results.stop()
+        self.films.close()
         for panel in self._themed():
             panel.release()
         self.viewport.close()

@@ -12,6 +12,7 @@ from gui.controller import Controller
 from gui.dock_tabs import DockTabs
 from gui.docks import BOTTOM, DOCKS, Dock
 from gui.panels.base import Panel
+from gui.save_film import FilmSaver
 from gui.save_result import ResultSaver
 from gui.session import Session
 from gui.theme import Theme
@@ -29,6 +30,8 @@ class ResultDocks:
         The window's panels, by the same names; those made here are put there.
     session, controller
         What the panels show, and what answers them.
+    films
+        What saves the viewport's time-lapse.
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class ResultDocks:
         panels: dict[str, Any],
         session: Session,
         controller: Controller,
+        films: FilmSaver,
     ) -> None:
         self._window, self._docks, self._panels = window, docks, panels
+        self._films = films
         self._session, self._controller = session, controller
         self._theme: Theme | None = None
         self.saver = ResultSaver(session, controller.in_background)
@@ -108,6 +113,7 @@ class ResultDocks:
         made.fieldRequested.connect(lambda field, value: setattr(self._session, field, value))
         made.showRequested.connect(self._show)
         if name == "training":
+            made.films = self._films
             connect_gathering(made.gather, controller.gatherer)
 
     def _show(self, name: str, options: dict[str, Any]) -> None:

@@ -43,7 +43,7 @@ class ResultSaver:
 
     def save_figure(self, parent: QWidget, name: str, draw: Callable[[], Figure]) -> None:
         """Ask for a file and draw the figure into it; its ending says how."""
-        path = _ask_where(parent, "Save figure", name, FIGURES)
+        path = ask_where(parent, "Save figure", name, FIGURES)
         if path is not None:
             self._save(path, "The figure could not be saved", lambda: _write_figure(draw(), path))
 
@@ -51,7 +51,7 @@ class ResultSaver:
         self, parent: QWidget, name: str, numbers: Callable[[], Mapping[str, np.ndarray]]
     ) -> None:
         """Ask for a file and write the numbers into it; its ending says how."""
-        path = _ask_where(parent, "Save numbers", name, NUMBERS)
+        path = ask_where(parent, "Save numbers", name, NUMBERS)
         if path is not None:
             self._save(
                 path, "The numbers could not be saved", lambda: write_numbers(numbers(), path)
@@ -66,7 +66,7 @@ class ResultSaver:
         texts: Mapping[str, Callable[[], str]],
     ) -> None:
         """Ask for a file of one of some kinds, and write the text of that kind into it."""
-        path = _ask_where(parent, title, name, kinds)
+        path = ask_where(parent, title, name, kinds)
         if path is not None:
             text = texts[path.suffix.lower().lstrip(".")]
             self._save(path, "The text could not be saved", lambda: _write_text(text(), path))
@@ -120,7 +120,7 @@ def _not_written(path: Path, error: OSError) -> HelixscopeError:
     )
 
 
-def _ask_where(parent: QWidget, title: str, name: str, kinds: Mapping[str, str]) -> Path | None:
+def ask_where(parent: QWidget, title: str, name: str, kinds: Mapping[str, str]) -> Path | None:
     """Let the user choose a file of one of some kinds; None if none."""
     pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
     folder = pictures if Path(pictures).is_dir() else ""

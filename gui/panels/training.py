@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
 from geometry.errors import SourceError
 from geometry.history.origins import find_history
+from gui.panels.lapse_menu import lapse_menu
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
 from gui.panels.training_curves import columns, verdict
@@ -75,7 +76,9 @@ class TrainingPanel(ResultPanel):
         super().__init__(session, theme, parent)
         self.plots: TrainingPlots
         self._model: PositionalModel | None = None
+        self._own: History | None = None
         self._offered = False
+        self.films: Any = None
         self.gather = GatherForm(session, theme)
         self._stack.addWidget(self.gather)
         self.checkpoints = QPushButton("Checkpoints…")
@@ -127,10 +130,9 @@ class TrainingPanel(ResultPanel):
     def _gathered(self) -> History | None:
         """Return the history that somebody gathered; None for the one that a question found."""
         answer, history = self._current(), self.session.history
-        own = answer is not None and answer.result is not None and answer.question.given is None
-        if own and answer is not None and answer.result.history is history:
-            return None
-        return history
+        if answer is not None and answer.result is not None and answer.question.given is None:
+            self._own = answer.result.history
+        return None if history is self._own else history
 
     def _ask_when_still(self) -> None:
         if not self.session.dragging:
@@ -255,6 +257,10 @@ class TrainingPanel(ResultPanel):
         return acts
 
     # What it says, and what can be taken away.
+
+    def menu(self) -> QMenu:
+        """Return the menu of what can be done with the result, and with the time-lapse."""
+        return lapse_menu(self, super().menu(), self.films)
 
     def caption(self, result: Training) -> str:
         """Name the model, its steps and the range."""

@@ -1,0 +1,204 @@
+"""How a film of a training is to be: asked before it is drawn, and how far it is meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.panels.base import label
+from gui.panels.segmented import Segmented
+from gui.theme import GRID, format_count
+from gui.tooltips import wrapped
+
+FASTEST, SLOWEST = 50.0, 0.5
+"""Snapshots a second; what a GIF can show, and what still is a film."""
+_FORMATS = (
+    ("mp4", "MP4", "H.264: for slides, web pages and players; small, and sharp"),
+    ("gif", "GIF", "Plays anywhere by itself, over and over; 256 colours"),
+)
+_HEIGHTS = tuple(
+    (str(n), f"{n} lines", f"{n} pixels from top to bottom; the width follows the viewport’s")
+    for n in (480, 720, 1080)
+)
+_BACKGROUNDS = (
+    ("theme", "As on screen", "The colours of the theme"),
+    ("white", "White", "The colours of the light theme, for papers"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FilmOptions:
+    """How a film is to be.
+
+    Attributes
+    ----------
+    kind
+        "mp4" or "gif".
+    height
+        In pixels; the width follows the viewport's.
+    fps
+        Snapshots a second.
+    background
+        "theme"; "white", with the light theme's colours.
+    """
+
+    kind: str = "mp4"
+    height: int = 720
+    fps: float = 6.0
+    background: str = "theme"
+
+    def size(self, viewport: QSize) -> tuple[int, int]:
+        """Return width and height in pixels, both even, for a viewport of this size."""
+        width = self.height * viewport.width() / max(1, viewport.height())
+        return max(2, 2 * round(width / 2)), self.height
+
+
+class FilmDialog(QDialog):
+    """Asks for format, size, speed and background; speed and length are one thing.
+
+    Parameters
+    ----------
+    options
+        What is chosen at first.
+    viewport
+        Its size gives the film's shape.
+    n_snapshots
+        How many frames there will be.
+    """
+
+    def __init__(
+        self, options: FilmOptions, viewport: QSize, n_snapshots: int, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Save time-lapse")
+        self._viewport, self._n = viewport, n_snapshots
+        self.kind = Segmented(_FORMATS, "Format")
+        self.height_ = Segmented(_HEIGHTS, "Size")
+        self.background = Segmented(_BACKGROUNDS, "Background")
+        self.fps = _number("Steps a second", SLOWEST, FASTEST)
+        self.seconds = _number("Seconds", n_snapshots / FASTEST, n_snapshots / SLOWEST)
+        self.fps.setToolTip(wrapped("How many steps of the training are shown in a second"))
+        self.seconds.setToolTip(wrapped("How long the film is, with every step in it once"))
+        self.kind.show_value(options.kind)
+        self.height_.show_value(str(options.height))
+        self.background.show_value(options.background)
+        self._said = label(role="small")
+        self._lay_out()
+        self.height_.chosen.connect(self._say)
+        self.fps.valueChanged.connect(self._on_fps)
+        self.seconds.valueChanged.connect(self._on_seconds)
+        self.fps.setValue(options.fps)
+        self._on_fps(options.fps)
+
+    def options(self) -> FilmOptions:
+        """Return what was chosen."""
+        return FilmOptions(
+            self.kind.value(),
+            int(self.height_.value()),
+            self.fps.value(),
+            self.background.value(),
+        )
+
+    def _on_fps(self, fps: float) -> None:
+        _show(self.seconds, self._n / fps)
+        self._say()
+
+    def _on_seconds(self, seconds: float) -> None:
+        _show(self.fps, self._n / seconds)
+        self._say()
+
+    def _say(self) -> None:
+        width, height = self.options().size(self._viewport)
+        frames = f"{format_count(self._n)} frame{'' if self._n == 1 else 's'}"
+        self._said.setText(f"{frames} of {format_count(width)} × {format_count(height)} pixels")
+
+    def _lay_out(self) -> None:
+        form = QGridLayout()
+        form.setHorizontalSpacing(2 * GRID)
+        form.setVerticalSpacing(GRID)
+        speed = QHBoxLayout()
+        speed.setSpacing(GRID)
+        for part in (self.fps, label("steps a second,", "muted"), self.seconds):
+            speed.addWidget(part)
+        speed.addWidget(label("seconds", "muted"), 1)
+        rows = ((self.kind, "Format"), (self.height_, "Size"), (self.background, "Background"))
+        for row, (choice, name) in enumerate(rows):
+            form.addWidget(label(name, "muted"), row, 0)
+            form.addWidget(choice, row, 1)
+        form.addWidget(label("Speed", "muted"), len(rows), 0)
+        form.addLayout(speed, len(rows), 1)
+        form.addWidget(self._said, len(rows) + 1, 1)
+        buttons = QDialogButtonBox()
+        save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
+        save.setDefault(True)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout.setSpacing(2 * GRID)
+        layout.addLayout(form)
+        layout.addWidget(buttons)
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+
+
+class FilmProgress(QDialog):
+    """How far a film is; closing it gives the film up. The window can be used meanwhile."""
+
+    def __init__(self, name: str, frames: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Saving the time-lapse")
+        self.setModal(False)
+        self._name, self._frames = name, frames
+        self.text = label()
+        self.text.setMinimumWidth(40 * GRID)
+        self.bar = QProgressBar()
+        self.bar.setRange(0, frames)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Frames drawn")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout.setSpacing(GRID)
+        layout.addWidget(self.text)
+        layout.addWidget(self.bar)
+        layout.addWidget(buttons)
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+        self.show_drawn(0)
+
+    def show_drawn(self, drawn: int) -> None:
+        """Say how many frames are drawn."""
+        self.bar.setValue(drawn)
+        done = drawn == self._frames
+        self.text.setText(
+            f"Writing {self._name}…" if done else f"{self._name}: frame {drawn} of {self._frames}"
+        )
+
+
+def _number(name: str, low: float, high: float) -> QDoubleSpinBox:
+    made = QDoubleSpinBox()
+    made.setDecimals(2 if low < 0.1 else 1)
+    made.setRange(low, high)
+    made.setAccessibleName(name)
+    made.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    made.setFixedWidth(8 * GRID)
+    return made
+
+
+def _show(field: QDoubleSpinBox, value: float) -> None:
+    """Show a number without telling anybody."""
+    blocked = field.blockSignals(True)
+    field.setValue(value)
+    field.blockSignals(blocked)

@@ -1,0 +1,262 @@
+"""Saving the time-lapse from the window: films drawn while it can be used, and numbers."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
+
+from gui.film_dialog import FilmDialog, FilmOptions, FilmProgress
+from gui.panels.segmented import Segmented
+from tests.films import read_gif, read_mp4
+from tests.geometry.history_stage import growing, write_checkpoint, write_record
+from tests.gui.conftest import TIMEOUT_MS
+
+LEFT = Qt.MouseButton.LeftButton
+STEPS = [0, 10, 100, 300, 1000, 3000]
+SMALL = FilmOptions(kind="gif", height=120, fps=10.0)
+
+
+@pytest.fixture
+def trained(tmp_path):
+    folder = write_checkpoint(tmp_path / "trained", growing(STEPS)[-1])
+    write_record(folder / "history.safetensors", STEPS)
+    return folder
+
+
+@pytest.fixture
+def application(start_application, wait_until_idle, trained):
+    """The application, with a training ready to be played."""
+    made = start_application(trained)
+    made.window.focus_on("training")
+    wait_until_idle(made)
+    assert made.session.lapse is not None
+    return made
+
+
+@pytest.fixture
+def films(application):
+    return application.window.films
+
+
+@pytest.fixture
+def finish(films, qtbot, wait_until_idle, application):
+    """Wait until a film is done, and everything else too."""
+
+    def wait():
+        qtbot.waitUntil(lambda: not films.busy, timeout=TIMEOUT_MS)
+        wait_until_idle(application)
+
+    return wait
+
+
+@pytest.fixture
+def answer(monkeypatch):
+    """Answer the dialog for a file with a path, or close it."""
+
+    def choose(path: Path | None) -> None:
+        def execute(dialog: QFileDialog) -> int:
+            if path is None:
+                return QDialog.DialogCode.Rejected
+            dialog.selectFile(str(path))
+            return QDialog.DialogCode.Accepted
+
+        monkeypatch.setattr(QFileDialog, "exec", execute)
+
+    return choose
+
+
+def trigger(window: QWidget, text: str) -> None:
+    menu = window.panels["training"].menu()
+    (action,) = [action for action in menu.actions() if action.text() == text]
+    assert action.isEnabled()
+    action.trigger()
+    menu.deleteLater()
+
+
+def press(dialog: QDialog, text: str) -> None:
+    (box,) = dialog.findChildren(QDialogButtonBox)
+    (button,) = [button for button in box.buttons() if button.text().replace("&", "") == text]
+    QTest.mouseClick(button, LEFT)
+
+
+def progress_of(window: QWidget) -> FilmProgress:
+    (found,) = [one for one in window.findChildren(FilmProgress) if one.isVisible()]
+    return found
+
+
+# ---- films -------------------------------------------------------------------------------
+
+
+def test_a_film_is_drawn_while_the_window_can_be_used(application, films, finish, tmp_path):
+    window, session = application.window, application.session
+    out = tmp_path / "a.gif"
+    films.save(out, SMALL)
+    assert films.busy
+    progress = progress_of(window)
+    assert not progress.isModal()
+    # What changes meanwhile is no part of it.
+    session.snapshot = 2
+    session.selection = (7,)
+    finish()
+    film, waits = read_gif(out)
+    width, height = SMALL.size(window.viewport.interactor.size())
+    assert film.shape == (6, height, width, 3)
+    assert waits[0] == 100
+    assert all((film[i] != film[i + 1]).any() for i in range(5))
+    assert session.status == f"Saved {out}"
+    assert session.notice is None
+    assert session.snapshot == 2
+    assert not [one for one in window.findChildren(FilmProgress) if one.isVisible()]
+
+
+def test_the_camera_is_that_of_the_viewport(application, films, finish, tmp_path, wait_until_idle):
+    taken = []
+    for view in ("view_xy", "view_xz"):
+        application.window.commands.by_name[view].trigger()
+        wait_until_idle(application)
+        out = tmp_path / f"{view}.gif"
+        films.save(out, SMALL)
+        finish()
+        taken.append(read_gif(out)[0])
+    assert taken[0].shape == taken[1].shape
+    assert (taken[0][-1] != taken[1][-1]).any()
+
+
+def test_the_viewport_is_as_it_was(application, films, finish, tmp_path, wait_until_idle):
+    """Two scenes take turns with the graphics."""
+    interactor = application.window.viewport.interactor
+    before = np.array(interactor.screenshot())
+    films.save(tmp_path / "a.gif", SMALL)
+    finish()
+    interactor.render()
+    np.testing.assert_array_equal(np.array(interactor.screenshot()), before)
+
+
+def test_cancel_leaves_no_file(application, films, finish, tmp_path):
+    out = tmp_path / "a.mp4"
+    out.write_bytes(b"before")
+    films.save(out, FilmOptions(height=480))
+    press(progress_of(application.window), "Cancel")
+    assert not films.busy
+    finish()
+    application.jobs._alone[-1].join(TIMEOUT_MS / 1000)
+    assert out.read_bytes() == b"before"
+    assert not [name for name in os.listdir(tmp_path) if "part" in name]
+    assert application.session.status == "Saving the time-lapse was cancelled"
+    assert application.session.notice is None
+
+
+def test_another_film_takes_its_place(application, films, finish, tmp_path):
+    films.save(tmp_path / "a.gif", FilmOptions("gif", 480))
+    films.save(tmp_path / "b.gif", SMALL)
+    finish()
+    assert not (tmp_path / "a.gif").exists()
+    assert len(read_gif(tmp_path / "b.gif")[0]) == 6
+
+
+def test_what_cannot_be_written_is_a_notice(application, films, finish, tmp_path):
+    films.save(tmp_path / "none" / "a.mp4", SMALL)
+    finish()
+    assert "could not be written" in application.session.notice.text
+    assert "No such file" in application.session.notice.text
+    assert not [one for one in application.window.findChildren(FilmProgress) if one.isVisible()]
+
+
+def test_closing_the_window_gives_it_up(application, films, tmp_path):
+    films.save(tmp_path / "a.mp4", FilmOptions(height=720))
+    application.close()
+    assert not films.busy
+    assert not (tmp_path / "a.mp4").exists()
+
+
+# ---- from the menu -----------------------------------------------------------------------
+
+
+def test_the_menu_asks_how_and_where(application, finish, tmp_path, monkeypatch, answer):
+    def execute(dialog: FilmDialog) -> int:
+        QTest.mouseClick(dialog.kind.buttons["mp4"], LEFT)
+        QTest.mouseClick(dialog.height_.buttons["480"], LEFT)
+        press(dialog, "Save…")
+        return dialog.result()
+
+    monkeypatch.setattr(FilmDialog, "exec", execute)
+    answer(tmp_path / "film")
+    trigger(application.window, "Save time-lapse…")
+    finish()
+    film, fps = read_mp4(tmp_path / "film.mp4")
+    assert film.shape[:2] == (6, 480)
+    assert fps == 6
+    answer(None)
+    trigger(application.window, "Save time-lapse…")
+    assert not application.window.films.busy
+
+
+def test_coordinates_from_the_menu(application, finish, wait_until_idle, tmp_path, answer):
+    answer(tmp_path / "c.npz")
+    application.session.basis = "aligned"
+    trigger(application.window, "Save coordinates…")
+    wait_until_idle(application)
+    with np.load(tmp_path / "c.npz") as file:
+        assert file["steps"].tolist() == STEPS
+        assert str(file["basis"]) == "aligned"
+    assert application.session.status == f"Saved {tmp_path / 'c.npz'}"
+
+
+def test_without_a_time_lapse_there_is_nothing_to_save(start_application, write_table):
+    application = start_application(write_table())
+    application.window.focus_on("training")
+    menu = application.window.panels["training"].menu()
+    enabled = {action.text(): action.isEnabled() for action in menu.actions()}
+    assert not enabled["Save time-lapse…"]
+    assert not enabled["Save coordinates…"]
+    menu.deleteLater()
+
+
+# ---- the dialog --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dialog(qtbot):
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    made = FilmDialog(FilmOptions(), QSize(800, 400), 30, parent)
+    with qtbot.waitExposed(made):
+        made.show()
+    yield made
+    made.close()
+
+
+def type_number(field, text):
+    field.selectAll()
+    QTest.keyClicks(field, text)
+
+
+def test_speed_and_length_are_one_thing(dialog):
+    assert (dialog.fps.value(), dialog.seconds.value()) == (6.0, 5.0)
+    type_number(dialog.seconds, "10")
+    assert dialog.fps.value() == 3.0
+    type_number(dialog.fps, "15")
+    assert dialog.seconds.value() == 2.0
+    assert dialog.options().fps == 15.0
+
+
+def test_the_size_follows_the_viewport(dialog):
+    said = [label.text() for label in dialog.findChildren(QWidget) if hasattr(label, "text")]
+    assert any("30 frames of 1\N{THIN SPACE}440 × 720 pixels" in one for one in said)
+    QTest.mouseClick(dialog.height_.buttons["1080"], LEFT)
+    QTest.mouseClick(dialog.background.buttons["white"], LEFT)
+    options = dialog.options()
+    assert options == FilmOptions("mp4", 1080, 6.0, "white")
+    assert options.size(QSize(800, 400)) == (2160, 1080)
+    assert options.size(QSize(333, 400))[0] % 2 == 0
+
+
+def test_everything_in_it_can_be_reached_and_is_named(dialog):
+    for choice in dialog.findChildren(Segmented):
+        assert choice.accessibleName()
+    assert dialog.fps.accessibleName() == "Steps a second"
+    assert dialog.seconds.accessibleName() == "Seconds"
