@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.panels.curve_plot import CurvePlot, PlotCurve
@@ -29,7 +29,17 @@ class ScrubPlot(CurvePlot):
 
     def __init__(self, theme: Theme, y_title: str, *, log_y: bool = False) -> None:
         self._points: Any = None
+        self._cursor: QWidget | None = None
+        self._at_x: float | None = None
         super().__init__(theme, "step", y_title, log_x=True, log_y=log_y)
+        # No item of the plot: with each of its moves the whole plot would be painted.
+        self._cursor = QWidget(self.viewport())
+        self._cursor.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._cursor.setAutoFillBackground(True)
+        self._cursor.hide()
+        self.view.sigRangeChanged.connect(self._place_cursor)
+        self.view.sigResized.connect(self._place_cursor)
+        self.set_theme(theme)
         self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=DOT)
         self.view.addItem(self._points)
         self.setAccessibleName(f"{y_title} against step")
@@ -51,6 +61,43 @@ class ScrubPlot(CurvePlot):
         brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
         at = np.concatenate(found) if found else np.zeros((0, 2))
         self._points.setData(at[:, 0], at[:, 1], brush=brushes)
+
+    def set_marker(self, x: float | None, tooltip: str = "") -> None:
+        """Stand the cursor at a step; None hides it."""
+        self._at_x = x
+        self._place_cursor()
+
+    def marker_point(self) -> QPointF:
+        """Return where the cursor crosses the middle of the plot, in the widget."""
+        assert self._at_x is not None
+        middle = sum(self.view.spans()[1]) / 2
+        return self.view.mapViewToScene(QPointF(float(np.log10(self._at_x)), middle))
+
+    def cursor_place(self) -> QRect | None:
+        """Return where the cursor is drawn in the plot; None while it is not."""
+        if self._cursor is None or self._cursor.isHidden():
+            return None
+        return self._cursor.geometry()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        if self._cursor is not None:
+            palette = self._cursor.palette()
+            palette.setColor(QPalette.ColorRole.Window, QColor(theme.muted))
+            self._cursor.setPalette(palette)
+
+    def _place_cursor(self, *_: object) -> None:
+        if self._cursor is None:
+            return
+        area = self.view.sceneBoundingRect()
+        at = None if self._at_x is None else self.marker_point().x()
+        if at is not None and area.left() <= at <= area.right():
+            top, height = round(area.top()), round(area.height())
+            self._cursor.setGeometry(round(at), top, 1, height)
+            self._cursor.show()
+        else:
+            self._cursor.hide()
 
     def tooltip_at(self, point: QPointF) -> str:
         """Say what the mouse does."""

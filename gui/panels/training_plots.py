@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.panels.opening_row import FixedText
-from gui.panels.scrub_plot import SCRUB_TIP, CurveLegend, ScrubPlot
+from gui.panels.scrub_plot import CurveLegend, ScrubPlot
 from gui.panels.training_curves import (
     Line,
     loss_lines,
@@ -23,8 +23,9 @@ from gui.panels.training_curves import (
 from gui.panels.training_question import Training
 from gui.theme import GRID, SMALL, Theme
 
-CURSOR_MS = 33
-"""Between two moves of the cursor: more would take frames from the viewport."""
+NUMBERS_MS = 100
+"""Between two changes of the numbers beside the cursor: more would take frames from the viewport,
+and nobody reads faster."""
 NO_TURNS = "no step has a shape that turns"
 NO_LOSS = "its loss is not told"
 
@@ -60,8 +61,8 @@ class TrainingPlots(QWidget):
         self._columns: dict[ScrubPlot, QWidget] = {}
         self._lines: dict[ScrubPlot, tuple[Line, ...]] = {}
         self._places = np.zeros(0)
-        self._soon = QTimer(self, interval=CURSOR_MS, singleShot=True)
-        self._soon.timeout.connect(self._move_cursor)
+        self._soon = QTimer(self, interval=NUMBERS_MS, singleShot=True)
+        self._soon.timeout.connect(self._show_numbers)
         self._lay_out()
         for plot in self.plots:
             plot.markerDragged.connect(self._on_scrubbed)
@@ -104,13 +105,14 @@ class TrainingPlots(QWidget):
         if not chosen:
             self._draw(self.norms, norm_lines(training, selection, theme))
         self._move_cursor()
+        self._show_numbers()
 
     def show_selection(self, selection: Sequence[int]) -> None:
         """Show the norms of other positions."""
         if self._training is not None and self._selection != tuple(selection):
             self._selection = tuple(selection)
             self._draw(self.norms, norm_lines(self._training, selection, self._theme))
-            self._move_cursor()
+            self._show_numbers()
 
     def show_third(self, which: str) -> None:
         """Show the "turns" or the "loss" beside the others."""
@@ -119,8 +121,9 @@ class TrainingPlots(QWidget):
         self._columns[self.loss].setVisible(which == "loss")
 
     def show_snapshot(self, snapshot: int | None) -> None:
-        """Move the cursor soon; None takes it away."""
+        """Move the cursor, and the numbers soon; None takes it away."""
         self._snapshot = snapshot
+        self._move_cursor()
         if not self._soon.isActive():
             self._soon.start()
 
@@ -160,15 +163,17 @@ class TrainingPlots(QWidget):
         plot.show_lines(lines, self._places)
 
     def _move_cursor(self) -> None:
+        at = self._snapshot
+        place = None if at is None or at >= len(self._places) else float(self._places[at])
+        for plot in self.plots:
+            plot.set_marker(place)
+
+    def _show_numbers(self) -> None:
         self._soon.stop()
         if self._training is None:
             return
         last, at = self._training.history.n_snapshots - 1, self._snapshot
-        place = None if at is None or at > last else float(self._places[at])
         for plot, lines in self._lines.items():
-            if not plot.isVisible():
-                continue
-            plot.set_marker(place, SCRUB_TIP)
             empty = {self.turns: NO_TURNS, self.loss: NO_LOSS}.get(plot, "")
             known = [line for line in lines if np.isfinite(line.values).any()]
             self.legends[plot].show_lines(known, last if at is None else min(at, last), empty)

@@ -1,10 +1,12 @@
-"""Painting: a slider tick, a rotation and 100,000 points, each against an empty viewport.
+"""Painting: a slider tick, a rotation, 100,000 points, each against an empty viewport; scrubbing.
 
 Both windows are real and live in one process; their viewports are equally large and neither is
 antialiased, as ours while it moves in software rendering. A frame counts from the change until Qt
 has swapped its buffers. Ticks go the way of the slider's intent, rotations the way of the mouse.
+Scrubbing through a training is measured against rotating the same curve.
 """
 
+import json
 import math
 import statistics
 import tempfile
@@ -19,6 +21,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from ratios import Report
+from safetensors.numpy import save_file
 from windows import SIZE, BareWindow, Frames, our_window, run_until
 
 from gui.app import Application, prepare_qt
@@ -27,17 +30,16 @@ from gui.app import Application, prepare_qt
 BLOCKS, FRAMES = 8, 8
 SETTLE_S = 0.1
 MANY = 100_000
+SNAPSHOTS = 40
 
 
 class Stage:
     """Our window and the bare one, side by side."""
 
-    def __init__(self, qt: QApplication, report: Report, table: np.ndarray, folder: Path) -> None:
+    def __init__(self, qt: QApplication, report: Report, source: Path) -> None:
         self.qt, self.report = qt, report
-        file = folder / f"{len(table)}.npy"
-        np.save(file, table)
         self.bare = BareWindow()
-        self.ours: Application = our_window(qt, str(file))
+        self.ours: Application = our_window(qt, str(source))
         self.viewport = self.ours.window.viewport
         self._our_frames = Frames(qt, self.viewport.interactor)
         self._bare_frames = Frames(qt, self.bare.interactor)
@@ -54,6 +56,27 @@ class Stage:
         self.report.add(title, min(ours), min(bare), at_most=at_most)
         medians = statistics.median(ours), statistics.median(bare)
         self.report.add("    medians", *medians, at_most=math.inf)
+
+    def scrub(self, title: str, at_most: float) -> None:
+        """Report frames of scrubbing through a training beside those of rotating, turn by turn."""
+        window = self.ours.window
+        window.focus_on("training")
+        run_until(self.qt, lambda: self.ours.idle and self.ours.session.lapse is not None)
+        slider = window.panels["training"].player.slider
+        snapshots = cycle(chain(range(SNAPSHOTS), range(SNAPSHOTS - 2, 0, -1)))
+        scrubbed, turned = [], []
+        self._settle(window)
+        for _ in range(BLOCKS):
+            scrubbed += [
+                self._our_frames.after(lambda: slider.setValue(next(snapshots)))
+                for _ in range(FRAMES)
+            ][1:]
+            turn = self.rotation()
+            turned += [self._our_frames.after(turn) for _ in range(FRAMES)][1:]
+            self.release()
+        self.report.add(title, min(scrubbed), min(turned), at_most=at_most)
+        medians = statistics.median(scrubbed), statistics.median(turned)
+        self.report.add("    medians", *medians, at_most=at_most)
 
     def _settle(self, window: QWidget) -> None:
         """Raise a window and let it, and the one that it covers, repaint what that takes."""
@@ -98,7 +121,7 @@ def main() -> int:
     qt = prepare_qt()
     name, table = read_table()
     with tempfile.TemporaryDirectory(prefix="helixscope-") as folder:
-        stage = Stage(qt, report, table, Path(folder))
+        stage = Stage(qt, report, written(table, Path(folder)))
         report.note(f"on {name}, {_renderer(stage)}")
         session = stage.ours.session
         session.dragging = True
@@ -115,11 +138,39 @@ def main() -> int:
         stage.compare("rotating with the mouse", stage.rotation(), 1.5)
         stage.release()
         stage.close()
-        stage = Stage(qt, report, many_positions(), Path(folder))
+        stage = Stage(qt, report, written(many_positions(), Path(folder)))
         stage.compare(f"{MANY:,} points, rotating", stage.rotation(), 12.0)
         stage.release()
         stage.close()
+        stage = Stage(qt, report, trained(Path(folder) / "trained"))
+        stage.scrub(f"scrubbing {SNAPSHOTS} snapshots, against rotating", 1.5)
+        stage.close()
     return report.close()
+
+
+def written(table: np.ndarray, folder: Path) -> Path:
+    """Write a table to a file, and return that."""
+    file = folder / f"{len(table)}.npy"
+    np.save(file, table)
+    return file
+
+
+def trained(folder: Path) -> Path:
+    """Write a model of 1,024 positions with the history of a helix that grows out of noise."""
+    rng = np.random.default_rng(0)
+    t, noise = np.linspace(0, 1, 1024), 0.02 * rng.standard_normal((1024, 64))
+    helix = np.zeros((1024, 64))
+    helix[:, :3] = np.column_stack([np.cos(20 * t), np.sin(20 * t), 2 * t])
+    shares = np.linspace(0, 1, SNAPSHOTS)[:, None, None]
+    tables = ((1 - shares) * noise + shares * helix + noise / 4).astype(np.float16)
+    folder.mkdir()
+    config = {"model_type": "gpt2", "n_positions": 1024, "n_embd": 64}
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    save_file({"wpe.weight": tables[-1].astype(np.float32)}, folder / "model.safetensors")
+    steps = np.geomspace(10, 10_000, SNAPSHOTS).astype(np.int64)
+    told = {"format": "helixscope-history", "version": "1"}
+    save_file({"steps": steps, "positions": tables}, folder / "history.safetensors", told)
+    return folder
 
 
 def many_positions() -> np.ndarray:
