@@ -1,0 +1,187 @@
+"""The bundled model: a whole checkpoint, English, a helix, and the history of how it came to be."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from tokenizers import Tokenizer
+from transformers import GPT2LMHeadModel
+
+from geometry.catalogue import SAMPLE, locate
+from geometry.history.record import read_history
+from geometry.model import PositionalModel
+from geometry.norms import norm_profile
+from geometry.pca import fit_pca
+from geometry.sources import open_source
+from geometry.training.settings import TrainingSettings
+
+#: Written for this test, and nowhere in what the model was trained on.
+ENGLISH = (
+    "Before you start, make sure that the package is installed and that you have the right to read "
+    "the file. If the server does not answer, look at the log: it tells which part of the request "
+    "was refused, and why. A process that waits for another one can be stopped by the user at any "
+    "time. The default value is used when the option is not given on the command line, and a "
+    "warning is printed if the name of the file is not known. In this case the second argument is "
+    "ignored. Most of the functions in this section return a pointer to the new object, or zero if "
+    "there is not enough memory. You can change the settings later by editing the configuration "
+    "file and starting the service again."
+)
+
+#: A beginning, what goes on with it, and what does not.
+GOES_ON = [
+    ("The file does not", " exist", " purple"),
+    ("You can use the following", " command", " sleeping"),
+    ("If you do not want to use this", " option", " yesterday"),
+    ("the size of the", " file", " quickly"),
+    ("It is possible", " to", " and"),
+    ("This is useful when you want", " to", " at"),
+    ("in the same", " way", " sky"),
+    ("can be used", " to", " that"),
+    ("as well", " as", " of"),
+    ("such", " as", " of"),
+    ("a list", " of", " at"),
+    ("at the end of", " the", " to"),
+    ("If the value is not set, the default", " is used", " are used"),
+    ("must be", " set", " sets"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    found = locate(SAMPLE)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def model() -> PositionalModel:
+    return open_source(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def network(folder: Path) -> GPT2LMHeadModel:
+    made, report = GPT2LMHeadModel.from_pretrained(folder, output_loading_info=True)
+    assert not report["missing_keys"]
+    assert not report["unexpected_keys"]
+    return made.float().eval()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(folder: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def log_chances(network: GPT2LMHeadModel, tokens: list[int]) -> torch.Tensor:
+    """Of each token after the first, in nats: (n - 1,)."""
+    row = torch.tensor([tokens])
+    with torch.no_grad():
+        chances = network(row).logits.log_softmax(-1)
+    return chances[0, :-1].gather(1, row[0, 1:, None])[:, 0]
+
+
+def test_it_is_small_enough_to_ship(folder):
+    assert sum(path.stat().st_size for path in folder.iterdir() if path.is_file()) <= 12_000_000
+
+
+def test_its_size(network, tokenizer):
+    config = network.config
+    assert config.n_positions >= 512
+    assert config.n_layer >= 2
+    assert tokenizer.get_vocab_size() == config.vocab_size
+    assert tokenizer.decode(tokenizer.encode(ENGLISH).ids) == ENGLISH
+
+
+def test_it_predicts_english(network, tokenizer):
+    """Better by far than whoever knows how often each token comes in this very text."""
+    tokens = tokenizer.encode(ENGLISH).ids
+    share = np.unique(tokens, return_counts=True)[1] / len(tokens)
+    unigram = -(share * np.log(share)).sum()
+    loss = -log_chances(network, [network.config.bos_token_id, *tokens]).mean().item()
+    assert loss < unigram - 1
+    assert loss * len(tokens) / len(ENGLISH) < 1.5  # nats a letter; 8 bits are 5.5
+
+
+def test_it_knows_how_sentences_go_on(network, tokenizer):
+    def chance(beginning: str, end: str) -> float:
+        first, then = tokenizer.encode(beginning).ids, tokenizer.encode(end).ids
+        tokens = [network.config.bos_token_id, *first, *then]
+        return float(log_chances(network, tokens)[len(first) :].sum())
+
+    right = [chance(start, good) > chance(start, bad) for start, good, bad in GOES_ON]
+    assert sum(right) >= 0.9 * len(right)
+
+
+def test_it_writes(network, tokenizer):
+    """What it writes by itself has spaces and common words, as English has."""
+    start = torch.tensor([[network.config.bos_token_id, *tokenizer.encode("If the ").ids]])
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        written = network.generate(start, max_new_tokens=300, do_sample=True, temperature=0.7)
+    words = tokenizer.decode(written[0].tolist()).lower().split()
+    common = {"the", "a", "to", "of", "and", "is", "in", "for", "be", "that", "this", "if", "as"}
+    assert len(words) > 60
+    assert sum(word in common for word in words) > 0.1 * len(words)
+
+
+def test_most_of_its_positions_is_in_three_components(model):
+    found = fit_pca(model.W_pos, (1, model.n_positions - 1), 6)
+    assert found.explained_variance_ratio[:3].sum() >= 0.6
+
+
+def test_its_positions_climb_and_coil(model):
+    """A ramp in the first component; in the next two, turns of one length with a shaky phase.
+
+    That phase is why no helix of the rule fits: where it slips, a fit of one frequency loses step.
+    """
+    found = fit_pca(model.W_pos, (1, model.n_positions - 2), 3)
+    points = found.project(model.W_pos[1:-1])
+    i = np.arange(len(points))
+    ramp = np.corrcoef(i, points[:, 0])[0, 1] ** 2
+    assert ramp > 0.8
+    for coil in points[:, 1:].T:
+        power = np.abs(np.fft.rfft(coil - np.polyval(np.polyfit(i, coil, 5), i))) ** 2
+        # 12 to 40 turns over all positions: 13 to 42 positions to a turn. Noise has a tenth there.
+        assert power[12:41].sum() > 0.7 * power.sum()
+    # Round and round, instead of to and fro: the one component follows the other by a quarter.
+    angle = np.unwrap(np.angle(points[:, 1] + 1j * points[:, 2]))
+    assert abs(angle[-1] - angle[0]) > 5 * 2 * np.pi
+
+
+def test_the_last_position_went_without_a_gradient(model):
+    """Windows of exactly as many tokens as positions: nothing is predicted from the last one."""
+    profile = norm_profile(model.W_pos)
+    assert model.n_positions - 1 in profile.outliers
+    assert profile.values[-1] < 0.1 * np.median(profile.values)
+
+
+def test_its_history(folder, model):
+    history = read_history(folder / "history.safetensors", shape=model.W_pos.shape)
+    with safe_open(folder / "history.safetensors", "numpy") as file:
+        settings = TrainingSettings(**json.loads(file.metadata()["settings"]))
+    assert 40 <= history.n_snapshots <= 56
+    assert (history.steps[0], history.steps[-1]) == (0, settings.steps)
+    assert (history.steps[10:] / history.steps[9:-1]).max() < 1.4  # log-spaced
+    assert history.losses is not None
+    assert history.losses[0] == pytest.approx(math.log(settings.vocabulary), rel=0.02)
+    assert history.losses[-1] < 3.2
+    assert np.isfinite(history.losses).all()
+    last = np.asarray(model.W_pos, np.float32).astype(np.float16)
+    assert np.array_equal(history.last(), last.astype(np.float32))
+    # It begins as noise, none of whose directions stands out.
+    first = fit_pca(history.table(0), (1, model.n_positions - 1), 3)
+    assert first.explained_variance_ratio[:3].sum() < 0.1
+
+
+def test_every_measurement_can_be_made(model):
+    assert not model.missing
+
+
+def test_the_note_is_that_of_the_run(folder):
+    about = json.loads((folder / "training.json").read_text("utf-8"))
+    with safe_open(folder / "history.safetensors", "numpy") as file:
+        assert about["settings"] == json.loads(file.metadata()["settings"])
+    assert about["finished"]
