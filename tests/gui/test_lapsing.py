@@ -1,0 +1,192 @@
+"""The time-lapse of the open model, without a window: what is prepared, shown, and let go of."""
+
+import numpy as np
+import pytest
+
+from geometry.history.history import in_memory
+from gui.answers import Answers
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from gui.lapse import columns_for, shown_lapse
+from gui.lapsing import nearest_step
+from gui.panels.training_question import Training, TrainingOf
+from gui.scene_state import resolve_scene
+from gui.session import Session
+from tests.geometry.history_stage import growing
+from tests.gui.training_stage import LAST, STEPS, write_trained
+
+RANGE = (1, 47)
+
+
+@pytest.fixture
+def trained(session, controller, tmp_path) -> Session:
+    """A session with a model whose training was asked about."""
+    controller.open(str(write_trained(tmp_path / "tiny")))
+    controller.answers.ask("training", TrainingOf(session.positions))
+    return session
+
+
+def test_what_was_answered_becomes_history_and_lapse(trained):
+    assert trained.history.steps.tolist() == STEPS
+    assert trained.lapse.positions == RANGE
+    assert trained.lapse.coordinates.shape == (len(STEPS), 48, 3)
+    assert trained.snapshot is None
+
+
+def test_the_scene_is_the_model_as_it_is_until_a_snapshot_is_wanted(trained):
+    now = resolve_scene(trained)
+    np.testing.assert_array_equal(now.coordinates, trained.curve.coordinates)
+    trained.snapshot = 2
+    then = resolve_scene(trained)
+    np.testing.assert_array_equal(then.coordinates, trained.lapse.timelapse.frozen[2])
+    assert np.ptp(then.coordinates) < np.ptp(now.coordinates) / 2
+    trained.snapshot = None
+    np.testing.assert_array_equal(resolve_scene(trained).coordinates, now.coordinates)
+
+
+def test_the_last_snapshot_lies_where_the_model_lies(trained):
+    trained.snapshot = LAST
+    found = resolve_scene(trained).coordinates
+    np.testing.assert_allclose(found, trained.curve.coordinates, atol=2e-3)
+
+
+def test_the_caption_says_step_tokens_loss_and_components(trained):
+    trained.snapshot = 4
+    said = resolve_scene(trained).caption
+    assert said[0] == "tiny · positions 1–47 · centred"
+    assert said[1] == "as it was at step 300 · 30.0\N{NO-BREAK SPACE}k tokens · loss 4.333"
+    assert said[2].startswith("PC 1–3 of step 3\N{THIN SPACE}000 hold ")
+    trained.basis = "aligned"
+    assert resolve_scene(trained).caption[2].startswith("this step’s own PC 1–3, aligned")
+
+
+def test_what_is_not_told_is_not_said(session, controller, tmp_path):
+    controller.open(str(write_trained(tmp_path / "tiny", tokens=None, losses=None)))
+    controller.answers.ask("training", TrainingOf(session.positions))
+    session.snapshot = 1
+    assert resolve_scene(session).caption[1] == "as it was at step 10"
+
+
+def test_another_basis_moves_the_curve_and_computes_nothing(trained):
+    trained.snapshot, timelapse = 2, trained.lapse.timelapse
+    trained.basis = "aligned"
+    assert trained.lapse.timelapse is timelapse
+    found = resolve_scene(trained)
+    np.testing.assert_array_equal(found.coordinates, timelapse.aligned[2])
+    assert found.axis_labels[0] == "axis\N{NO-BREAK SPACE}1"
+
+
+def test_components_in_another_order_order_the_axes(trained):
+    trained.snapshot = 3
+    trained.components = (3, 1, 2)
+    found = resolve_scene(trained)
+    np.testing.assert_array_equal(found.coordinates, trained.lapse.coordinates[3][:, [2, 0, 1]])
+    assert found.axis_labels == tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in (3, 1, 2))
+
+
+def test_other_components_than_the_first_three_are_not_in_a_lapse(trained):
+    assert columns_for((1, 2, 4)) == (0, 1, 2)
+    trained.snapshot = 3
+    trained.components = (1, 2, 4)
+    np.testing.assert_array_equal(resolve_scene(trained).coordinates, trained.lapse.coordinates[3])
+
+
+def test_the_ways_of_selected_positions_are_their_coordinates(trained):
+    trained.snapshot, trained.selection = 3, (5, 40, 0)
+    ways = resolve_scene(trained).ways
+    assert ways.at == 3
+    assert ways.points.shape == (2, len(STEPS), 3)  # position 0 is not in the range
+    np.testing.assert_array_equal(ways.points[1], trained.lapse.coordinates[:, 40])
+    trained.outside = "faint"
+    assert len(resolve_scene(trained).ways.points) == 3
+    trained.snapshot = None
+    assert resolve_scene(trained).ways is None
+
+
+def test_the_norm_at_a_point_is_the_snapshots(trained):
+    trained.snapshot, trained.hover = 2, 30
+    norm = trained.lapse.timelapse.norms[2, 30]
+    assert resolve_scene(trained).labels[30] == f"position 30 · norm {norm:.3f}"
+
+
+def test_colours_of_the_model_as_it_is_say_so(trained):
+    trained.color_by = "norm"
+    assert resolve_scene(trained).scale.title == "Norm"
+    trained.snapshot = 0
+    assert resolve_scene(trained).scale.title == "Norm (as it is now)"
+
+
+def test_while_another_range_is_fitted_the_model_is_shown_as_it_is(trained, controller):
+    trained.snapshot = 2
+    controller.request_positions(10, 30)
+    assert shown_lapse(trained) is None
+    assert resolve_scene(trained).coordinates is trained.curve.coordinates
+    controller.answers.ask("training", TrainingOf(trained.positions))
+    assert shown_lapse(trained).positions == (10, 30)
+    assert trained.snapshot == 2
+
+
+def test_another_model_is_shown_as_it_is(trained, controller, write_table):
+    trained.snapshot, seen = 2, []
+
+    def look() -> None:
+        seen.append(resolve_scene(trained).coordinates is trained.curve.coordinates)
+
+    trained.events.curve.connect(look)
+    controller.open(str(write_table()))
+    assert seen[0]  # at once: nobody is ever shown a mixture of two models
+    assert all(seen)
+    assert (trained.snapshot, trained.lapse, trained.history) == (None, None, None)
+
+
+def test_a_history_with_more_steps_shows_the_nearest_one(trained, controller):
+    trained.snapshot = 4  # step 300
+    steps = [0, 50, 100, 200, 280, 400, 1000, 2000, 3000]
+    more = in_memory("tiny", "nowhere", steps, growing(steps))
+    controller.answers.ask("training", TrainingOf(trained.positions, more))
+    assert trained.history is more
+    assert trained.snapshot == steps.index(280)
+
+
+@pytest.mark.parametrize(("step", "index"), [(0, 0), (1, 0), (9, 1), (150, 3), (10**9, 6)])
+def test_the_nearest_step_on_a_logarithmic_axis(step, index):
+    assert nearest_step(np.array(STEPS), step) == index
+
+
+def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs):
+    session = Session()
+    controller = Controller(session, InlineJobs())
+    controller.open(str(write_trained(tmp_path / "tiny")))
+    answers = Answers(session, hand_jobs)
+    answers.ask("training", TrainingOf(session.positions))
+    hand_jobs.drag_on("answer 0")
+    found: list[Training] = []
+    session.events.answers.connect(
+        lambda told: found.append(told["training"].result) if told else None
+    )
+    hand_jobs.deliver("answer 0")
+    partial, whole = next(one for one in found if one is not None), found[-1]
+    assert partial.timelapse is whole.timelapse
+    assert np.isnan(partial.helices.r2).any()
+    assert not np.isnan(whole.helices.r2).any()
+    assert session.lapse.timelapse is whole.timelapse
+    answers.close()
+    controller.close()
+
+
+def test_a_short_range_has_a_lapse_and_no_helices(trained, controller):
+    controller.request_positions(5, 7)
+    controller.answers.ask("training", TrainingOf(trained.positions))
+    result = trained.answers["training"].result
+    assert result.helices is None
+    assert "no shape" in result.no_helices
+    assert trained.lapse.positions == (5, 7)
+
+
+def test_a_model_without_a_history_says_so(session, controller, write_table):
+    controller.open(str(write_table()))
+    controller.answers.ask("training", TrainingOf(session.positions))
+    answer = session.answers["training"]
+    assert answer.state == "impossible"
+    assert "without a history" in answer.why
+    assert session.lapse is None
