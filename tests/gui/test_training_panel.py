@@ -1,0 +1,312 @@
+"""The training panel through real events: player, keys, plots, what it says and gives away."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.panels.training import TrainingPanel
+from gui.panels.training_curves import Line, places_of
+from gui.theme import DARK
+from tests.geometry.history_stage import history_of
+from tests.gui.gather_stage import write_checkpoints
+from tests.gui.result_stage import ResultStage, drag
+from tests.gui.training_stage import LAST, STEPS, write_trained
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def stage(qtbot, tmp_path) -> ResultStage:
+    made = ResultStage(qtbot, TrainingPanel, size=(1000, 300))
+    made.open(write_trained(tmp_path / "tiny"))
+    assert made.panel.result is not None
+    made.panel.setFocus()
+    return made
+
+
+def press(stage, key) -> None:
+    QTest.keyClick(QApplication.focusWidget() or stage.panel, key)
+
+
+def snapshot(stage) -> int | None:
+    return stage.session.snapshot
+
+
+# ---- the player -------------------------------------------------------------------------------
+
+
+def test_it_begins_with_the_model_as_it_is(stage):
+    player = stage.panel.player
+    assert snapshot(stage) is None
+    assert player.slider.value() == LAST
+    assert player.readout.text() == "as it is now"
+    assert not player.now.isEnabled()
+    assert (player.first.text(), player.last.text()) == ("0", "3\N{THIN SPACE}000")
+
+
+def test_keys_step_and_go_to_the_ends(stage):
+    press(stage, Qt.Key.Key_Left)
+    assert snapshot(stage) == LAST - 1
+    press(stage, Qt.Key.Key_Right)
+    assert snapshot(stage) == LAST
+    press(stage, Qt.Key.Key_Home)
+    assert snapshot(stage) == 0
+    press(stage, Qt.Key.Key_Left)
+    assert snapshot(stage) == 0
+    press(stage, Qt.Key.Key_End)
+    assert snapshot(stage) == LAST
+    press(stage, Qt.Key.Key_Escape)
+    assert snapshot(stage) is None
+
+
+def test_buttons_step_and_go_back_to_now(stage):
+    player = stage.panel.player
+    QTest.mouseClick(player.back, LEFT)
+    QTest.mouseClick(player.back, LEFT)
+    assert snapshot(stage) == LAST - 2
+    QTest.mouseClick(player.on, LEFT)
+    assert snapshot(stage) == LAST - 1
+    assert player.readout.text().startswith("step 1\N{THIN SPACE}000 · 100\N{NO-BREAK SPACE}k")
+    QTest.mouseClick(player.now, LEFT)
+    assert snapshot(stage) is None
+
+
+def test_dragging_the_slider_scrubs(stage):
+    slider = stage.panel.player.slider
+    middle = slider.rect().center()
+    seen = []
+    stage.session.events.snapshot.connect(lambda at: seen.append(at))
+    drag(slider, QPoint(slider.width() - 6, middle.y()), QPoint(6, middle.y()))
+    assert snapshot(stage) == 0
+    assert len(seen) > 1
+
+
+def test_space_plays_from_the_beginning_to_the_end(stage, qtbot):
+    player, seen = stage.panel.player, []
+    player.speed.setCurrentIndex(player.speed.count() - 1)
+    stage.session.events.snapshot.connect(lambda at: seen.append(at))
+    press(stage, Qt.Key.Key_Space)
+    assert player.playing
+    assert player.play.sign == "pause"
+    qtbot.waitUntil(lambda: not player.playing, timeout=20_000)
+    assert seen == list(range(LAST + 1))
+    assert player.play.sign == "play"
+    assert snapshot(stage) == LAST
+
+
+def test_a_loop_begins_again_and_space_pauses(stage, qtbot):
+    player, seen = stage.panel.player, []
+    player.speed.setCurrentIndex(player.speed.count() - 1)
+    QTest.mouseClick(player.loop, LEFT, pos=QPoint(8, player.loop.height() // 2))
+    assert player.loop.isChecked()
+    stage.session.events.snapshot.connect(lambda at: seen.append(at))
+    QTest.mouseClick(player.play, LEFT)
+    qtbot.waitUntil(lambda: seen.count(0) == 2, timeout=20_000)
+    assert seen[: LAST + 2] == [*range(LAST + 1), 0]
+    QTest.mouseClick(player.play, LEFT)
+    assert not player.playing
+
+
+def test_escape_ends_playing(stage, qtbot):
+    press(stage, Qt.Key.Key_Space)
+    press(stage, Qt.Key.Key_Escape)
+    assert not stage.panel.player.playing
+    assert snapshot(stage) is None
+
+
+def test_leaving_the_panel_shows_the_model_as_it_is(stage):
+    press(stage, Qt.Key.Key_Space)
+    stage.panel.set_in_front(False)
+    assert snapshot(stage) is None
+    assert not stage.panel.player.playing
+
+
+def test_scrubbing_asks_nothing(stage):
+    asked = []
+    stage.panel.asked.connect(lambda *what: asked.append(what))
+    for _ in range(4):
+        press(stage, Qt.Key.Key_Left)
+    assert snapshot(stage) == LAST - 4
+    assert asked == []
+
+
+def test_the_basis_is_chosen(stage):
+    QTest.mouseClick(stage.panel.basis.buttons["aligned"], LEFT)
+    assert stage.session.basis == "aligned"
+    assert stage.session.lapse.basis == "aligned"
+
+
+# ---- the plots --------------------------------------------------------------------------------
+
+
+def test_a_press_and_a_drag_in_a_plot_scrub_and_the_cursor_follows(stage):
+    plot = stage.panel.plots.shares
+    stage.session.snapshot = 2
+    at = plot.marker_point().toPoint()
+    stage.session.snapshot = 5
+    to = plot.marker_point().toPoint()
+    assert plot.cursor_place().x() == pytest.approx(to.x(), abs=1)
+    QTest.mouseClick(plot.viewport(), LEFT, pos=at)
+    assert snapshot(stage) == 2
+    assert plot.cursor_place().x() == pytest.approx(at.x(), abs=1)
+    for other in (stage.panel.plots.norms, stage.panel.plots.turns):
+        assert other.cursor_place() is not None
+    drag(plot.viewport(), at, to)
+    assert snapshot(stage) == 5
+    stage.session.snapshot = None
+    assert plot.cursor_place() is None
+
+
+def test_arrow_keys_in_a_plot_step(stage):
+    plot = stage.panel.plots.norms
+    plot.setFocus()
+    QTest.keyClick(plot, Qt.Key.Key_Left)
+    assert snapshot(stage) == LAST - 1
+
+
+def test_the_plots_show_what_was_measured(stage):
+    plots, lapse = stage.panel.plots, stage.session.lapse.timelapse
+    top3, frozen, r2 = plots.shares.curves
+    np.testing.assert_array_equal(top3.y, lapse.top3)
+    np.testing.assert_array_equal(frozen.y, lapse.frozen_variance_ratio)
+    np.testing.assert_array_equal(r2.y, stage.panel.result.helices.r2)
+    assert r2.y[-1] > 0.9 > r2.y[0]
+    np.testing.assert_array_equal(top3.x, places_of(np.array(STEPS)))
+    assert top3.x[0] == 5.0  # step 0, left of step 10
+
+
+def test_turns_are_hidden_where_there_is_no_shape(stage):
+    helices = stage.panel.result.helices
+    shaped = [best != "none" for best in helices.best]
+    assert shaped[-1]
+    assert not shaped[0]
+    drawn = np.concatenate([curve.y for curve in stage.panel.plots.turns.curves])
+    np.testing.assert_array_equal(drawn, helices.turns[shaped])
+
+
+def test_selected_positions_have_norms_of_their_own(stage):
+    plots, norms = stage.panel.plots, stage.session.lapse.timelapse.norms
+    before = len(plots.norms.curves)
+    stage.session.selection = (3, 20)
+    assert len(plots.norms.curves) == before + 2
+    np.testing.assert_array_equal(plots.norms.curves[-2].y, norms[:, 20])
+    assert plots.norms.curves[-2].color == stage.panel.theme.accent
+    assert "20" in plots.legends[plots.norms].text()
+
+
+def test_the_legend_says_the_values_at_the_cursor(stage, qtbot):
+    legend = stage.panel.plots.legends[stage.panel.plots.norms]
+    at_end = legend.text()
+    stage.session.snapshot = 1
+    norm = stage.panel.result.riddle.norms[1]
+    qtbot.waitUntil(lambda: legend.text() != at_end, timeout=20_000)
+    assert f"47 {norm:.2f}" in legend.text()
+
+
+def test_the_loss_takes_the_place_of_the_turns(stage):
+    plots = stage.panel.plots
+    assert plots.turns.isVisible()
+    QTest.mouseClick(stage.panel.third.buttons["loss"], LEFT)
+    assert plots.loss.isVisible()
+    assert not plots.turns.isVisible()
+    np.testing.assert_allclose(plots.loss.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
+
+
+def test_the_riddle_of_the_last_position_has_its_verdict(stage):
+    riddle = stage.panel.result.riddle
+    assert riddle.supports
+    said = stage.panel.plots.verdict.text().replace("\n", " ")
+    assert said == f"The last position never learns: supported. {riddle.why}"
+
+
+def test_a_line_does_not_cross_what_is_unknown():
+    line = Line("x", np.array([np.nan, 1.0, 2.0, np.nan, 3.0]), "#000000")
+    assert list(line.runs()) == [slice(1, 3), slice(4, 5)]
+    assert (line.said(0), line.said(1)) == ("–", "1.00")
+
+
+# ---- states and what can be taken away --------------------------------------------------------
+
+
+def test_a_model_without_a_history_says_what_has_one(stage, write_table):
+    press(stage, Qt.Key.Key_Left)
+    stage.open(write_table())
+    assert stage.panel.words.isVisible()
+    assert "without a history" in stage.panel.message.text()
+    assert "sample" in stage.panel.advice.text()
+    assert not stage.panel.checkpoints.isVisible()
+    assert snapshot(stage) is None
+    press(stage, Qt.Key.Key_Space)
+    assert not stage.panel.player.playing
+
+
+def test_another_range_is_asked_for_with_the_same_history(stage):
+    asked, history = [], stage.session.history
+    stage.panel.asked.connect(lambda question, _: asked.append(question))
+    stage.session.positions = (5, 40)
+    assert [(one.positions, one.given) for one in asked] == [((5, 40), None)]
+    assert stage.session.history is history
+    assert stage.session.lapse.positions == (5, 40)
+
+
+def test_a_gathered_history_takes_the_place_of_the_one_that_is_here(stage):
+    steps = [0, 500, 1000, 1500, 2000, 2500, 3000, 3500]
+    stage.session.history = gathered = history_of(steps)
+    assert stage.panel.answered.given is gathered
+    assert stage.session.lapse.history is gathered
+    assert stage.panel.player.slider.maximum() == len(steps) - 1
+
+
+def test_checkpoints_of_a_folder_play_and_others_can_be_chosen(stage, tmp_path):
+    stage.open(write_checkpoints(tmp_path / "run", [0, 100, 200, 400]))
+    panel = stage.panel
+    assert panel.session.history.steps.tolist() == [0, 100, 200, 400]
+    assert panel.content.isVisible()
+    assert panel.checkpoints.isVisible()
+    QTest.mouseClick(panel.checkpoints, LEFT)
+    assert panel.gather.isVisible()
+    assert not panel.content.isVisible()
+    QTest.mouseClick(panel.checkpoints, LEFT)
+    assert panel.content.isVisible()
+
+
+def test_another_theme_recolours_the_curves(stage):
+    before = stage.panel.plots.shares.curves[0].color
+    stage.panel.set_theme(DARK)
+    assert stage.panel.plots.shares.curves[0].color != before
+
+
+def test_figure_with_a_panel_for_each_quantity(stage):
+    stage.session.selection = (20,)
+    stage.session.snapshot = 3
+    figure = stage.panel.figure(stage.panel.result)()
+    assert len(figure.axes) == 4
+    names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    assert names == ["if decayed", "47", "39–46", "20"]
+    assert "supported" in figure._suptitle.get_text()
+
+
+def test_numbers_have_a_line_for_each_snapshot(stage, monkeypatch, tmp_path):
+    stage.session.selection = (20,)
+    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.csv")
+    lines = path.read_text("utf-8").splitlines()
+    rows = [line for line in lines if not line.startswith("#")]
+    assert len(rows) == len(STEPS) + 1
+    assert {"step", "tokens", "loss", "variance_top3", "last_norm", "norm_20", "helix_r2"} <= set(
+        rows[0].split(",")
+    )
+
+
+def test_the_python_prints_the_same(stage):
+    script = stage.python()
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    first = done.stdout.splitlines()[0].split()
+    assert float(first[1]) == pytest.approx(stage.session.lapse.timelapse.top3[0], abs=1e-9)
+    assert "True" in done.stdout.splitlines()[-1]
