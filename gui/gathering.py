@@ -236,6 +236,7 @@ class Gatherer:
         state = GatherState("listed", plan, None, skipped, why, advice, whole)
         if history is not None:
             self._session.change(history=history, gathering=state)
+            self._session.status = _gathered(history.n_snapshots, len(skipped))
             return
         self._session.gathering = state
         self._jobs.start(
@@ -285,6 +286,12 @@ def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
         f"{origin.source} has no checkpoints on the Hub: no branch or tag such as checkpoint-1000.",
         "",
     )
+
+
+def _gathered(come: int, skipped: int) -> str:
+    """Say what has come of a gathering."""
+    text = f"Gathered {come} checkpoint{'' if come == 1 else 's'}"
+    return f"{text}; {skipped} left out" if skipped else text
 
 
 def _steps(plan: HistoryPlan) -> frozenset[int]:

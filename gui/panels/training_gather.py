@@ -128,12 +128,12 @@ class GatherForm(Panel):
     def _show_choice(self, state: GatherState | None) -> None:
         plan = None if state is None or state.stage != "listed" else state.plan
         self._choice.setVisible(plan is not None)
-        if plan is not None:
+        if plan is not None and state is not None:
             blocked = self.count.blockSignals(True)
             self.count.setRange(1, plan.n_available)
             self.count.setValue(len(plan.snapshots))
             self.count.blockSignals(blocked)
-            self.budget.setText(budget_text(plan))
+            self.budget.setText(budget_text(plan, state.whole))
             self.budget.setToolTip(wrapped(_budget_tip(plan)))
 
     def _show_progress(self, state: GatherState | None) -> None:

@@ -43,13 +43,23 @@ def about_text(plan: HistoryPlan) -> str:
     return f"{_checkpoints(plan.n_available)} of {plan.origin.name}’s training {where}."
 
 
-def budget_text(plan: HistoryPlan) -> str:
-    """Say what a choice of them is and costs, before anything is fetched."""
+def budget_text(plan: HistoryPlan, whole: int = 0) -> str:
+    """Say what a choice of them is and costs, before anything is fetched.
+
+    Parameters
+    ----------
+    plan
+        The choice.
+    whole
+        Bytes where whole files have to come, -1 where nobody says how many; else 0.
+    """
     n, away = len(plan.snapshots), len(plan.to_fetch)
     first, last = (format_count(plan.snapshots[i].step) for i in (0, -1))
     parts = [f"of {format_count(plan.n_available)}"]
     parts.append(f"log-spaced, steps {first}–{last}" if n > 1 else f"step {last}")
-    if not away:
+    if whole:
+        parts.append(f"{format_bytes(whole)} as whole files" if whole > 0 else "as whole files")
+    elif not away:
         parts.append("nothing to fetch")
     else:
         here = f" ({format_count(n - away)} here already)" if n > away else ""

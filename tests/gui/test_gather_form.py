@@ -183,6 +183,7 @@ def test_whole_files_are_agreed_to_by_a_button_that_says_how_much(form, press, h
     (size,) = {file.stat().st_size for file in tmp_path.glob("made/**/model.safetensors")}
     assert "does not send parts of files" in form.message.text()
     assert form.button.text() == f"Download {format_bytes(3 * size)}"
+    assert form.budget.text().endswith(f"{format_bytes(3 * size)} as whole files")
     press(form)
     assert form.session.history.n_snapshots == 3
     assert form.button.text() == "Gather"

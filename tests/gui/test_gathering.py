@@ -111,6 +111,7 @@ def test_checkpoints_that_are_none_are_named(fetched, controller, hub):
     controller.gatherer.look()
     controller.gatherer.gather(21)
     assert fetched.history.steps.tolist() == STEPS
+    assert fetched.status == "Gathered 20 checkpoints; 1 left out"
     (one,) = fetched.gathering.skipped
     assert one.step == 550
     assert "holds no weights" in one.why
