@@ -31,6 +31,8 @@ class Place:
     ----------
     finished
         Whether the run is over: its model is there.
+    tokens
+        The file of the text as tokens.
     schedules
         How many steps the run was to have, each with the step from which that held: whoever goes
         on with a run may change his mind.
@@ -44,6 +46,7 @@ class Place:
     def __init__(self, folder: Path, settings: TrainingSettings, corpus: str) -> None:
         self.folder, self._settings, self._corpus = folder, settings, corpus
         self.work = folder / "unfinished"
+        self.tokens = self.work / "tokens.npy"
         self._about = folder / _ABOUT
         self.finished = False
         self.schedules = [[0, settings.steps]]
@@ -81,7 +84,11 @@ class Place:
             raise TrainingError(
                 f"{self._about} is damaged.", "Choose another folder, or remove this one."
             ) from error
-        if difference:
+        if not self.finished and not self.tokens.is_file():
+            # It was refused, or stopped, before there was anything to go on from.
+            self.schedules = [[0, self._settings.steps]]
+            self._note(finished=False)
+        elif difference:
             raise TrainingError(
                 f"The run in {self.folder} has {difference}.",
                 "Go on with its settings, or choose another folder.",

@@ -108,8 +108,7 @@ def _tokens(
     """Return the text's tokens, and the id of the one that ends documents."""
     from tokenizers import Tokenizer
 
-    file = place.work / "tokens.npy"
-    if not file.is_file():
+    if not place.tokens.is_file():
         tell(TrainingProgress("Learning tokens", 0, 1))
         tokenizer = learn_tokens(corpus, settings.vocabulary)
 
@@ -117,10 +116,10 @@ def _tokens(
             tell(TrainingProgress("Reading the text", done, len(corpus)))
 
         write_tokenizer(tokenizer, place.folder, settings.positions)
-        write_tokens(corpus, tokenizer, settings, file, on_documents)
+        write_tokens(corpus, tokenizer, settings, place.tokens, on_documents)
     end = Tokenizer.from_file(str(place.folder / "tokenizer.json")).token_to_id(END)
     assert end is not None, "learn_tokens puts it into every vocabulary"
-    return np.load(file, mmap_mode="r"), end
+    return np.load(place.tokens, mmap_mode="r"), end
 
 
 class _Run:

@@ -257,6 +257,15 @@ def test_another_text_in_the_same_folder(trained, tmp_path):
     assert refusal(other, trained, SMALL) == f"The run in {trained} has another text."
 
 
+def test_a_run_that_was_refused_leaves_its_folder_free(text, tmp_path):
+    out = tmp_path / "out"
+    assert "too short" in refusal(text, out, replace(SMALL, vocabulary=60_000))
+    assert train(text, out, SMALL)
+    assert sorted(path.name for path in out.iterdir()) == WRITTEN
+    about = json.loads((out / "training.json").read_text("utf-8"))
+    assert about["schedules"] == [[0, 24]]
+
+
 def test_a_folder_with_something_else_in_it(text, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     assert "is not empty" in refusal(text, tmp_path, SMALL)
