@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
 from geometry.errors import SourceError
@@ -51,6 +51,8 @@ THIRDS = (
 )
 
 
+WIDE = 1200
+"""Pixels from which on all plots have room."""
 CHECKPOINTS_TIP = "Choose how many checkpoints of this training are gathered, and gather them"
 
 
@@ -92,7 +94,7 @@ class TrainingPanel(ResultPanel):
         self.basis.show_value(session.basis)
         self.basis.chosen.connect(lambda basis: self.fieldRequested.emit("basis", basis))
         self.third = Segmented(THIRDS, "Third plot")
-        self.third.chosen.connect(self._on_third_chosen)
+        self.third.chosen.connect(self._arrange)
         for control in (self.basis, self.third, self.checkpoints):
             self.header.add(control)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -154,7 +156,7 @@ class TrainingPanel(ResultPanel):
         self.plots = TrainingPlots(self.theme)
         self.plots.snapshotRequested.connect(self.player.go_to)
         self.plots.stepped.connect(self.player.step)
-        self.plots.show_third(self.third.value())
+        self._arrange()
         content = QWidget()
         page = QVBoxLayout(content)
         page.setContentsMargins(0, 0, 0, 0)
@@ -173,6 +175,7 @@ class TrainingPanel(ResultPanel):
         if self.session.model is None or not hasattr(self, "gather"):
             return
         lacking = self._answer is not None and self._answer.state == "impossible"
+        self.checkpoints.setVisible(self._offered and not lacking)
         if self._offered and (lacking or self.checkpoints.isChecked()):
             self._stack.setCurrentWidget(self.gather)
         elif self._ready is not None:
@@ -190,10 +193,17 @@ class TrainingPanel(ResultPanel):
         if self.content is not None:
             self.plots.show_selection(self.session.selection)
 
-    def _on_third_chosen(self, which: str) -> None:
-        if self.content is not None:
-            self.plots.show_third(which)
-            self.plots.show_snapshot(self.session.snapshot)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many plots as there is room for."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Show turns and loss side by side, or the one that is chosen."""
+        wide = self.width() >= WIDE
+        self.third.setHidden(wide)
+        if hasattr(self, "plots"):
+            self.plots.show_third("both" if wide else self.third.value())
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""

@@ -50,7 +50,6 @@ class TrainingPlots(QWidget):
         self._training: Training | None = None
         self._selection: tuple[int, ...] = ()
         self._snapshot: int | None = None
-        self.third = "turns"
         self.shares = ScrubPlot(theme, "share, R²")
         self.norms = ScrubPlot(theme, "norm", log_y=True)
         self.turns = ScrubPlot(theme, "turns")
@@ -115,10 +114,9 @@ class TrainingPlots(QWidget):
             self._show_numbers()
 
     def show_third(self, which: str) -> None:
-        """Show the "turns" or the "loss" beside the others."""
-        self.third = which
-        self._columns[self.turns].setVisible(which == "turns")
-        self._columns[self.loss].setVisible(which == "loss")
+        """Show the "turns", the "loss" or "both" beside the others."""
+        self._columns[self.turns].setVisible(which != "loss")
+        self._columns[self.loss].setVisible(which != "turns")
 
     def show_snapshot(self, snapshot: int | None) -> None:
         """Move the cursor, and the numbers soon; None takes it away."""

@@ -217,6 +217,17 @@ def test_the_loss_takes_the_place_of_the_turns(stage):
     np.testing.assert_allclose(plots.loss.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
 
 
+def test_where_there_is_room_turns_and_loss_are_both_shown(stage, qtbot):
+    panel = stage.panel
+    panel.resize(1300, 300)
+    qtbot.waitUntil(lambda: panel.plots.loss.isVisible(), timeout=20_000)
+    assert panel.plots.turns.isVisible()
+    assert not panel.third.isVisible()
+    panel.resize(900, 300)
+    qtbot.waitUntil(lambda: panel.third.isVisible(), timeout=20_000)
+    assert not panel.plots.loss.isVisible()
+
+
 def test_the_riddle_of_the_last_position_has_its_verdict(stage):
     riddle = stage.panel.result.riddle
     assert riddle.supports
