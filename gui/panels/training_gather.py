@@ -16,6 +16,7 @@ from gui.panels.training_gather_text import (
     about_text,
     budget_text,
     button_text,
+    button_tip,
     first_words,
     progress_text,
     skipped_text,
@@ -116,6 +117,7 @@ class GatherForm(Panel):
         self._show_progress(state)
         self._show_skipped(() if state is None else state.skipped)
         self.button.setText(button_text(state))
+        self.button.setToolTip(wrapped(button_tip(state)))
         working = state is not None and state.stage != "listed"
         self.button.setVisible(not working)
         self.cancel.setVisible(working)

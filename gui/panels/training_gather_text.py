@@ -80,6 +80,17 @@ def button_text(state: GatherState | None) -> str:
     return "Gather the rest" if some else "Gather"
 
 
+def button_tip(state: GatherState | None) -> str:
+    """Say what comes of pressing it."""
+    if state is None or state.plan is None:
+        return "Find out which checkpoints there are; nothing is fetched yet"
+    if state.whole:
+        return "Download the files as a whole, and keep of them what there is room for"
+    if state.plan.to_fetch:
+        return "Fetch the tables of positions that are not here yet, and show how the curve formed"
+    return "Read the tables of positions, and show how the curve formed"
+
+
 def progress_text(progress: Gathered | None) -> str:
     """Say how far a gathering is, in one line."""
     if progress is None:

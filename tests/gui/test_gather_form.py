@@ -102,6 +102,7 @@ def test_nothing_is_asked_before_the_button_is_pressed(form, press, hub):
     assert form.message.text() == "The Hub may have checkpoints of gpt2’s training."
     assert form.advice.text() == "Looking asks the Hub once, and fetches nothing yet."
     assert form.button.text() == "Look for checkpoints"
+    assert "nothing is fetched yet" in form.button.toolTip()
     assert not form.count.isVisible()
     assert hub.requests == []
     press(form)
