@@ -60,6 +60,7 @@ def training_figure(
         for line in lines:
             _draw(axes, places, line)
         axes.set_xscale("log")
+        axes.set_xlim(places[0] / 1.3, places[-1] * 1.3)
         if logarithmic:
             axes.set_yscale("log")
         if snapshot is not None:

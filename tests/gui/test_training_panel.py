@@ -299,6 +299,7 @@ def test_figure_with_a_panel_for_each_quantity(stage):
     assert len(figure.axes) == 4
     names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
     assert names == ["if decayed", "47", "39–46", "20"]
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1  # turns are known late
     assert "supported" in figure._suptitle.get_text()
 
 
