@@ -3,7 +3,8 @@
     python docs/make_screenshots.py GPT2 [MINILM [FOLDER]]
 
 GPT2 is a folder with GPT-2 small; MINILM all-MiniLM-L6-v2, by default that of the list of models.
-FOLDER, by default that of this file, gets window-light.png, window-dark.png and gallery/.
+The bundled model is pictured too. FOLDER, by default that of this file, gets window-light.png,
+window-dark.png and gallery/.
 
 Without a display: ``xvfb-run -a -s "-screen 0 1600x1000x24" python docs/make_screenshots.py …``.
 """
@@ -28,14 +29,19 @@ from PySide6.QtWidgets import QTableView, QWidget
 # Run as a file, Python looks for modules beside it: the project is one folder up.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from geometry.catalogue import SAMPLE
+from geometry.history.here import history_here
 from geometry.residual_stream import Subject
+from geometry.sources import open_source
 from gui.app import Application, prepare_qt
+from gui.lapse_export import make_lapse, write_timelapse
 from gui.save_picture import PictureOptions
 from gui.settings import Settings
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 WINDOW = (1440, 900)
-PATIENCE_MS = 120_000
+FILM = (640, 480)
+PATIENCE_MS = 300_000
 MOST_BYTES = 180_000
 """A larger PNG gets a palette."""
 
@@ -87,6 +93,8 @@ OF_MINILM = (
     Panel("claims", "claims", (960, 520)),
 )
 
+OF_SAMPLE = (Panel("training", "training", (960, 300)),)
+
 
 def main(gpt2: str, minilm: str, folder: Path) -> None:
     """Take all pictures.
@@ -114,6 +122,17 @@ def main(gpt2: str, minilm: str, folder: Path) -> None:
     with _opened(qt, minilm) as application:
         for wanted in OF_MINILM:
             _picture_panel(application, wanted, gallery)
+    picture_sample(qt, gallery)
+
+
+def picture_sample(qt: Any, gallery: Path) -> None:
+    """Picture the panels of the bundled model, and make a film of its training."""
+    with _opened(qt, SAMPLE) as application:
+        for wanted in OF_SAMPLE:
+            _picture_panel(application, wanted, gallery)
+    model = open_source(SAMPLE)
+    session = make_lapse(model, history_here(model))
+    write_timelapse(session, gallery / "forming.gif", size=FILM)
 
 
 @contextmanager

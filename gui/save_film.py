@@ -92,7 +92,8 @@ class FilmSaver:
             fps=options.fps,
             theme=self._viewport.scene.theme if options.background == "theme" else LIGHT,
             pose=CameraPose.of(viewport.camera),
-            lines=max(1, viewport.height()),
+            # In a small film of a large viewport, texts as small as all else could not be read.
+            lines=max(1, min(viewport.height(), options.height)),
         )
         try:
             frames = LapseFrames(self._session, look)

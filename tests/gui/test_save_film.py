@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
+from gui.export import OffScreen
 from gui.film_dialog import FilmDialog, FilmOptions, FilmProgress
 from gui.panels.segmented import Segmented
 from tests.films import read_gif, read_mp4
@@ -134,6 +135,22 @@ def test_the_viewport_is_as_it_was(application, films, finish, tmp_path, wait_un
     finish()
     interactor.render()
     np.testing.assert_array_equal(np.array(interactor.screenshot()), before)
+
+
+def test_texts_are_never_smaller_than_in_the_window(films, tmp_path, finish, monkeypatch):
+    scales = []
+    make = OffScreen.__init__
+
+    def noted(stage, theme, size, *, scale, **options):
+        scales.append(scale)
+        make(stage, theme, size, scale=scale, **options)
+
+    monkeypatch.setattr(OffScreen, "__init__", noted)
+    height = films._viewport.interactor.height()
+    for lines in (height // 2, 2 * height):
+        films.save(tmp_path / "a.gif", FilmOptions("gif", lines, 10.0))
+        finish()
+    assert scales == [1, 2]
 
 
 def test_cancel_leaves_no_file(application, films, finish, tmp_path):
