@@ -48,6 +48,11 @@ SLIDER: Rows = (
     ("Shift ← →", "Move the whole range"),
     ("↑ ↓", "Choose the last end, the first end"),
 )
+TRAINING: Rows = (
+    ("Space", "Play or pause"),
+    ("← →, Home, End", "Show another step, the first, the last"),
+    ("Esc", "Show the model as it is"),
+)
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "The ideas it makes explorable: “GPT-2’s positional embedding matrix is a helix”, the norms "
@@ -67,7 +72,8 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     dialog.setWindowTitle("Keys and gestures")
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
-            ("Range slider", SLIDER), ("Positions", _keys_of("Positions")))  # fmt: skip
+            ("Range slider", SLIDER), ("Training panel", TRAINING),
+            ("Positions", _keys_of("Positions")))  # fmt: skip
     right = tuple((menu, _keys_of(menu)) for menu in ("File", "View"))
     right += (("Panels", panels), ("Help", _keys_of("Help")))
     columns = QHBoxLayout()

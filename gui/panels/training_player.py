@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPolygonF
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QPushButton,
     QSizePolicy,
+    QStyle,
+    QStyleOptionSlider,
     QToolButton,
     QWidget,
 )
@@ -51,7 +53,7 @@ class Player(QWidget):
         self.back = SignButton("back", "Show the step before (←)")
         self.play = SignButton("play", "Play the training (Space)")
         self.on = SignButton("on", "Show the next step (→)")
-        self.slider = Slider(Qt.Orientation.Horizontal)
+        self.slider = Scrubber(Qt.Orientation.Horizontal)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.slider.setAccessibleName("Step of the training")
         self.slider.setToolTip(
@@ -205,6 +207,26 @@ class Player(QWidget):
     def _show_sign(self, sign: Sign) -> None:
         tip = "Play the training (Space)" if sign == "play" else "Pause (Space)"
         self.play.show_sign(sign, tip)
+
+
+class Scrubber(Slider):
+    """A slider that goes where it is pressed, and is held there."""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Bring the handle under the mouse, then take hold of it."""
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        style, parts = self.style(), QStyle.SubControl
+        kind = QStyle.ComplexControl.CC_Slider
+        groove = style.subControlRect(kind, option, parts.SC_SliderGroove, self)
+        handle = style.subControlRect(kind, option, parts.SC_SliderHandle, self)
+        if event.button() is Qt.MouseButton.LeftButton and not handle.contains(
+            event.position().toPoint()
+        ):
+            at = round(event.position().x()) - groove.left() - handle.width() // 2
+            room = groove.width() - handle.width()
+            self.setValue(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), at, room))
+        super().mousePressEvent(event)
 
 
 class SignButton(QToolButton):

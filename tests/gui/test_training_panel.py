@@ -86,6 +86,14 @@ def test_dragging_the_slider_scrubs(stage):
     assert len(seen) > 1
 
 
+def test_a_press_beside_the_handle_goes_there_at_once(stage):
+    slider = stage.panel.player.slider
+    QTest.mouseClick(slider, LEFT, pos=QPoint(slider.width() // 2, slider.height() // 2))
+    assert snapshot(stage) == LAST // 2
+    QTest.mouseClick(slider, LEFT, pos=QPoint(2, slider.height() // 2))
+    assert snapshot(stage) == 0
+
+
 def test_space_plays_from_the_beginning_to_the_end(stage, qtbot):
     player, seen = stage.panel.player, []
     player.speed.setCurrentIndex(player.speed.count() - 1)
