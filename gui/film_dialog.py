@@ -160,11 +160,12 @@ class FilmProgress(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Saving the time-lapse")
         self.setModal(False)
-        self._name, self._frames = name, frames
+        self._name = name
         self.text = label()
         self.text.setMinimumWidth(40 * GRID)
         self.bar = QProgressBar()
         self.bar.setRange(0, frames)
+        self.bar.setValue(0)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Frames drawn")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -176,14 +177,18 @@ class FilmProgress(QDialog):
         layout.addWidget(self.bar)
         layout.addWidget(buttons)
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
-        self.show_drawn(0)
+        self._show()
 
-    def show_drawn(self, drawn: int) -> None:
-        """Say how many frames are drawn."""
-        self.bar.setValue(drawn)
-        done = drawn == self._frames
+    def show_one_more(self) -> None:
+        """Say that another frame is drawn."""
+        self.bar.setValue(self.bar.value() + 1)
+        self._show()
+
+    def _show(self) -> None:
+        drawn, frames = self.bar.value(), self.bar.maximum()
+        writing = f"Writing {self._name}…"
         self.text.setText(
-            f"Writing {self._name}…" if done else f"{self._name}: frame {drawn} of {self._frames}"
+            writing if drawn == frames else f"{self._name}: {drawn} of {frames} frames"
         )
 
 

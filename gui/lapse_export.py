@@ -126,9 +126,7 @@ def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
     FilmError
         It cannot be written.
     """
-    with Film(out, look.size, look.fps) as film:
-        for snapshot in range(len(frames)):
-            film.add(frames.draw(snapshot))
+    Film(out, look.size, look.fps).write(len(frames), frames.draw)
 
 
 def lapse_numbers(lapse: Lapse) -> dict[str, np.ndarray]:

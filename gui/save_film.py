@@ -158,7 +158,7 @@ class FilmSaver:
             self.cancel()
             raise  # for the log and the notice of what nobody caught
         under_way.reel.give(frame)
-        under_way.progress.show_drawn(snapshot + 1)
+        under_way.progress.show_one_more()
 
     def _on_done(self, out: Path) -> None:
         self._end()
@@ -180,6 +180,10 @@ class _UnderWay:
         self.frames, self.reel, self.progress = frames, reel, progress
 
 
+class _GivenUp(Exception):
+    """The film is not wanted any more."""
+
+
 class _Reel:
     """Frames on their way from the thread that draws to the one that writes.
 
@@ -197,16 +201,20 @@ class _Reel:
 
     def write(self, ask: Callable[[int], None]) -> None:
         """Write them all; each is asked for while the one before is written."""
-        with self._film as film:
-            ask(0)
-            for index in range(self._count):
-                frame = self._drawn.get()
-                if frame is None:
-                    film.give_up()
-                    return
-                if index + 1 < self._count:
-                    ask(index + 1)
-                film.add(frame)
+        from gui.film import order_of
+
+        order = iter(order_of(self._count))
+        ask(next(order))
+
+        def draw(_: int) -> np.ndarray:
+            frame = self._drawn.get()
+            if frame is None:
+                raise _GivenUp
+            if (following := next(order, None)) is not None:
+                ask(following)
+            return frame
+
+        self._film.write(self._count, draw)
 
     def give(self, frame: np.ndarray) -> None:
         """Hand over the frame that was asked for."""

@@ -2,13 +2,12 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gui.film import Film, FilmError, film_size
+from gui.film import Film, FilmError, film_size, order_of
 from tests.films import read_gif, read_mp4
 
 SIZE = (96, 64)
@@ -18,20 +17,13 @@ def frames(count: int = 6, size: tuple[int, int] = SIZE) -> list[np.ndarray]:
     """White pictures with a bar that moves down."""
     made = [np.full((size[1], size[0], 3), 255, np.uint8) for _ in range(count)]
     for i, frame in enumerate(made):
-        frame[8 * i : 8 * i + 8] = (40 * i, 90, 200)
+        frame[8 * i : 8 * i + 8] = (40, 90, 200)
     return made
 
 
-def write(out: Path, given: Iterable[np.ndarray], size: tuple[int, int] = SIZE) -> Path:
-    with Film(out, size, 5) as film:
-        for frame in given:
-            film.add(frame)
+def write(out: Path, given: list[np.ndarray], size: tuple[int, int] = SIZE) -> Path:
+    Film(out, size, 5).write(len(given), given.__getitem__)
     return out
-
-
-def missing_one() -> Iterator[np.ndarray]:
-    yield frames()[0]
-    raise KeyError
 
 
 def test_mp4_is_what_was_drawn(tmp_path: Path) -> None:
@@ -53,6 +45,14 @@ def test_gif_is_exact_where_colours_are_few(tmp_path: Path) -> None:
     assert waits == [200] * 5 + [1000]
 
 
+def test_the_palette_is_that_of_the_first_and_the_last_frame(tmp_path: Path) -> None:
+    """All of them would fill the memory."""
+    given = [np.full((64, 96, 3), 30 * i, np.uint8) for i in range(5)]
+    film, _ = read_gif(write(tmp_path / "film.gif", given))
+    assert [int(frame[0, 0, 0]) for frame in film[[0, -1]]] == [0, 120]
+    assert {int(frame[0, 0, 0]) for frame in film} == {0, 120}
+
+
 def test_sizes() -> None:
     assert film_size((801, 600), Path("x.mp4")) == (802, 600)
     assert film_size((801, 601), Path("x.gif")) == (801, 601)
@@ -61,17 +61,38 @@ def test_sizes() -> None:
 def test_an_error_leaves_what_was_there(tmp_path: Path) -> None:
     out = tmp_path / "film.mp4"
     out.write_bytes(b"before")
-    with pytest.raises(KeyError):
-        write(out, missing_one())
+    with pytest.raises(IndexError):
+        Film(out, SIZE, 5).write(8, frames(5).__getitem__)
     assert out.read_bytes() == b"before"
     assert os.listdir(tmp_path) == ["film.mp4"]
 
 
 def test_given_up_leaves_nothing(tmp_path: Path) -> None:
-    with Film(tmp_path / "film.gif", SIZE, 5) as film:
-        film.add(frames()[0])
-        film.give_up()
+    film = Film(tmp_path / "film.gif", SIZE, 5)
+
+    def draw(index: int) -> np.ndarray:
+        if index == 3:
+            film.give_up()
+        return frames()[index]
+
+    with pytest.raises(FilmError):
+        film.write(6, draw)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_each_frame_is_drawn_once_and_stands_in_its_place(tmp_path: Path, count: int) -> None:
+    drawn: list[int] = []
+
+    def draw(index: int) -> np.ndarray:
+        drawn.append(index)
+        return frames()[index]
+
+    Film(tmp_path / "film.gif", SIZE, 5).write(count, draw)
+    assert drawn == order_of(count)
+    assert sorted(drawn) == list(range(count))
+    film, _ = read_gif(tmp_path / "film.gif")
+    np.testing.assert_array_equal(film, frames()[:count])
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -98,6 +119,6 @@ def test_a_machine_without_ffmpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     broken.write_text("nothing that runs")
     broken.chmod(broken.stat().st_mode & ~stat.S_IXUSR)
     monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(broken))
-    with pytest.raises(FilmError, match="film could not be made"):
+    with pytest.raises(FilmError, match="Permission denied"):
         write(tmp_path / "film.mp4", frames())
     assert os.listdir(tmp_path) == ["ffmpeg"]
