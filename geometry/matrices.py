@@ -23,6 +23,7 @@ WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
 def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.float64]:
     """Read P: (n_positions, d_model) float64, row i for position i, read-only."""
+    table: FloatArray
     if not place.table:
         table = _computed(place)
     else:
@@ -34,7 +35,7 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
                 "Download or copy the checkpoint again.",
             )
         _check_shape(place, shape)
-        table = store.read(place.table).reshape(shape).astype(np.float64)
+        table = store.read(place.table).reshape(shape)
     table = table[place.row_of_position_0 :]
     if 0 in table.shape:
         raise SourceError(
@@ -42,11 +43,12 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
             "Open another checkpoint.",
         )
     _check_finite(place, table)
-    table.setflags(write=False)
-    return table
+    wide = table.astype(np.float64)
+    wide.setflags(write=False)
+    return wide
 
 
-def _check_finite(place: Architecture, table: npt.NDArray[np.float64]) -> None:
+def _check_finite(place: Architecture, table: FloatArray) -> None:
     # A sum of squares is finite only if all numbers are; where it is not, it may have overflowed.
     if np.isfinite(np.einsum("ij,ij->", table, table)):
         return
