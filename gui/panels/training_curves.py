@@ -73,7 +73,6 @@ def norm_lines(training: Training, selection: Sequence[int], theme: Theme) -> tu
     last = riddle.position
     before = max(last - NEIGHBOURS, 0)
     lines = [
-        Line("if decayed", riddle.predicted_norms, colors[2], dashed=True),
         Line(str(last), riddle.norms, colors[2]),
         Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
     ]
@@ -81,6 +80,7 @@ def norm_lines(training: Training, selection: Sequence[int], theme: Theme) -> tu
     tints = (theme.accent, theme.hover, theme.muted)
     for position, color in zip(reversed(chosen), tints, strict=False):
         lines.append(Line(str(position), norms[:, position], color))
+    lines.append(Line("if decayed", riddle.predicted_norms, colors[2], dashed=True))
     return tuple(lines)
 
 

@@ -202,8 +202,8 @@ def test_selected_positions_have_norms_of_their_own(stage):
     before = len(plots.norms.curves)
     stage.session.selection = (3, 20)
     assert len(plots.norms.curves) == before + 2
-    np.testing.assert_array_equal(plots.norms.curves[-2].y, norms[:, 20])
-    assert plots.norms.curves[-2].color == stage.panel.theme.accent
+    np.testing.assert_array_equal(plots.norms.curves[2].y, norms[:, 20])
+    assert plots.norms.curves[2].color == stage.panel.theme.accent
     assert "20" in plots.legends[plots.norms].text()
 
 
@@ -306,7 +306,7 @@ def test_figure_with_a_panel_for_each_quantity(stage):
     figure = stage.panel.figure(stage.panel.result)()
     assert len(figure.axes) == 4
     names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
-    assert names == ["if decayed", "47", "39–46", "20"]
+    assert names == ["47", "39–46", "20", "if decayed"]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1  # turns are known late
     assert "supported" in figure._suptitle.get_text()
 
