@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -66,7 +67,7 @@ class Compared:
     found: Interference | None
 
 
-class _OfTwoSums(ReadsTokens):
+class _OfTwoSums(ReadsTokens, ABC):
     """How alike two sums are."""
 
     __slots__ = ()
@@ -85,9 +86,9 @@ class _OfTwoSums(ReadsTokens):
         yield Progress(None, "Splitting into tokens")
         yield _compared(about.model, one, other, among)
 
+    @abstractmethod
     def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
         """Return the two sums, as they are to stand in the panel."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
