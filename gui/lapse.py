@@ -55,12 +55,19 @@ class Lapse:
     def caption(self, snapshot: int) -> str:
         """Say which snapshot it is: step, tokens seen, loss, as far as they are known."""
         history = self.history
-        parts = [f"step {format_count(int(history.steps[snapshot]))}"]
+        step, *loss = self.readout(snapshot)
+        parts = [step]
         if history.tokens is not None:
             parts.append(f"{format_rough(int(history.tokens[snapshot]))} tokens")
+        return " · ".join([*parts, *loss])
+
+    def readout(self, snapshot: int) -> list[str]:
+        """Say in short which snapshot it is: step, and loss if it is known."""
+        history = self.history
+        parts = [f"step {format_count(int(history.steps[snapshot]))}"]
         if history.losses is not None and np.isfinite(history.losses[snapshot]):
             parts.append(f"loss {format_number(float(history.losses[snapshot]))}")
-        return " · ".join(parts)
+        return parts
 
     def basis_caption(self, snapshot: int) -> str:
         """Say in which components it is seen, and how much of its variance they hold."""

@@ -153,7 +153,8 @@ def _judge(
     history: History, departures: Array, beside: Array, first_norm: float
 ) -> tuple[bool | None, str]:
     """Say what a history tells of the hypothesis."""
-    last, steps = history.n_positions - 1, f"{history.steps[0]:,}–{history.steps[-1]:,}"
+    last = history.n_positions - 1
+    steps = "–".join(_count(history.steps[i]) for i in (0, -1))
     if history.n_snapshots < 2 or history.n_positions < 3:
         return None, "This history is too short to tell."
     if first_norm == 0.0:
@@ -172,9 +173,13 @@ def _judge(
             f"Of the rows before it, {_percent(beside[-1])} is new by the end."
         )
     return False, (
-        f"At step {history.steps[worst]:,}, {_percent(departures[worst])} of the row of position "
+        f"At step {_count(history.steps[worst])}, {_percent(departures[worst])} of the row of position "
         f"{last} is not its beginning, decayed: it does learn."
     )
+
+
+def _count(step: np.int64) -> str:
+    return f"{step:,}".replace(",", "\N{THIN SPACE}")
 
 
 def _percent(share: float) -> str:

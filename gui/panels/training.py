@@ -46,7 +46,7 @@ BASES = (
     ),
 )
 THIRDS = (
-    ("turns", "Turns", "Turns of the fitted helix, where a step has a shape at all"),
+    ("turns", "Turns", "Turns of the fitted helix, at the steps where its R² is 0.5 or more"),
     ("loss", "Loss", "Loss of the training, in nats for each token, where it is told"),
 )
 

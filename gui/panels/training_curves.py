@@ -14,6 +14,9 @@ from gui.theme import SERIES, Theme, format_number, format_percent
 MOST_SELECTED = 3
 """Selected positions with a norm curve of their own: the ones selected last."""
 
+DESCRIBES = 0.5
+"""The turns of a helix of a lower R² say nothing about the positions."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
@@ -85,11 +88,10 @@ def norm_lines(training: Training, selection: Sequence[int], theme: Theme) -> tu
 
 
 def turn_lines(training: Training, theme: Theme) -> tuple[Line, ...]:
-    """Return the turns of the helix, where a snapshot has a shape at all."""
+    """Return the turns of the helix, where it describes a snapshot."""
     if training.helices is None:
         return ()
-    shaped = np.array([best not in (None, "none") for best in training.helices.best])
-    turns = np.where(shaped, training.helices.turns, np.nan)
+    turns = np.where(training.helices.r2 >= DESCRIBES, training.helices.turns, np.nan)
     return (Line("turns", turns, SERIES[theme.name][3]),)
 
 

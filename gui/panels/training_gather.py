@@ -22,7 +22,7 @@ from gui.panels.training_gather_text import (
     skipped_text,
 )
 from gui.session import Session
-from gui.theme import GRID, SMALL, Theme
+from gui.theme import GRID, SMALL, Theme, format_count
 from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -220,5 +220,5 @@ def _line(role: str) -> QLabel:
 
 
 def _budget_tip(plan: HistoryPlan) -> str:
-    steps = ", ".join(f"{one.step:,}" for one in plan.snapshots)
+    steps = ", ".join(format_count(one.step) for one in plan.snapshots)
     return f"Of each checkpoint its table of positions is read, and no more. Steps: {steps}"

@@ -29,7 +29,7 @@ BASE_MS = 100
 """Between two snapshots at speed 1."""
 SPEEDS = (("¼×", 4.0), ("½×", 2.0), ("1×", 1.0), ("2×", 0.5), ("4×", 0.25))
 READOUT = 160
-"""Room for a step and its tokens, in pixels."""
+"""Room for a step and its loss, in pixels."""
 NOW_TIP = "Show the model as it is again (Esc)"
 Sign = Literal["play", "pause", "back", "on"]
 
@@ -131,7 +131,7 @@ class Player(QWidget):
         blocked = self.slider.blockSignals(True)
         self.slider.setValue(at)
         self.slider.blockSignals(blocked)
-        said = "as it is now" if snapshot is None else self._lapse.caption(at)
+        said = "as it is now" if snapshot is None else " · ".join(self._lapse.readout(at))
         self.readout.set_text(said)
 
     def set_theme(self, theme: Theme) -> None:

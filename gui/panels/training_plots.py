@@ -26,7 +26,7 @@ from gui.theme import GRID, SMALL, Theme
 NUMBERS_MS = 100
 """Between two changes of the numbers beside the cursor: more would take frames from the viewport,
 and nobody reads faster."""
-NO_TURNS = "no step has a shape that turns"
+NO_TURNS = "no step comes near a helix"
 NO_LOSS = "its loss is not told"
 
 
