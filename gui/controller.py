@@ -17,6 +17,7 @@ from gui.answers import Answers
 from gui.fetching import Fetching
 from gui.fitting import Fitter
 from gui.gathering import Gatherer
+from gui.guides import NO_GUIDES, Guide, with_guide
 from gui.hub_search import HubSearch
 from gui.jobs import Jobs
 from gui.lapsing import Lapsing
@@ -213,6 +214,7 @@ class Controller:
             snapshot=None,
             lapse=None,
             history=None,
+            guides=NO_GUIDES,
             selection=tuple(p for p in session.selection if p < model.n_positions),
             model=model,
             positions=opened.curve.pca.positions,
@@ -284,6 +286,10 @@ class Controller:
         session.details = position_details(
             session.model.W_pos, session.pca, session.current, session.components
         )
+
+    def show_guide(self, slot: str, guide: Guide | None) -> None:
+        """Draw what a panel wants beside the curve, in place of what it wanted before."""
+        self.session.guides = with_guide(self.session.guides, slot, guide)
 
     def in_background(
         self,

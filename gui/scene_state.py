@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.colors import ColorScale, color_scale
+from gui.guides import Guide, shown_guides
 from gui.lapse import COMPONENTS, Lapse, columns_for, shown_lapse
 from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
@@ -47,7 +48,8 @@ class SceneState:
     axis_labels
         One for each arrow: ``PC 1 · 33.7 %``.
     caption
-        Lines that say exactly what is shown: two, and one for the sphere if that is wanted.
+        Lines that say exactly what is shown: two, and one for the sphere if that is wanted, and
+        for each guide.
     sphere
         Where rows of the mean norm are, if that is shown.
     selection, hover
@@ -56,6 +58,8 @@ class SceneState:
         Position -> text, in order of importance: hover, selection, prompt tokens.
     ways
         Where the selected positions were through the training, while a snapshot of it is shown.
+    guides
+        What panels draw beside the curve.
     """
 
     coordinates: np.ndarray
@@ -71,6 +75,7 @@ class SceneState:
     hover: int | None
     labels: Mapping[int, str]
     ways: Ways | None = None
+    guides: tuple[Guide, ...] = ()
 
     def visible(self, position: int) -> bool:
         """Tell whether a position has a point on the screen."""
@@ -92,6 +97,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
     side = f" · {model.side}" if model.side else ""
     sphere = _sphere(session) if session.sphere else None
+    guides = shown_guides(session)
     caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
@@ -110,11 +116,16 @@ def resolve_scene(session: Session) -> SceneState | None:
             f"{names[1]} · {format_percent(shares[1])}",
             f"{names[2]} · {format_percent(shares[2])}",
         ),
-        caption=caption if sphere is None else (*caption, sphere.caption),
+        caption=(
+            *caption,
+            *(() if sphere is None else (sphere.caption,)),
+            *(guide.caption for guide in guides if guide.caption),
+        ),
         sphere=None if sphere is None else sphere.section,
         selection=session.selection,
         hover=session.hover,
         labels=_labels(session),
+        guides=guides,
     )
 
 

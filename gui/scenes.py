@@ -21,6 +21,7 @@ from gui.scene_state import SceneState
 from gui.theme import GRID, SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
+    from gui.guide_lines import GuideLines
     from gui.sphere import WireSphere
     from gui.trails import Trails
 
@@ -86,6 +87,7 @@ class HelixScene:
         self._labels = PointLabels(renderer, leaders)
         self._sphere: WireSphere | None = None
         self._trails: Trails | None = None
+        self._guides: GuideLines | None = None
         self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
         self._renderer = renderer
         self.set_theme(theme)
@@ -142,6 +144,7 @@ class HelixScene:
             self._caption.hide()
             self._show_sphere()
             self._show_trails()
+            self._show_guides()
             return
         moved = previous is None or previous.coordinates is not state.coordinates
         resized = previous is None or len(previous.coordinates) != len(state.coordinates)
@@ -156,6 +159,7 @@ class HelixScene:
             self._show_trails()
         if previous is None or resized or not _same_scale(previous.scale, state.scale):
             self._recolor(state.scale)
+        self._show_guides()
         self._caption.write("\n".join(state.caption))
         camera = self.plotter.camera
         if camera.GetParallelProjection() != (state.projection == "parallel"):
@@ -172,6 +176,8 @@ class HelixScene:
             actor.SetUserMatrix(matrix)
         self._show_sphere()
         self._show_trails()
+        if self._guides is not None:
+            self._guides.turn(turn)
 
     def _show_sphere(self) -> None:
         section = None if self._state is None else self._state.sphere
@@ -192,6 +198,19 @@ class HelixScene:
             self._style_lines()
         if self._trails is not None:
             self._trails.show(ways, self.turn)
+
+    def _show_guides(self) -> None:
+        state = self._state
+        if self._guides is None and state is not None and state.guides:
+            from gui.guide_lines import GuideLines
+
+            self._guides = GuideLines(self.plotter, self._table)
+            self._guides.turn(self.turn)
+            self._style_lines()
+        if self._guides is not None and state is None:
+            self._guides.show((), np.zeros((0, 3)), np.zeros(0))
+        elif self._guides is not None and state is not None:
+            self._guides.show(state.guides, state.coordinates, state.scale.values)
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
@@ -273,6 +292,8 @@ class HelixScene:
         if self._trails is not None:
             theme = self.theme
             self._trails.style(theme.accent, theme.faint, self._background, 1.5 * self._scale)
+        if self._guides is not None:
+            self._guides.style(self.theme, self._scale)
 
     def _on_render_started(self, _renderer: Any, _event: str) -> None:
         state, s = self._state, self._scale

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from geometry.row_lengths import RowLengths
     from gui.answer import Answer
     from gui.gathering import GatherState
+    from gui.guides import Guide
     from gui.lapse import Lapse
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
 Projection = Literal["perspective", "parallel"]
 Quantity = Literal["norm", "step", "residual"]
-ModelState = Literal["bundled", "installed", "cached", "online"]
+ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,9 @@ class Session:
     answers
         What came of the questions that panels ask, by the slots they ask under; replaced as a
         whole with each change.
+    guides
+        What panels draw beside the curve, by the panels' slots; replaced as a whole. Those in
+        another basis than the shown one are hidden.
     models, recent
         The model list, and recently opened sources, newest first.
     searching
@@ -242,6 +246,7 @@ class Session:
     lapse: Lapse | None = None
     gathering: GatherState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
+    guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     searching: str = ""

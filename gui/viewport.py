@@ -42,7 +42,7 @@ SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "sphere", "selection", "hover", "tokens", "snapshot", "lapse",
+    "sphere", "selection", "hover", "tokens", "snapshot", "lapse", "guides",
 )  # fmt: skip
 
 

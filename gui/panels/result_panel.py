@@ -24,6 +24,8 @@ from gui.theme import GRID, Theme, format_bytes
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from gui.guides import Guide
+
 CANCELLED = "This was cancelled before it was done."
 
 
@@ -61,6 +63,8 @@ class ResultPanel(Panel):
     """The position under the mouse, or None."""
     fieldRequested = Signal(str, object)
     """A field of the session that the user wants to be another one; its value."""
+    guideRequested = Signal(object)
+    """What to draw beside the curve, a :class:`gui.guides.Guide`; None for nothing."""
     showRequested = Signal(str, object)
     """Another panel is to be shown, by its dock's name; options for its :meth:`configure`."""
 
@@ -71,6 +75,7 @@ class ResultPanel(Panel):
         self._answer: Answer | None = None
         self._ready: Answer | None = None
         self._in_front = True
+        self._guide: Guide | None = None
         self.header = ResultHeader(self.formula, self.meaning, self.explanation, theme)
         self.header.menuRequested.connect(lambda at: show_menu(self, at))
         self.strip = WorkingStrip(theme)
@@ -157,10 +162,22 @@ class ResultPanel(Panel):
         if self._ready is not None:
             self.header.caption.set_text(self.caption(self._ready.result))
 
+    def show_guide(self, guide: Guide | None) -> None:
+        """Draw something beside the curve for as long as the panel is in front, or nothing.
+
+        It goes when the panel has no result, and when another model is opened.
+        """
+        if guide is not self._guide:
+            self._guide = guide
+            if self._in_front:
+                self.guideRequested.emit(guide)
+
     # Being seen.
 
     def set_in_front(self, in_front: bool) -> None:
         """Take notice of whether the panel is the one of its tabs that can be seen."""
+        if in_front is not self._in_front and self._guide is not None:
+            self.guideRequested.emit(self._guide if in_front else None)
         self._in_front = in_front
         if in_front:
             self.ask()
@@ -257,6 +274,7 @@ class ResultPanel(Panel):
     def _say(self, text: str, advice: str = "", button: str = "") -> None:
         """Show words in place of a result."""
         self._ready = None
+        self.show_guide(None)
         self.header.caption.set_text("")
         self.header.more.setEnabled(False)
         self.words.say(text, advice, button)
