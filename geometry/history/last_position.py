@@ -173,8 +173,8 @@ def _judge(
             f"Of the rows before it, {_percent(beside[-1])} is new by the end."
         )
     return False, (
-        f"At step {_count(history.steps[worst])}, {_percent(departures[worst])} of the row of position "
-        f"{last} is not its beginning, decayed: it does learn."
+        f"At step {_count(history.steps[worst])}, {_percent(departures[worst])} of the row of "
+        f"position {last} is not its beginning, decayed: it does learn."
     )
 
 
