@@ -16,11 +16,14 @@ from typing import Any, Literal
 #: How W_Q, W_K and W_V lie in one stored matrix, along its output axis.
 Fused = Literal["side by side", "by head", "multi-query"]
 
-#: What attention scores are multiplied by.
-Scale = Literal["1/sqrt(d_head)", "1/sqrt(d_head)/(layer + 1)", "1"]
+#: What attention scores are multiplied by, if the configuration does not say otherwise.
+Scale = Literal["1/sqrt(d_head)", "1"]
+
+#: Which positions beside a query's own its layer reads, where these are not all.
+Window = Literal["some layers", "all layers"]
 
 #: How a table that is not learned is computed; see :mod:`geometry.sinusoids`.
-Sinusoid = Literal["marian", "tensor2tensor"]
+Sinusoid = Literal["interleaved", "marian", "tensor2tensor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +45,25 @@ class Stack:
     embedding_norm
         What the first layer reads instead, where LayerNorm comes after each block; "" for none, or
         where a map to the hidden size comes between.
+    sum_norm
+        The LayerNorm over the sum of embeddings, whatever comes between it and the first layer;
+        ``sum_norm_if`` is the setting that must be true for it, and its default.
+    epsilon
+        The setting for what LayerNorm adds to the variance ("" for none), and its default.
+    root_mean_square
+        LayerNorm does not centre, and adds no bias.
+    without_bias
+        The weights of queries and keys that no bias goes with; those of all others do.
+    window
+        How the configuration tells of layers that attend to near positions only.
     conv1d
         Matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
     row_of_position_0
         Row of P that belongs to position 0; None for padding_idx + 1.
     computed
         A fixed sinusoid: labelled so, and computed by this formula where it is not stored.
+    alone
+        There is no model around the table: neither tokens nor layers.
     map_in
         The matrix from embedding size to hidden size, where they differ; ``map_positions`` tells
         whether positions pass through it too.
@@ -70,12 +86,19 @@ class Stack:
     attention_norm: str
     mlp_norm: str
     embedding_norm: str = ""
+    sum_norm: str = ""
+    sum_norm_if: tuple[str, bool] | None = None
+    epsilon: tuple[str, float] = ("", 1e-5)
+    root_mean_square: bool = False
+    without_bias: tuple[str, ...] = ()
+    window: Window | None = None
     side: Literal["decoder", "encoder"] = "decoder"
     causal: bool = True
     conv1d: bool = False
     fused: Fused | None = None
     row_of_position_0: int | None = 0
     computed: Sinusoid | None = None
+    alone: bool = False
     attention_scale: Scale = "1/sqrt(d_head)"
     map_in: str = ""
     map_positions: bool = False
@@ -91,6 +114,12 @@ class Stack:
         return self
 
 
+#: The row of a table that is computed and opened by itself.
+ALONE = Stack(
+    positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
+    mlp_norm="", causal=False, alone=True,
+)  # fmt: skip
+
 _GPT2 = Stack(
     positions="wpe.weight",
     tokens=("wte.weight",),
@@ -101,17 +130,10 @@ _GPT2 = Stack(
     fan_out="h.{layer}.mlp.c_fc.weight",
     attention_norm="h.{layer}.ln_1.weight",
     mlp_norm="h.{layer}.ln_2.weight",
+    epsilon=("layer_norm_epsilon", 1e-5),
     conv1d=True,
     fused="side by side",
     begin=True,
-)
-_GPT2_VARIANTS = (
-    ("scale_attn_weights", False, replace(_GPT2, attention_scale="1")),
-    (
-        "scale_attn_by_inverse_layer_idx",
-        True,
-        replace(_GPT2, attention_scale="1/sqrt(d_head)/(layer + 1)"),
-    ),
 )
 _BIGCODE = replace(
     _GPT2,
@@ -128,6 +150,8 @@ _GPT_NEO = replace(
     conv1d=False,
     fused=None,
     attention_scale="1",
+    without_bias=("W_Q", "W_K"),
+    window="some layers",
 )
 _GPT1 = replace(
     _GPT2,
@@ -149,6 +173,8 @@ _BERT = Stack(
     attention_norm="encoder.layer.{before}.output.LayerNorm.weight",
     mlp_norm="encoder.layer.{layer}.attention.output.LayerNorm.weight",
     embedding_norm="embeddings.LayerNorm.weight",
+    sum_norm="embeddings.LayerNorm.weight",
+    epsilon=("layer_norm_eps", 1e-12),
     side="encoder",
     causal=False,
 )
@@ -161,6 +187,7 @@ _DISTILBERT = replace(
     fan_out="transformer.layer.{layer}.ffn.lin1.weight",
     attention_norm="transformer.layer.{before}.output_layer_norm.weight",
     mlp_norm="transformer.layer.{layer}.sa_layer_norm.weight",
+    epsilon=("", 1e-12),
 )
 _ALBERT_LAYER = "encoder.albert_layer_groups.{group}.albert_layers.0."
 _ALBERT = replace(
@@ -184,6 +211,8 @@ _ESM = replace(
     attention_norm="encoder.layer.{layer}.attention.LayerNorm.weight",
     mlp_norm="encoder.layer.{layer}.LayerNorm.weight",
     embedding_norm="",
+    sum_norm="embeddings.layer_norm.weight",
+    sum_norm_if=("emb_layer_norm_before", False),
 )
 
 
@@ -200,6 +229,7 @@ def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
         attention_norm=f"{root}layers.{{before}}.final_layer_norm.weight",
         mlp_norm=f"{root}layers.{{layer}}.self_attn_layer_norm.weight",
         embedding_norm=f"{root}layernorm_embedding.weight",
+        sum_norm=f"{root}layernorm_embedding.weight",
         scaled_tokens=False,
         side=side,
         causal=side == "decoder",
@@ -214,20 +244,31 @@ def _pre_norm(row: Stack) -> Stack:
         attention_norm=row.mlp_norm,
         mlp_norm=row.attention_norm.replace("{before}", "{layer}"),
         embedding_norm="",
+        sum_norm="",
     )
 
 
 _TOWERS = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
 _PRE_NORM = (_pre_norm(_TOWERS[0]), _pre_norm(_TOWERS[1]))
+# Here one LayerNorm follows the other.
+_MBART = tuple(
+    replace(row, sum_norm=tower.sum_norm) for row, tower in zip(_PRE_NORM, _TOWERS, strict=True)
+)
 # A decoder's MLP comes after the attention to the encoder.
 _BART = (
     replace(_TOWERS[0], mlp_norm="decoder.layers.{layer}.encoder_attn_layer_norm.weight"),
     _TOWERS[1],
 )
-_OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="")
+_OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="",
+                    sum_norm="")  # fmt: skip
 _OPT = replace(_pre_norm(_OPT_350M), variants=(("do_layer_norm_before", False, _OPT_350M),))
-_COMPUTED_TROCR = replace(_BART[0], positions="", row_of_position_0=None, computed="tensor2tensor")
-_TROCR = replace(_BART[0], variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),))
+_LEARNED_TROCR = replace(_BART[0], sum_norm_if=("layernorm_embedding", True))
+_COMPUTED_TROCR = replace(
+    _LEARNED_TROCR, positions="", row_of_position_0=None, computed="tensor2tensor"
+)
+_TROCR = replace(
+    _LEARNED_TROCR, variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),)
+)
 _BIOGPT = replace(_pre_norm(_tower("decoder", "")), scaled_tokens=True)
 _BLENDERBOT = tuple(replace(row, row_of_position_0=0) for row in _PRE_NORM)
 _LONG = "encoder.layers.{layer}.self_attn.longformer_self_attn."
@@ -241,16 +282,23 @@ _LED = (
         key=f"{_LONG}key.weight",
         value=f"{_LONG}value.weight",
         out="encoder.layers.{layer}.self_attn.output.weight",
+        window="all layers",
     ),
 )
 _WHISPER = (
-    replace(_BLENDERBOT[0], tokens=("decoder.embed_tokens.weight",), scaled_tokens=None),
+    replace(
+        _BLENDERBOT[0],
+        tokens=("decoder.embed_tokens.weight",),
+        scaled_tokens=None,
+        without_bias=("W_K",),
+    ),
     # The encoder reads sound, not tokens.
-    replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor"),
+    replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor", without_bias=("W_K",)),
 )
 _PEGASUS = tuple(replace(row, computed="marian") for row in _BLENDERBOT)
 _MARIAN = tuple(
-    replace(row, row_of_position_0=0, embedding_norm="", computed="marian") for row in _BART
+    replace(row, row_of_position_0=0, embedding_norm="", sum_norm="", computed="marian")
+    for row in _BART
 )
 _M2M100 = tuple(
     replace(row, positions="", row_of_position_0=None, computed="tensor2tensor", scaled_tokens=True)
@@ -267,9 +315,10 @@ _CLIP = Stack(
     fan_out="encoder.layers.{layer}.mlp.fc1.weight",
     attention_norm="encoder.layers.{layer}.layer_norm1.weight",
     mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
+    epsilon=("layer_norm_eps", 1e-5),
     side="encoder",
 )
-_SIGLIP = replace(_CLIP, causal=False)
+_SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
 
 #: The output matrix, which is E itself where the two are tied; some files keep only this one.
 TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
@@ -278,10 +327,10 @@ TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.wei
 #: transformers' ``model_type`` → its stacks; the first is opened unless another is asked for.
 FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     {
-        "gpt2": (replace(_GPT2, variants=_GPT2_VARIANTS),),
+        "gpt2": (_GPT2,),
         "gpt_neo": (_GPT_NEO,),
         "gpt_bigcode": (_BIGCODE,),
-        "imagegpt": (replace(_GPT2, begin=False),),
+        "imagegpt": (replace(_GPT2, begin=False, root_mean_square=True),),
         "decision_transformer": (replace(_GPT2, tokens=(), begin=False),),
         "openai-gpt": (_GPT1,),
         "bert": (_BERT,),
@@ -297,11 +346,11 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
         "roberta": (_ROBERTA,),
         "xlm-roberta": (_ROBERTA,),
         "camembert": (_ROBERTA,),
-        "longformer": (_ROBERTA,),
+        "longformer": (replace(_ROBERTA, window="all layers"),),
         "esm": (_ESM,),
         "opt": (_OPT,),
         "bart": _BART,
-        "mbart": _PRE_NORM,
+        "mbart": _MBART,
         "biogpt": (_BIOGPT,),
         "trocr": (_TROCR,),
         "blenderbot": _BLENDERBOT,

@@ -111,17 +111,31 @@ def orient(
     if stack is not None and stack.conv1d:
         matrix = matrix.T
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
-        matrix = _cut(matrix, ("W_Q", "W_K", "W_V").index(name), stack.fused, n_heads)
+        matrix = _cut(matrix, name, stack.fused, n_heads, matrix.shape[1])
     matrix = np.ascontiguousarray(matrix)
     matrix.setflags(write=False)
     return matrix
 
 
-def _cut(
-    matrix: npt.NDArray[np.float64], which: int, fused: Fused, n_heads: int | None
+def orient_bias(
+    stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None, d_model: int
 ) -> npt.NDArray[np.float64]:
-    """Return W_Q (0), W_K (1) or W_V (2) of a fused matrix (d_out of all three, d_model)."""
-    rows, d_model = matrix.shape
+    """Cut the part of W_Q, W_K or W_V out of a bias that goes with a fused matrix."""
+    column = stored.astype(np.float64)[:, None]
+    if stack is not None and stack.fused:
+        column = _cut(column, name, stack.fused, n_heads, d_model)
+    return np.ascontiguousarray(column[:, 0])
+
+
+def _cut(
+    matrix: npt.NDArray[np.float64],
+    name: WeightName,
+    fused: Fused,
+    n_heads: int | None,
+    d_model: int,
+) -> npt.NDArray[np.float64]:
+    """Return W_Q, W_K or W_V of a fused matrix (d_out of all three, d_model), or their bias."""
+    rows, columns = matrix.shape
     if fused == "side by side":
         parts: Sequence[npt.NDArray[np.float64]] = np.split(matrix, 3) if rows % 3 == 0 else ()
     elif n_heads is None or n_heads < 1 or d_model % n_heads:
@@ -131,8 +145,8 @@ def _cut(
         )
     elif fused == "by head":
         d_head = d_model // n_heads
-        by_head = matrix.reshape(n_heads, 3, d_head, d_model) if rows == 3 * d_model else None
-        parts = () if by_head is None else [by_head[:, i].reshape(-1, d_model) for i in range(3)]
+        by_head = matrix.reshape(n_heads, 3, d_head, columns) if rows == 3 * d_model else None
+        parts = () if by_head is None else [by_head[:, i].reshape(-1, columns) for i in range(3)]
     else:
         # All queries, then the one key and the one value that the heads share.
         d_head = d_model // n_heads
@@ -144,4 +158,4 @@ def _cut(
             f"{n_heads} heads: its shape is {matrix.shape}.",
             "The weights and the configuration are of different models.",
         )
-    return parts[which]
+    return parts[("W_Q", "W_K", "W_V").index(name)]

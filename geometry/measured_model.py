@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from geometry.addable_tokens import addable_tokens
 from geometry.components import Array
 from geometry.directions import Directions, singular_directions
 from geometry.errors import RangeError
 from geometry.layernorm import TokenPositionCosines, token_position_cosines
-from geometry.measured_range import addable_tokens
 from geometry.model import PositionalModel
 from geometry.norms import NormProfile, norm_profile
 from geometry.once import Once

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import numpy as np
-import numpy.typing as npt
-
+from geometry.addable_tokens import addable_tokens
 from geometry.components import Array, PositionPCA, check_range
-from geometry.errors import TensorUnavailable
 from geometry.layernorm import LayerNormErrors, layernorm_errors
 from geometry.model import PositionalModel
 from geometry.pca import fit_pca, off_subspace_residual
@@ -116,20 +113,3 @@ def first_three(pca: PositionPCA) -> PositionPCA:
         pca.explained_variance_ratio[:3],
         pca.exact,
     )
-
-
-def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
-    """Return (d_vocab, d_model) token embeddings that positions can be added to as they are.
-
-    Raises
-    ------
-    TensorUnavailable
-        There are none, or they are of another width than the positions.
-    """
-    tokens, width = model.W_E, model.d_model
-    if tokens.shape[1] != width:
-        raise TensorUnavailable(
-            f"{model.name} has tokens of {tokens.shape[1]} dimensions and positions of "
-            f"{width}: as they are stored the two cannot be added."
-        )
-    return tokens

@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from geometry.addable_tokens import addable_tokens
 from geometry.errors import HelixscopeError
 from geometry.interference import Interference, RandomPairs, interference, random_pairs
-from geometry.measured_range import addable_tokens
 from geometry.model import PositionalModel
 from gui.panels.one_token import AnyToken, read_token, write_token
 from gui.questions import Progress, ReadsTokens, Subjects

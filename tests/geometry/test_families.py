@@ -12,10 +12,10 @@ import pytest
 import torch
 import transformers
 
+from geometry.addable_tokens import addable_tokens
 from geometry.errors import NoPositionalEmbeddings
 from geometry.families import FAMILIES
 from geometry.interference import interference
-from geometry.measured_range import addable_tokens
 from geometry.sources import UnknownArchitecture, open_source
 from tests.geometry.family_cases import CASES, Case
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from geometry.addable_tokens import addable_tokens
 from geometry.errors import RangeError
 from geometry.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
-from geometry.measured_range import addable_tokens
 from geometry.sources import open_source
 
 

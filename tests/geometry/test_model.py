@@ -9,6 +9,7 @@ import pytest
 import torch
 import transformers
 
+from geometry.attention_layer import AttentionLayer
 from geometry.errors import TensorUnavailable
 from geometry.sources import open_source
 
@@ -80,13 +81,13 @@ def test_fingerprint_knows_the_positions_and_the_index(
 
 
 def test_attention_scale_by_family(gpt2_folder: Path, tmp_path: Path) -> None:
-    assert open_source(gpt2_folder).layers.attention_scale() == pytest.approx(1 / 8)
+    assert AttentionLayer(open_source(gpt2_folder).layers).scale(64) == pytest.approx(1 / 8)
     config = transformers.GPTNeoConfig(
         hidden_size=16, num_layers=2, num_heads=2, vocab_size=40, max_position_embeddings=12,
         attention_types=[[["global"], 2]], bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
     transformers.GPTNeoModel(config).save_pretrained(tmp_path)
-    assert open_source(tmp_path).layers.attention_scale(1) == 1
+    assert AttentionLayer(open_source(tmp_path).layers, 1).scale(8) == 1
 
 
 def test_norm_gains_under_their_old_names(gpt2_folder: Path, minilm_folder: Path) -> None:
