@@ -1,0 +1,202 @@
+"""Looking back on curves whose motions are known, and on GPT-2."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geometry.lookback import (
+    all_lags,
+    follow_turning,
+    longest_lag,
+    look_back,
+)
+from geometry.pca import fit_pca
+from geometry.rigid_motion import fit_motion
+from geometry.sources import open_source
+
+SCORINGS = ("even_odd", "halves")
+
+
+def pose(k: int, seed: int) -> np.ndarray:
+    found, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((k, k)))
+    found[:, 0] *= np.linalg.det(found)
+    return found
+
+
+def helix(m: int = 400, omega: float = 0.05, climb: float = 0.01, seed: int = 0) -> np.ndarray:
+    i = np.arange(m)
+    curve = np.column_stack([2 * np.cos(omega * i), 2 * np.sin(omega * i), climb * i])
+    return curve @ pose(3, seed).T + [3, -1, 5]
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("omega", [0.011, 0.3, 1.9])
+@pytest.mark.parametrize("climb", [-0.02, 0.004])
+def test_a_helix_looks_back_by_a_screw(scoring, omega, climb):
+    """The angle is ωN however often it goes round, the step is −cN, and nothing is left over."""
+    found = look_back(helix(omega=omega, climb=climb), scoring=scoring)
+    np.testing.assert_allclose(found.r2["screw"], 1, atol=1e-8)
+    folded = np.abs((omega * found.lags + np.pi) % (2 * np.pi) - np.pi)
+    np.testing.assert_allclose(found.angles[:, 0], folded, atol=1e-6)
+    turning = follow_turning(found)
+    assert turning is not None
+    assert (turning.slope, turning.r2) == pytest.approx((omega, 1))
+    np.testing.assert_allclose(turning.angles, omega * found.lags, atol=1e-6)
+    # Looking back turns the other way about the curve's axis, and goes against its climb.
+    axis = pose(3, 0)[:, 2]
+    np.testing.assert_allclose(turning.axis, -axis, atol=1e-7)
+    np.testing.assert_allclose(turning.steps, climb * found.lags, atol=1e-7)
+    screw = found.motion(7).screw
+    assert screw.step * np.sign(screw.axis @ axis) == pytest.approx(-7 * climb, abs=1e-7)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_neither_a_shift_nor_a_turn_alone_does_it(scoring):
+    found = look_back(helix(omega=0.02, climb=0.02), scoring=scoring)
+    at = found.index(60)
+    assert found.r2["translation"][at] < 0.5
+    assert found.r2["rotation"][at] < 0.9
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_a_circle_needs_no_shift(scoring):
+    whole_turns = helix(m=400, omega=2 * np.pi / 100, climb=0)
+    found = look_back(whole_turns, range(1, 60), scoring=scoring)
+    for kind in ("screw", "rotation"):
+        np.testing.assert_allclose(found.r2[kind], 1, atol=1e-9)
+    turning = follow_turning(found)
+    assert turning is not None
+    assert turning.slope == pytest.approx(2 * np.pi / 100)
+    np.testing.assert_allclose(turning.steps, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_of_a_line_the_shift_is_all(scoring):
+    line = np.outer(np.arange(200.0), [0.1, 0.2, -0.2]) + 4
+    found = look_back(line, scoring=scoring)
+    for kind in ("screw", "translation"):
+        np.testing.assert_allclose(found.r2[kind], 1, atol=1e-9)
+    np.testing.assert_allclose(
+        found.rotations, np.eye(3)[None].repeat(len(found.lags), 0), atol=1e-6
+    )
+    np.testing.assert_allclose(found.shifts, np.outer(-found.lags, [0.1, 0.2, -0.2]), atol=1e-9)
+    assert (found.r2["rotation"][100:] < 0.5).all()
+    turning = follow_turning(found)
+    assert turning is not None
+    assert turning.slope == pytest.approx(0, abs=1e-6)
+
+
+def test_three_frequencies_turn_three_planes():
+    i, omegas = np.arange(600), (0.31, 0.17, 0.05)
+    curve = np.column_stack([f(omega * i) for omega in omegas for f in (np.cos, np.sin)])
+    found = look_back(curve @ pose(6, 1).T, range(1, 10))
+    np.testing.assert_allclose(found.r2["screw"], 1, atol=1e-9)
+    np.testing.assert_allclose(found.angles, np.outer(found.lags, omegas), atol=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 1000), st.floats(0.1, 10), st.floats(-20, 20),
+    st.sampled_from(SCORINGS), st.integers(1, 60),
+)  # fmt: skip
+def test_pose_place_and_size_do_not_matter(seed, scale, place, scoring, lag):
+    noise = np.random.default_rng(seed).standard_normal((160, 3))
+    curve = helix(160) + 0.2 * noise
+    moved = scale * curve @ pose(3, seed).T + place
+    one, other = (look_back(x, [lag], scoring=scoring) for x in (curve, moved))
+    for kind in one.r2:
+        assert one.r2[kind] == pytest.approx(other.r2[kind], abs=1e-8)
+    assert one.angles == pytest.approx(other.angles, abs=1e-6)
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("first", [0, 7])
+def test_moments_give_what_the_pairs_themselves_give(scoring, first):
+    """Against the definition, pair by pair."""
+    rng = np.random.default_rng(3)
+    points = helix(90) + 0.1 * rng.standard_normal((90, 3))
+    points -= points.mean(axis=0)
+    for lag in (1, 2, 31):
+        i = np.arange(lag, 90)
+        fitted = (first + i) % 2 == 0 if scoring == "even_odd" else np.arange(len(i)) < len(i) // 2
+        source, target = points[i], points[i - lag]
+        motion = fit_motion(source[fitted], target[fitted])
+        carried, there = motion.carry(source[~fitted]), target[~fitted]
+        shifted = source[~fitted] + (target - source)[fitted].mean(axis=0)
+        spread = ((there - there.mean(axis=0)) ** 2).sum()
+        found = look_back(points + 5, [lag], scoring=scoring, first=first)
+        assert found.r2["screw"][0] == pytest.approx(1 - ((carried - there) ** 2).sum() / spread)
+        assert found.r2["translation"][0] == pytest.approx(
+            1 - ((shifted - there) ** 2).sum() / spread
+        )
+        np.testing.assert_allclose(found.motion(lag).rotation, motion.rotation, atol=1e-9)
+        U, _, Vh = np.linalg.svd(target[fitted].T @ source[fitted])
+        turn = U @ np.diag([1, 1, np.linalg.det(U @ Vh)]) @ Vh
+        turned = source[~fitted] @ turn.T
+        assert found.r2["rotation"][0] == pytest.approx(1 - ((turned - there) ** 2).sum() / spread)
+
+
+def test_an_angle_is_followed_only_as_far_as_the_screw_fits():
+    """Behind the first lag that fits badly an angle could be anything."""
+    i = np.arange(400)
+    phase = 0.05 * i + 2 * np.sin(i / 40)
+    found = look_back(np.column_stack([np.cos(phase), np.sin(phase), 0.001 * i]))
+    turning = follow_turning(found)
+    assert turning is not None
+    n = len(turning.angles)
+    assert 10 < n < 200
+    assert (found.r2["screw"][:n] >= 0.5).all()
+    assert found.r2["screw"][n] < 0.5
+    assert follow_turning(look_back(np.random.default_rng(0).standard_normal((80, 3)))) is None
+
+
+def test_lags_that_leave_too_few_pairs():
+    assert longest_lag(20, 3) == 12
+    assert len(look_back(helix(20), [12], scoring="halves").lags) == 1
+    for wrong in ([13], [0], []):
+        with pytest.raises(ValueError, match="lags from 1 to 12 for 20 points of 3"):
+            look_back(helix(20), wrong)
+    with pytest.raises(ValueError, match="coordinates"):
+        look_back(np.zeros(5))
+    assert list(all_lags(20, 3)) == list(range(1, 13))
+    assert list(all_lags(1000, 3)) == list(range(1, 751))
+
+
+def test_points_that_are_all_the_same_fit_nothing():
+    found = look_back(np.ones((40, 3)))
+    assert all((values == 0).all() for values in found.r2.values())
+
+
+def test_it_can_be_given_up():
+    class GivenUp(Exception):
+        pass
+
+    def tell(share: float) -> None:
+        if share > 0.5:
+            raise GivenUp
+
+    with pytest.raises(GivenUp):
+        look_back(helix(400), tell=tell)
+
+
+def test_lags_are_found_by_the_nearest():
+    found = look_back(helix(), [1, 10, 100])
+    assert [found.index(lag) for lag in (0, 4, 7, 10, 1000)] == [0, 0, 1, 1, 2]
+
+
+def test_gpt2(gpt2_folder):
+    W_pos = open_source(str(gpt2_folder)).W_pos
+    pca = fit_pca(W_pos, (100, 1022), 3)
+    points = pca.project(W_pos[100:1023])
+    found = look_back(points, scoring="even_odd", first=100)
+    at = [found.index(10), found.index(50)]
+    assert found.r2["screw"][at] == pytest.approx([0.999, 0.983], abs=5e-4)
+    assert found.r2["translation"][at] == pytest.approx([0.988, 0.726], abs=5e-4)
+    halves = look_back(points, [50, 100, 200], scoring="halves", first=100)
+    assert halves.r2["screw"] == pytest.approx([0.942, 0.845, 0.652], abs=5e-4)
+    turning = follow_turning(found)
+    assert turning is not None
+    # As many turns as the fitted helix makes, by another way.
+    assert turning.slope * 922 / (2 * np.pi) == pytest.approx(1.62, abs=0.03)
+    assert turning.r2 > 0.99
