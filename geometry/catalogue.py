@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from geometry.computed import is_computed
 from geometry.config import first_int, read_json
 from geometry.errors import SourceError
 from geometry.families import FAMILIES, PARTS
@@ -22,7 +23,7 @@ from geometry.sharded_store import read_weight_map
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
 
-State = Literal["bundled", "installed", "cached", "online"]
+State = Literal["bundled", "computed", "installed", "cached", "online"]
 
 #: The source that is the bundled model, and its id in the catalogue.
 SAMPLE = "sample"
@@ -40,7 +41,8 @@ class CatalogueEntry:
     Attributes
     ----------
     id
-        The model's name on the Hugging Face Hub; "sample" is the bundled one.
+        The model's name on the Hugging Face Hub; "sample" is the bundled one, "sinusoidal" and
+        "sinusoidal-fairseq" are computed.
     title, group, note
         Short name, heading it is listed under, and one sentence for a newcomer.
     n_positions, d_model
@@ -114,7 +116,12 @@ def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | N
 
 
 def state(entry: CatalogueEntry) -> State:
-    """Tell where a model is: with us or in another package, kept by the Hub cache or us, online."""
+    """Tell where a model is: with us or in another package, kept by the Hub cache or us, online.
+
+    One that is computed is nowhere, and always at hand.
+    """
+    if is_computed(entry.id):
+        return "computed"
     if _in_package(entry) is not None:
         return "bundled" if entry.id == SAMPLE else "installed"
     return "cached" if locate(entry) is not None or _is_kept(HubAddress(entry.id)) else "online"
@@ -122,6 +129,8 @@ def state(entry: CatalogueEntry) -> State:
 
 def is_here(source: str) -> bool:
     """Tell whether a model opens by its id without the network."""
+    if is_computed(source):
+        return True
     address = parse_address(source)
     return address is not None and (
         locate_address(address) is not None or _is_kept(canonical(address))

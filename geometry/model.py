@@ -91,9 +91,9 @@ class PositionalModel:
 
     @property
     def computed(self) -> bool:
-        """P is a fixed sinusoid, not learned."""
+        """P follows a formula, such as a fixed sinusoid, and is not learned."""
         stack = self._architecture.stack
-        return stack is not None and stack.computed is not None
+        return stack is not None and (stack.alone or stack.computed is not None)
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class PositionalModel:
         """
         name = self._tokens_name()
         if name is None:
-            raise TensorUnavailable(self.missing["W_E"], FULL)
+            raise self._no_tokens()
         embeddings = self._store.read(name).astype(np.float32, copy=False)
         if embeddings.ndim != 2:
             raise SourceError(f"{name} should be a matrix, got shape {embeddings.shape}.")
@@ -244,11 +244,18 @@ class PositionalModel:
         """What this checkpoint lacks, and why: "W_E", "W_Q", … of the first layer."""
         absent = self.layers.missing()
         stack = self._architecture.stack
-        if stack is not None and not stack.tokens:
+        if stack is not None and stack.alone:
+            absent["W_E"] = "these positions are computed: there are no tokens"
+        elif stack is not None and not stack.tokens:
             absent["W_E"] = "this part of the model reads no tokens"
         elif self._tokens_name() is None:
             absent["W_E"] = "no token embeddings in this checkpoint"
         return MappingProxyType(absent)
+
+    def _no_tokens(self) -> TensorUnavailable:
+        stack = self._architecture.stack
+        alone = stack is not None and stack.alone
+        return TensorUnavailable(self.missing["W_E"], "Open a model." if alone else FULL)
 
     def _tokens_name(self) -> str | None:
         place, index = self._architecture, self._store.tensors
@@ -289,7 +296,7 @@ class PositionalModel:
     def _tensor(self, name: Matrix, layer: int) -> str:
         tensor = self._tokens_name() if name == "W_E" else self.layers.tensor(name, layer)
         if tensor is None:
-            raise TensorUnavailable(self.missing["W_E"], FULL)
+            raise self._no_tokens()
         return tensor
 
     def agree(self, to: Consent) -> None:
@@ -316,8 +323,9 @@ class PositionalModel:
     @cached_property
     def _folder(self) -> Path:
         if self._bring_folder is None:
+            what = "computed" if self.computed else "a bare table"
             raise TensorUnavailable(
-                "This source is a bare table: it has no tokenizer, so a prompt cannot be split.",
+                f"This source is {what}: it has no tokenizer, so a prompt cannot be split.",
                 "Open a checkpoint's folder.",
             )
         return self._bring_folder() if callable(self._bring_folder) else self._bring_folder

@@ -11,25 +11,27 @@ from geometry.families import Sinusoid
 
 
 def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]:
-    """Compute a fixed table: sines in the first half of the columns, cosines in the second.
+    """Compute a fixed table of sines and cosines, a pair of columns for each frequency.
 
-    Both kinds have geometric frequencies from 1 to about 1/10000 radians per position:
-    ``10000^(-2k/d_model)`` ("marian", as in the Transformer paper, not interleaved) or
-    ``10000^(-k/(d_model/2 − 1))`` ("tensor2tensor", as in fairseq).
+    "interleaved" is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5):
+    a cosine right of each sine. The others have all sines in the first half of the columns and the
+    cosines in the second: "marian" is the same table but for that order, "tensor2tensor" that of
+    fairseq. The frequencies are geometric, from 1 to about 1/10000 radians per position:
+    ``10000^(-2k/d_model)``, and for "tensor2tensor" ``10000^(-k/(d_model/2 − 1))``.
 
     Parameters
     ----------
     rows
         Rows of the table; row i is angle i times the frequency.
     d_model
-        Columns; an odd last one is a sine ("marian") or zero ("tensor2tensor").
+        Columns; an odd one is another sine, the last of them, or zero ("tensor2tensor").
 
     Returns
     -------
     (rows, d_model) float64
     """
     half = d_model // 2
-    if kind == "marian":
+    if kind != "tensor2tensor":
         sines, cosines = (d_model + 1) // 2, half
         frequencies = 10000.0 ** (-2.0 * np.arange(sines) / d_model)
     else:
@@ -37,6 +39,10 @@ def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]
         frequencies = np.exp(np.arange(half) * -(math.log(10000.0) / max(half - 1, 1)))
     angles = np.arange(rows)[:, None] * frequencies
     table = np.zeros((rows, d_model))
+    if kind == "interleaved":
+        table[:, 0::2] = np.sin(angles)
+        table[:, 1::2] = np.cos(angles[:, :cosines])
+        return table
     table[:, :sines] = np.sin(angles)
     table[:, sines : sines + cosines] = np.cos(angles[:, :cosines])
     return table

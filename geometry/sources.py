@@ -16,6 +16,7 @@ from geometry.catalogue import (
     locate_address,
     read_catalogue,
 )
+from geometry.computed import find_computed, is_computed, open_computed
 from geometry.config import read_json
 from geometry.errors import SourceError
 from geometry.files import SUFFIXES, open_store, weights_in
@@ -47,7 +48,8 @@ def open_source(
     Parameters
     ----------
     source
-        "sample", the bundled model; a folder in the Hugging Face layout; a file (safetensors,
+        "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
+        :mod:`geometry.computed`); a folder in the Hugging Face layout; a file (safetensors,
         torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
         its page. A model is looked for in the installed packages, in the Hub cache and in what was
         fetched before; from the Hub itself only what is needed is fetched, and kept.
@@ -74,6 +76,8 @@ def open_source(
         if folder is None:
             raise SourceError("The bundled model is missing.", "Install Helixscope again.")
         return _open(folder, text, text, table)
+    if (computed := find_computed(text)) is not None:
+        return open_computed(computed)
     path = _path(text)
     if path is not None:
         return _open(_snapshot(path), text, _name(path), table)
@@ -94,7 +98,9 @@ def is_on_hub(source: str) -> bool:
     Opening it may take a request, even if some installed package or cache has it.
     """
     try:
-        return source != SAMPLE and _path(source) is None and _address(source) is not None
+        if source == SAMPLE or is_computed(source):
+            return False
+        return _path(source) is None and _address(source) is not None
     except SourceError:
         return False
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gui.gathering import GatherState
     from gui.guides import Guide
     from gui.lapse import Lapse
+    from gui.lessons import Course, Lesson
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
@@ -191,6 +192,8 @@ class Session:
     guides
         What panels draw beside the curve, by the panels' slots; replaced as a whole. Those in
         another basis than the shown one are hidden.
+    lessons, lesson
+        The lessons that there are; where the user is in one, or was last, None before the first.
     models, recent
         The model list, and recently opened sources, newest first.
     searching
@@ -247,6 +250,8 @@ class Session:
     gathering: GatherState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
+    lessons: tuple[Lesson, ...] = ()
+    lesson: Course | None = None
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     searching: str = ""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from geometry.catalogue import CatalogueEntry
+from geometry.computed import is_computed
 from geometry.hub.address import parse_address
 from gui.loading import short_name
 from gui.panels.hub_rows import (
@@ -25,6 +26,7 @@ MAX_RECENT = 4
 
 _MEANING: dict[ModelState, str] = {
     "bundled": "Comes with the application.",
+    "computed": "Computed when it is opened: there are neither tokens nor weights.",
     "installed": "Comes with a package that is installed here.",
     "cached": "On this machine already: opens without the network.",
 }
@@ -66,6 +68,8 @@ def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[G
         groups.append(hub)
     if address is not None and exact not in shown and is_explicit(text):
         groups.insert(0, Group("", (address_line(address, offline=session.offline),)))
+    if is_computed(text) and text not in shown and identity(text) not in shown:
+        groups.insert(0, Group("", (_computed_line(text),)))
     path = search.strip()
     if is_path(path) and path not in shown:
         groups.insert(0, Group("", (_path_line(path),)))
@@ -138,7 +142,7 @@ def _model_line(row: ModelRow, offline: bool) -> Line:
 
 def _state(row: ModelRow, offline: bool) -> str:
     if row.state != "online":
-        return "cached" if row.state == "cached" else "here"
+        return row.state if row.state in ("cached", "computed") else "here"
     return "offline" if offline else f"↓ {format_bytes(row.entry.position_bytes)}"
 
 
@@ -168,7 +172,14 @@ def _path_line(path: str) -> Line:
     )
 
 
+def _computed_line(source: str) -> Line:
+    """Offer a computed table of the size that is typed."""
+    return Line(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
+
+
 def _recent_line(source: str) -> Line:
+    if is_computed(source):
+        return replace(_computed_line(source), title=source, haystack=source, wraps=False)
     address = parse_address(source)
     if address is None:
         where, tip = PurePath(source).parent.name, source

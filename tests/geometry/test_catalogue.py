@@ -55,7 +55,7 @@ def gpt2_files(gpt2_folder: Path) -> dict[str, Path | str]:
 def test_the_catalogue_is_complete() -> None:
     entries = read_catalogue()
     ids = [entry.id for entry in entries]
-    assert len(ids) == len(set(ids)) == 17
+    assert len(ids) == len(set(ids)) == 19
     assert ids[0] == SAMPLE
     assert sum("gpt2-small-x" in name for name in ids) == 5
     for entry in entries:

@@ -16,6 +16,8 @@ STATES = {
     "openai-community/gpt2": "cached",
     "sentence-transformers/all-MiniLM-L6-v2": "installed",
     SAMPLE: "bundled",
+    "sinusoidal": "computed",
+    "sinusoidal-fairseq": "computed",
 }
 
 
@@ -63,6 +65,7 @@ def preferred(session, search):
         ("openai-community/gpt2", "cached", "cached"),
         ("openai-community/gpt2-medium", "↓ 4.2 MB", "offline"),
         (SAMPLE, "here", "here"),
+        ("sinusoidal", "computed", "computed"),
         ("sentence-transformers/all-MiniLM-L6-v2", "here", "here"),
         ("google-bert/bert-base-uncased", "↓ 1.6 MB", "offline"),
         (FETCHED, "cached", "cached"),
@@ -171,6 +174,17 @@ def test_a_short_name_for_each_source(source, title):
 )
 def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
     assert short_name(source) == name
+
+
+def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
+    assert "neither tokens nor weights" in line_of(session(), "sinusoidal").tip
+    for text in ("sinusoidal:512x128", "sinusoidal-fairseq:8x8"):
+        line = preferred(session(offline=True), text)
+        assert (line.source, line.title, line.state) == (text, f"Open {text}", "computed")
+        recent = list_groups(session(recent=(text,)))[0].lines[0]
+        assert (recent.source, recent.title, recent.state) == (text, text, "computed")
+    assert preferred(session(), "sinusoidal").title == "Sinusoidal encoding"
+    assert len([one for one in lines_of(session(), "sinusoidal") if one.kind == "source"]) == 2
 
 
 # ---- searching ---------------------------------------------------------------------------

@@ -1,0 +1,178 @@
+"""The sinusoidal encodings opened as models: their formulas, and what is said of the rest."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geometry.catalogue import find_entry, is_here, state
+from geometry.computed import DEFAULT_SIZE, MOST_NUMBERS, is_computed
+from geometry.errors import SourceError, TensorUnavailable
+from geometry.history.origins import find_history
+from geometry.matrices import WEIGHTS
+from geometry.report import report
+from geometry.sinusoids import sinusoid
+from geometry.sources import is_on_hub, open_source
+
+KINDS = {"sinusoidal": "interleaved", "sinusoidal-fairseq": "tensor2tensor"}
+
+
+def of_size(name, n_positions, d_model):
+    return open_source(f"{name}:{n_positions}x{d_model}").W_pos
+
+
+# ---- opening it -------------------------------------------------------------------------------
+
+
+def test_the_formula_of_the_paper():
+    P = of_size("sinusoidal", 50, 16)
+    for position in (0, 1, 7, 49):
+        for k in range(8):
+            angle = position / 10_000 ** (2 * k / 16)
+            assert P[position, 2 * k] == pytest.approx(np.sin(angle), abs=1e-12)
+            assert P[position, 2 * k + 1] == pytest.approx(np.cos(angle), abs=1e-12)
+
+
+def test_the_formula_of_fairseq():
+    P = of_size("sinusoidal-fairseq", 50, 16)
+    angles = np.outer(np.arange(50), 10_000.0 ** (-np.arange(8) / 7))
+    np.testing.assert_allclose(P, np.hstack([np.sin(angles), np.cos(angles)]), atol=1e-12)
+
+
+def test_the_papers_table_is_marians_in_another_order():
+    P, halves = of_size("sinusoidal", 30, 12), sinusoid("marian", 30, 12)
+    np.testing.assert_array_equal(P, halves.reshape(30, 2, 6).swapaxes(1, 2).reshape(30, 12))
+
+
+@pytest.mark.parametrize(
+    ("source", "shape", "name", "canonical"),
+    [
+        ("sinusoidal", DEFAULT_SIZE, "sinusoidal", "sinusoidal"),
+        ("sinusoidal:1024x768", DEFAULT_SIZE, "sinusoidal", "sinusoidal"),
+        ("sinusoidal:512x128", (512, 128), "sinusoidal-512x128", "sinusoidal:512x128"),
+        (" sinusoidal: 8 × 5 ", (8, 5), "sinusoidal-8x5", "sinusoidal:8x5"),
+        ("sinusoidal:3X1", (3, 1), "sinusoidal-3x1", "sinusoidal:3x1"),
+        ("sinusoidal-fairseq:9x4", (9, 4), "sinusoidal-fairseq-9x4", "sinusoidal-fairseq:9x4"),
+    ],
+)
+def test_a_size_may_follow(source, shape, name, canonical):
+    model = open_source(source)
+    assert model.W_pos.shape == (model.n_positions, model.d_model) == shape
+    assert (model.name, model.source) == (name, canonical)
+    assert model.W_pos.dtype == np.float64
+    assert not model.W_pos.flags.writeable
+    np.testing.assert_array_equal(open_source(canonical).W_pos, model.W_pos)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["sinusoidal:", "sinusoidal:512", "sinusoidal:0x4", "sinusoidal:-1x4", "sinusoidal:4x4x4",
+     "sinusoidal:axb", "sinusoidal-fairseq:1e3x4", f"sinusoidal:{MOST_NUMBERS}x2"],
+)  # fmt: skip
+def test_what_is_no_size_is_said(source):
+    assert is_computed(source)
+    assert not is_on_hub(source)
+    with pytest.raises(SourceError) as caught:
+        open_source(source)
+    assert str(caught.value).endswith(".")
+    assert caught.value.advice.endswith(".")
+
+
+@pytest.mark.parametrize("source", ["sinusoid", "sinusoidals", "Sinusoidal", "x/sinusoidal", ""])
+def test_other_names_are_no_computed_tables(source):
+    assert not is_computed(source)
+
+
+def test_it_needs_no_network_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sinusoidal").mkdir()  # which opens as ./sinusoidal
+    for name in KINDS:
+        entry = find_entry(name)
+        assert entry is not None
+        assert state(entry) == "computed"
+        assert is_here(name)
+        assert is_here(f"{name}:8x8")
+        model = open_source(name)
+        assert (entry.n_positions, entry.d_model) == model.W_pos.shape
+        assert model.bytes_to_fetch_for([("W_E", 0)]) == 0
+
+
+# ---- what it lacks ----------------------------------------------------------------------------
+
+
+def test_it_is_computed_and_has_neither_tokens_nor_layers():
+    model = open_source("sinusoidal:40x12")
+    assert model.computed
+    assert (model.family, model.table) == ("sinusoidal", "sinusoidal")
+    assert (model.home, model.commit) == (None, None)
+    assert (model.d_vocab, model.n_layers, model.n_heads, model.causal) == (None, None, None, False)
+    assert model.warnings == ()
+    assert find_history(model) is None
+    assert set(model.missing) == {"W_E", *WEIGHTS}
+    assert all(why.startswith("these positions are computed") for why in model.missing.values())
+    for ask in (lambda: model.W_E, lambda: model.weight("W_Q"), lambda: model.tokenize("Hello")):
+        with pytest.raises(TensorUnavailable, match="computed") as caught:
+            ask()
+        assert caught.value.advice.startswith("Open a")
+    assert open_source("sinusoidal:40x12").fingerprint == model.fingerprint
+    assert open_source("sinusoidal-fairseq:40x12").fingerprint != model.fingerprint
+
+
+def test_the_report_says_what_is_impossible_and_measures_the_rest():
+    made = report(open_source("sinusoidal:128x32"))
+    assert made["model"]["family"] == made["model"]["source"].partition(":")[0] == "sinusoidal"
+    assert all("computed" in why for why in made["missing"].values())
+    assert "pca" not in made["missing"]
+    for section in ("pca", "norms", "directions", "similarity", "dimensions", "shape"):
+        assert made[section] is not None
+    assert made["capture"] is made["layernorm"] is None
+    assert made["norms"]["cv"] == pytest.approx(0, abs=1e-12)
+    assert made["norms"]["mean"] == pytest.approx(4.0)  # √(32/2)
+    assert made["norms"]["outliers"] == []
+
+
+# ---- the helix that it is ---------------------------------------------------------------------
+
+SIZES = st.tuples(st.integers(2, 60), st.integers(1, 20).map(lambda half: 2 * half))
+
+
+@given(SIZES, st.sampled_from(sorted(KINDS)))
+def test_every_row_has_the_norm_of_half_the_dimensions(size, name):
+    P = of_size(name, *size)
+    np.testing.assert_allclose(np.linalg.norm(P, axis=1), np.sqrt(size[1] / 2), rtol=1e-12)
+
+
+@given(SIZES)
+def test_every_pair_of_dimensions_is_a_circle(size):
+    n_positions, d_model = size
+    P = of_size("sinusoidal", n_positions, d_model)
+    for k in range(d_model // 2):
+        pair = P[:, 2 * k] * 1j + P[:, 2 * k + 1]
+        np.testing.assert_allclose(np.abs(pair), 1.0, rtol=1e-12)
+        steps = pair[1:] / pair[:-1]
+        np.testing.assert_allclose(steps, np.exp(1j * 10_000.0 ** (-2 * k / d_model)), atol=1e-9)
+
+
+@given(SIZES, st.data())
+def test_looking_back_is_one_rotation_in_all_dimensions(size, data):
+    n_positions, d_model = size
+    lag = data.draw(st.integers(1, n_positions - 1))
+    P = of_size("sinusoidal", n_positions, d_model)
+    R = np.zeros((d_model, d_model))
+    for k in range(d_model // 2):
+        angle = lag * 10_000.0 ** (-2 * k / d_model)
+        turn = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+        R[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = turn
+    np.testing.assert_allclose(R @ R.T, np.eye(d_model), atol=1e-12)
+    assert np.linalg.det(R) == pytest.approx(1.0)
+    np.testing.assert_allclose(P[lag:] @ R.T, P[:-lag], atol=1e-9)
+
+
+@given(st.integers(2, 60), st.integers(1, 12).map(lambda half: 2 * half), st.data())
+def test_the_scalar_product_depends_on_the_distance_alone(n_positions, d_model, data):
+    P = of_size("sinusoidal", n_positions, d_model)
+    lag = data.draw(st.integers(0, n_positions - 1))
+    by_hand = np.cos(lag * 10_000.0 ** (-2 * np.arange(d_model // 2) / d_model)).sum()
+    np.testing.assert_allclose(np.diag(P @ P.T, lag), by_hand, atol=1e-9)
