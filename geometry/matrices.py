@@ -107,12 +107,10 @@ def orient(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
 ) -> npt.NDArray[np.float64]:
     """Turn a stored matrix into (d_out, d_in) and cut its part out of a fused one."""
-    matrix = stored.astype(np.float64)
-    if stack is not None and stack.conv1d:
-        matrix = matrix.T
+    part = stored.T if stack is not None and stack.conv1d else stored
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
-        matrix = _cut(matrix, name, stack.fused, n_heads, matrix.shape[1])
-    matrix = np.ascontiguousarray(matrix)
+        part = _cut(part, name, stack.fused, n_heads, part.shape[1])
+    matrix = np.array(part, dtype=np.float64, order="C")
     matrix.setflags(write=False)
     return matrix
 
@@ -121,23 +119,23 @@ def orient_bias(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None, d_model: int
 ) -> npt.NDArray[np.float64]:
     """Cut the part of W_Q, W_K or W_V out of a bias that goes with a fused matrix."""
-    column = stored.astype(np.float64)[:, None]
+    column = stored[:, None]
     if stack is not None and stack.fused:
         column = _cut(column, name, stack.fused, n_heads, d_model)
-    return np.ascontiguousarray(column[:, 0])
+    return np.array(column[:, 0], dtype=np.float64)
 
 
 def _cut(
-    matrix: npt.NDArray[np.float64],
+    matrix: FloatArray,
     name: WeightName,
     fused: Fused,
     n_heads: int | None,
     d_model: int,
-) -> npt.NDArray[np.float64]:
+) -> FloatArray:
     """Return W_Q, W_K or W_V of a fused matrix (d_out of all three, d_model), or their bias."""
     rows, columns = matrix.shape
     if fused == "side by side":
-        parts: Sequence[npt.NDArray[np.float64]] = np.split(matrix, 3) if rows % 3 == 0 else ()
+        parts: Sequence[FloatArray] = np.split(matrix, 3) if rows % 3 == 0 else ()
     elif n_heads is None or n_heads < 1 or d_model % n_heads:
         raise TensorUnavailable(
             "Without the number of heads, W_Q, W_K and W_V cannot be taken apart.",
