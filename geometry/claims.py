@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from geometry import claim_lookback as lookback
 from geometry import claim_measures as measures
 from geometry.errors import HelixscopeError
 from geometry.history.here import NotFetched
@@ -26,11 +27,12 @@ from geometry.measurements import Measurements
 HELIX = "GPT-2's positional embedding matrix is a helix"
 NORMS = "The norms of positional embeddings are stable"
 SUBSPACES = "Insights into GPT-2's positional encodings"
+WHY = "Why a helix and not a line: the comments on it"
 OURS = "A hypothesis of ours, to explain the outlier"
 
 Panel = Literal[
     "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
-    "dimensions", "layernorm", "shape", "training",
+    "dimensions", "layernorm", "shape", "lookback", "training",
 ]  # fmt: skip
 
 
@@ -295,4 +297,19 @@ CLAIMS: tuple[Claim, ...] = (
           "mean R² of a sinusoid for the first five, positions 1 to the last but one",
           at_least(0.5),
           measures.context_waves, "directions"),
+    Claim("lookback.everywhere", WHY, "Looking back N tokens is a rotation and a shift, the same "
+          "at every position.", "R² for N = 50, fitted on the first half, scored on the second",
+          at_least(0.8), lookback.everywhere, "lookback"),
+    Claim("lookback.rotation", WHY, "A shift alone does not do it, as it would on a line.",
+          "R² of rotation and shift for N = 50, above that of the shift alone", at_least(0.1),
+          lookback.beyond_a_shift, "lookback"),
+    Claim("lookback.angle", WHY, "Each token back turns by the same angle.",
+          "R² of a straight line through the angles by lag, as far as rotations fit",
+          at_least(0.99), lookback.steady_turning, "lookback"),
+    Claim("lookback.heads", WHY, "In queries and keys it is a rotation and a shift as well.",
+          "R² for N = 10 in queries or keys, the lower, median of the first layer's heads",
+          at_least(0.9), lookback.in_heads, "lookback"),
+    Claim("lookback.lags", WHY, "Different heads look back by different N.",
+          "different lags that the first layer's heads prefer", at_least(2),
+          lookback.different_lags, "lookback"),
 )  # fmt: skip

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from geometry.components import Array
 from geometry.rigid_motion import Motion, best_rotations
+from geometry.threads import one_thread
 
 Scoring = Literal["even_odd", "halves"]
 Kind = Literal["screw", "translation", "rotation"]
@@ -150,34 +151,50 @@ def look_back(
     points = np.asarray(coordinates, dtype=np.float64)
     if points.ndim != 2 or 0 in points.shape:
         raise ValueError(f"expected coordinates (m, k), got {points.shape}")
-    m, k = points.shape
+    return look_back_each(points[None], lags, scoring=scoring, first=first, tell=tell)[0]
+
+
+def look_back_each(
+    coordinates: npt.ArrayLike,
+    lags: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    *,
+    scoring: Scoring = "even_odd",
+    first: int = 0,
+    tell: Callable[[float], None] | None = None,
+) -> tuple[LookBack, ...]:
+    """Fit the motions of several curves (s, m, k) at once; see :func:`look_back`."""
+    points = np.asarray(coordinates, dtype=np.float64)
+    s, m, k = points.shape
     wanted = all_lags(m, k) if lags is None else np.unique(np.asarray(lags, dtype=np.int64))
     if not len(wanted) or wanted[0] < 1 or wanted[-1] > longest_lag(m, k):
         raise ValueError(f"expected lags from 1 to {longest_lag(m, k)} for {m} points of {k}")
     # About their mean, and with a 1 and the square: all moments of two rows are one product.
-    points = points - points.mean(axis=0)
-    rows = np.column_stack([points, np.ones(m), np.einsum("ij,ij->i", points, points)])
-    found: dict[Kind, list[Array]] = {kind: [] for kind in KINDS}
-    rotations, shifts = np.empty((len(wanted), k, k)), np.empty((len(wanted), k))
+    points = points - points.mean(axis=1, keepdims=True)
+    squares = np.einsum("sij,sij->si", points, points)[:, :, None]
+    rows = np.concatenate([points, np.ones((s, m, 1)), squares], axis=2)
+    r2: dict[Kind, Array] = {kind: np.empty((s, len(wanted))) for kind in KINDS}
+    rotations, shifts = np.empty((s, len(wanted), k, k)), np.empty((s, len(wanted), k))
     for start in range(0, len(wanted), BLOCK_LAGS):
         if tell is not None:
             tell(start / len(wanted))
         block = slice(start, start + BLOCK_LAGS)
-        fitted, scored = _moments(rows, wanted[block], scoring, first)
-        screw = _fit(fitted)
-        rotations[block], shifts[block] = screw
-        still = np.broadcast_to(np.eye(k), screw[0].shape)
-        motions: dict[Kind, tuple[Array, Array]] = {
-            "screw": screw,
-            "translation": (still, fitted.target - fitted.source),
-            "rotation": (best_rotations(fitted.products), np.zeros_like(screw[1])),
-        }
-        for kind, motion in motions.items():
-            found[kind].append(_score(scored, *motion))
-    r2 = {kind: np.concatenate(values) for kind, values in found.items()}
+        with one_thread():  # these are small products, many of them
+            fitted, scored = _moments(rows, wanted[block], scoring, first)
+            rotations[:, block], shifts[:, block] = screw = _fit(fitted)
+            still = np.broadcast_to(np.eye(k), screw[0].shape)
+            motions: dict[Kind, tuple[Array, Array]] = {
+                "screw": screw,
+                "translation": (still, fitted.target - fitted.source),
+                "rotation": (best_rotations(fitted.products), np.zeros_like(screw[1])),
+            }
+            for kind, motion in motions.items():
+                r2[kind][:, block] = _score(scored, *motion)
     for array in (wanted, *r2.values(), rotations, shifts):
         array.flags.writeable = False
-    return LookBack(scoring, wanted, r2, rotations, shifts)
+    return tuple(
+        LookBack(scoring, wanted, {kind: r2[kind][at] for kind in KINDS}, rotations[at], shifts[at])
+        for at in range(s)
+    )
 
 
 def follow_turning(found: LookBack) -> Turning | None:
@@ -215,57 +232,55 @@ def follow_turning(found: LookBack) -> Turning | None:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Moments:
-    """Sums over the pairs of each lag: y is the target p_{i−N}, x the source p_i."""
+    """Sums over the pairs of each curve and lag: y is the target p_{i−N}, x the source p_i."""
 
-    count: Array
-    source: Array  # means (L, k)
+    count: Array  # (s, L)
+    source: Array  # means (s, L, k)
     target: Array
-    source_squares: Array  # Σ‖x‖² (L,)
+    source_squares: Array  # Σ‖x‖² (s, L)
     target_squares: Array
-    products: Array  # Σ y xᵀ (L, k, k)
+    products: Array  # Σ y xᵀ (s, L, k, k)
 
 
 def _moments(
     rows: Array, lags: npt.NDArray[np.int64], scoring: Scoring, first: int
 ) -> tuple[_Moments, _Moments]:
     """Sum over the pairs that are fitted, and over those that are scored."""
-    m, width = rows.shape
-    sums = np.empty((2, len(lags), width, width))
+    s, m, width = rows.shape
+    sums = np.empty((2, s, len(lags), width, width))
     for at, lag in enumerate(lags):
         if scoring == "halves":
             middle = lag + (m - lag) // 2
-            parts = slice(lag, middle), slice(middle, m)
+            parts = slice(lag, middle, 1), slice(middle, m, 1)
         else:
             odd = (first + lag) % 2
             parts = slice(lag + odd, m, 2), slice(lag + 1 - odd, m, 2)
         for which, part in enumerate(parts):
-            back = slice(part.start - lag, m - lag, part.step)
-            if part.step is None:
-                back = slice(part.start - lag, part.stop - lag)
-            sums[which, at] = rows[back].T @ rows[part]
+            back = slice(part.start - lag, part.stop - lag, part.step)
+            sums[which, :, at] = np.swapaxes(rows[:, back], 1, 2) @ rows[:, part]
     return _closed(sums[0]), _closed(sums[1])
 
 
 def _closed(sums: Array) -> _Moments:
-    k = sums.shape[1] - 2
-    count = sums[:, k, k]
+    k = sums.shape[-1] - 2
+    count = sums[..., k, k]
     return _Moments(
-        count, sums[:, k, :k] / count[:, None], sums[:, :k, k] / count[:, None],
-        sums[:, k, k + 1], sums[:, k + 1, k], sums[:, :k, :k],
+        count, sums[..., k, :k] / count[..., None], sums[..., :k, k] / count[..., None],
+        sums[..., k, k + 1], sums[..., k + 1, k], sums[..., :k, :k],
     )  # fmt: skip
 
 
 def _fit(pairs: _Moments) -> tuple[Array, Array]:
-    means = pairs.target[:, :, None] * pairs.source[:, None, :]
-    rotations = best_rotations(pairs.products - pairs.count[:, None, None] * means)
-    return rotations, pairs.target - np.einsum("lab,lb->la", rotations, pairs.source)
+    means = pairs.target[..., :, None] * pairs.source[..., None, :]
+    rotations = best_rotations(pairs.products - pairs.count[..., None, None] * means)
+    return rotations, pairs.target - np.einsum("...ab,...b->...a", rotations, pairs.source)
 
 
 def _score(pairs: _Moments, rotations: Array, shifts: Array) -> Array:
-    """R² of motions on pairs, (L,)."""
-    dot = "la,la->l"
-    carried = np.einsum("lab,lb->la", rotations, pairs.source)
-    crossed = np.einsum("lab,lab->l", rotations, pairs.products)
+    """R² of motions on pairs, (s, L)."""
+    dot = "...a,...a->..."
+    carried = np.einsum("...ab,...b->...a", rotations, pairs.source)
+    crossed = np.einsum("...ab,...ab->...", rotations, pairs.products)
     means = np.einsum(dot, shifts, shifts + 2 * carried - 2 * pairs.target)
     error = pairs.source_squares + pairs.target_squares - 2 * crossed + pairs.count * means
     middle = np.einsum(dot, pairs.target, pairs.target)

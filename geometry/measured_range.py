@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
+
+import numpy as np
 
 from geometry.addable_tokens import addable_tokens
 from geometry.components import Array, PositionPCA, check_range
 from geometry.layernorm import LayerNormErrors, layernorm_errors
+from geometry.lookback import LookBack, Scoring, longest_lag, look_back
 from geometry.model import PositionalModel
 from geometry.pca import fit_pca, off_subspace_residual
 from geometry.shape import Shapes, fit_shapes
@@ -14,6 +18,8 @@ from geometry.similarity import Similarity, mean_by_lag, similarity
 from geometry.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
 
 N_COMPONENTS = 10
+LONGEST_LAG = 200
+"""Looking back is measured up to this lag."""
 
 
 class MeasuredRange:
@@ -89,6 +95,23 @@ class MeasuredRange:
         if len(self.rows) < 4 or len(self.pca.components) < 3:
             return None
         return fit_shapes(self.pca.project(self.rows)[:, :3])
+
+    @cached_property
+    def look_back(self) -> Mapping[Scoring, LookBack] | None:
+        """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
+
+        None for a range of fewer than 9 positions or 3 components.
+        """
+        m = len(self.rows)
+        if longest_lag(m, 3) < 1 or len(self.pca.components) < 3:
+            return None
+        coordinates, first = self.pca.project(self.rows)[:, :3], self.positions[0]
+        lags = np.arange(1, min(longest_lag(m, 3), LONGEST_LAG) + 1)
+        scorings: tuple[Scoring, ...] = ("even_odd", "halves")
+        return {
+            scoring: look_back(coordinates, lags, scoring=scoring, first=first)
+            for scoring in scorings
+        }
 
     @cached_property
     def layernorm(self) -> LayerNormErrors:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from geometry.components import Array, PositionPCA
 from geometry.directions import Directions
 from geometry.layernorm import LayerNormErrors, TokenPositionCosines
+from geometry.lookback import LookBack, Scoring
 from geometry.measured_model import DEFAULT_RANK, LEADING, MeasuredModel
 from geometry.measured_range import N_COMPONENTS, MeasuredRange
 from geometry.model import PositionalModel
@@ -152,6 +154,11 @@ class Measurements:
     def shapes(self) -> Shapes | None:
         """Line, circle, helices; None for a range of fewer than 4 positions or 3 components."""
         return self.of_range.shapes
+
+    @property
+    def look_back(self) -> Mapping[Scoring, LookBack] | None:
+        """Looking back, in both scorings; None for a range that is too short."""
+        return self.of_range.look_back
 
     @property
     def layernorm(self) -> LayerNormErrors:

@@ -13,6 +13,7 @@ from geometry.hub.faults import Offline
 from geometry.measurements import LEADING, Measurements, Scope
 from geometry.model import PositionalModel
 from geometry.overlaps import top3
+from geometry.report_lookback import describe_lookback
 from geometry.residual_stream import Name
 from geometry.shape import ShapeFit
 
@@ -134,7 +135,7 @@ def describe(
         "dimensions": _dimensions(measured),
         "layernorm": possible("layernorm", partial(_layernorm, measured)),
         "shape": _shape(measured),
-        "lookback": None,
+        "lookback": describe_lookback(measured),
         "kernels": None,
         "claims": _claims(check(measured)),
     }

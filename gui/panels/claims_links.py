@@ -10,7 +10,7 @@ from geometry.residual_stream import Name, Subject
 from gui.docks import DOCKS
 
 _NEAREST = {
-    "shape": "positions", "dimensions": "positions", "similarity": "positions",
+    "shape": "positions", "lookback": "shape", "dimensions": "positions", "similarity": "positions",
     "layernorm": "norms", "training": "norms", "capture": "overlaps", "overlaps": "spectra",
     "directions": "spectra",
 }  # fmt: skip

@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Literal
 
-from geometry.claims import HELIX, NORMS, OURS, SUBSPACES, Verdict
+from geometry.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
 from gui.theme import format_number
 
 Outcome = Literal["holds", "fails", "unknown", "pending"]
@@ -19,7 +19,9 @@ WORDS: dict[Outcome, str] = {
     "pending": "…",
 }
 SIGNS: dict[Outcome, str] = {"holds": "✓", "fails": "✗", "unknown": "?", "pending": "…"}
-SHORT_ARTICLES = {HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", OURS: "Ours"}
+SHORT_ARTICLES = {
+    HELIX: "Helix", NORMS: "Norms", SUBSPACES: "Insights", WHY: "Comments", OURS: "Ours",
+}  # fmt: skip
 NO_NUMBER = "–"
 _COLUMNS = ("id", "article", "statement", "quantity", "expected", "measured", "outcome", "why")
 

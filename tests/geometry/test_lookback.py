@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.lookback import (
+    KINDS,
     all_lags,
     follow_turning,
     longest_lag,
     look_back,
+    look_back_each,
 )
-from geometry.pca import fit_pca
 from geometry.rigid_motion import fit_motion
-from geometry.sources import open_source
 
 SCORINGS = ("even_odd", "halves")
 
@@ -185,18 +185,10 @@ def test_lags_are_found_by_the_nearest():
     assert [found.index(lag) for lag in (0, 4, 7, 10, 1000)] == [0, 0, 1, 1, 2]
 
 
-def test_gpt2(gpt2_folder):
-    W_pos = open_source(str(gpt2_folder)).W_pos
-    pca = fit_pca(W_pos, (100, 1022), 3)
-    points = pca.project(W_pos[100:1023])
-    found = look_back(points, scoring="even_odd", first=100)
-    at = [found.index(10), found.index(50)]
-    assert found.r2["screw"][at] == pytest.approx([0.999, 0.983], abs=5e-4)
-    assert found.r2["translation"][at] == pytest.approx([0.988, 0.726], abs=5e-4)
-    halves = look_back(points, [50, 100, 200], scoring="halves", first=100)
-    assert halves.r2["screw"] == pytest.approx([0.942, 0.845, 0.652], abs=5e-4)
-    turning = follow_turning(found)
-    assert turning is not None
-    # As many turns as the fitted helix makes, by another way.
-    assert turning.slope * 922 / (2 * np.pi) == pytest.approx(1.62, abs=0.03)
-    assert turning.r2 > 0.99
+def test_several_curves_at_once_are_what_each_is_alone():
+    curves = np.stack([helix(80, omega) for omega in (0.02, 0.3)])
+    for curve, found in zip(curves, look_back_each(curves, first=1), strict=True):
+        alone = look_back(curve, first=1)
+        np.testing.assert_allclose(found.rotations, alone.rotations, atol=1e-9)
+        for kind in KINDS:
+            np.testing.assert_allclose(found.r2[kind], alone.r2[kind], atol=1e-9)

@@ -1,0 +1,172 @@
+"""Looking back in principal components, what a report says of it, and its claims."""
+
+import numpy as np
+import pytest
+
+from geometry.claim_lookback import beyond_a_shift, everywhere, steady_turning
+from geometry.claim_measures import CannotTell
+from geometry.errors import RangeError
+from geometry.lookback import all_lags, follow_turning, look_back
+from geometry.lookback_range import MOST, MOST_LAGS, look_back_range, spread_lags
+from geometry.measurements import Measurements, Scope
+from geometry.pca import fit_pca
+from geometry.report import report
+from geometry.sources import open_source
+
+
+def waves(n: int = 300, frequencies: tuple[float, ...] = (0.03, 0.11, 0.29)) -> np.ndarray:
+    """A circle in each of some pairs of dimensions, each smaller than the one before."""
+    i = np.arange(n)
+    pairs = [f(omega * i) / 2**j for j, omega in enumerate(frequencies) for f in (np.cos, np.sin)]
+    return np.column_stack(pairs)
+
+
+@pytest.fixture
+def measure(tmp_path):
+    def measured(table, positions=None):
+        np.save(tmp_path / "table.npy", table)
+        return Measurements(open_source(tmp_path / "table.npy"), Scope(positions))
+
+    return measured
+
+
+def test_components_are_those_of_the_range():
+    table = waves() @ np.linalg.qr(np.random.default_rng(0).standard_normal((8, 8)))[0][:6]
+    found = look_back_range(table, (20, 219), 3, (1, 40), scoring="halves")
+    pca = fit_pca(table, (20, 219), 3)
+    expected = look_back(pca.project(table[20:220]), (1, 40), scoring="halves", first=20)
+    np.testing.assert_allclose(found.found.r2["screw"], expected.r2["screw"], atol=1e-9)
+    assert found.positions == (20, 219)
+    assert found.coordinates.shape == (200, 3)
+    assert found.variance_share == pytest.approx(pca.explained_variance_ratio.sum())
+
+
+def test_all_components_are_those_that_hold_the_variance():
+    table = np.hstack([waves(), 1e-6 * np.random.default_rng(0).standard_normal((300, 90))])
+    found = look_back_range(table, (0, 299), None)
+    assert found.coordinates.shape == (300, 6)
+    np.testing.assert_allclose(found.found.r2["screw"][:50], 1, atol=1e-6)
+    three = look_back_range(table, (0, 299), 3)
+    assert three.found.r2["screw"][9] < 0.99
+
+
+def test_there_are_never_too_many():
+    noise = np.random.default_rng(0).standard_normal((600, 200))
+    found = look_back_range(noise, (0, 599), None, (1,))
+    assert found.coordinates.shape[1] == MOST
+    short = look_back_range(noise, (0, 29), None, (1,))
+    assert short.coordinates.shape[1] == 13  # 30 − 2 · 14 ≥ 1
+
+
+def test_with_many_components_lags_are_spread():
+    lags = spread_lags(2048, 3)
+    assert len(lags) <= MOST_LAGS + 1
+    assert list(lags[:128]) == list(range(1, 129))
+    assert lags[-1] == all_lags(2048, 3)[-1]
+    assert (np.diff(np.diff(lags[128:])) >= -1).all()
+    assert list(spread_lags(40, 3)) == list(all_lags(40, 3))
+
+
+@pytest.mark.parametrize(("positions", "k"), [((0, 7), 3), ((3, 3), 3), ((0, 13), 6)])
+def test_a_range_that_is_too_short(positions, k):
+    with pytest.raises(RangeError, match="positions or more") as caught:
+        look_back_range(waves(), positions, k)
+    assert caught.value.advice == "Show a longer range."
+
+
+def test_a_table_of_fewer_dimensions():
+    found = look_back_range(waves()[:, :2], (0, 299), 3)
+    assert found.coordinates.shape == (300, 2)
+    np.testing.assert_allclose(found.found.r2["screw"], 1, atol=1e-9)
+    assert found.found.angles.shape[1] == 1
+    with pytest.raises(ValueError, match="three components"):
+        follow_turning(found.found)
+
+
+def test_gpt2(gpt2_folder):
+    W_pos = open_source(gpt2_folder).W_pos
+    found = look_back_range(W_pos, (100, 1022)).found
+    at = [found.index(10), found.index(50)]
+    assert found.r2["screw"][at] == pytest.approx([0.999, 0.983], abs=5e-4)
+    assert found.r2["translation"][at] == pytest.approx([0.988, 0.726], abs=5e-4)
+    halves = look_back_range(W_pos, (100, 1022), 3, [50, 100, 200], scoring="halves").found
+    assert halves.r2["screw"] == pytest.approx([0.942, 0.845, 0.652], abs=5e-4)
+    turning = follow_turning(found)
+    assert turning is not None
+    # As many turns as the fitted helix makes, by another way.
+    assert turning.slope * 922 / (2 * np.pi) == pytest.approx(1.62, abs=0.03)
+    assert turning.r2 > 0.99
+    whole = look_back_range(W_pos, (100, 1022), None, [10])
+    assert whole.variance_share > 0.999
+    assert whole.found.r2["screw"][0] > 0.99
+
+
+# The report.
+
+
+def test_the_report_of_gpt2(gpt2_folder):
+    section = report(open_source(gpt2_folder), positions=(100, 1022))["lookback"]
+    assert section["components"] == 3
+    assert list(section["fit_r2"]) == ["1", "5", "10", "20", "50", "100", "200"]
+    fifty = section["fit_r2"]["50"]
+    assert set(fifty) == {"screw", "translation", "rotation", "halves", "angles_deg"}
+    assert round(fifty["screw"], 3) == 0.983
+    assert round(fifty["translation"], 3) == 0.726
+    assert round(fifty["halves"]["screw"], 3) == 0.942
+    assert fifty["angles_deg"] == pytest.approx([33.54], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("n", "lags"),
+    [(9, [1]), (13, [1, 5]), (128, [1, 5, 10, 20, 50, 100]), (208, [1, 5, 10, 20, 50, 100, 200])],
+)
+def test_lags_are_reported_where_they_fit(measure, n, lags):
+    table = waves(n)
+    np.testing.assert_array_equal(measure(table).model.W_pos, table)
+    section = report(measure(table).model, positions=(0, n - 1))["lookback"]
+    assert [int(lag) for lag in section["fit_r2"]] == lags
+
+
+def test_no_lag_fits(measure):
+    assert report(measure(waves(20)).model, positions=(0, 7))["lookback"] is None
+    assert report(measure(waves()[:, :2]).model)["lookback"] is None
+
+
+# The claims.
+
+
+def helix(climb: float, omega: float = 0.02) -> np.ndarray:
+    i = np.arange(400.0)
+    return np.column_stack([np.cos(omega * i), np.sin(omega * i), climb * i])
+
+
+def test_claims_of_a_helix(measure):
+    found = measure(helix(0.003))
+    assert everywhere(found) == pytest.approx(1)
+    assert beyond_a_shift(found) > 0.3
+    assert steady_turning(found) == pytest.approx(1)
+
+
+def test_claims_of_a_line(measure):
+    """Rounding has no rotation of its own, but a shift does it all."""
+    line = measure(np.outer(np.arange(400.0), [1, 2, 3]) + np.eye(3)[np.arange(400) % 3] * 1e-3)
+    assert everywhere(line) == pytest.approx(1)
+    assert beyond_a_shift(line) == pytest.approx(0, abs=1e-6)
+
+
+def test_claims_of_noise(measure):
+    noise = measure(np.random.default_rng(0).standard_normal((400, 6)))
+    assert everywhere(noise) < 0.2
+    assert beyond_a_shift(noise) < 0.1
+    with pytest.raises(CannotTell, match="no rotation fits"):
+        steady_turning(noise)
+
+
+def test_claims_of_a_short_range(measure):
+    short = measure(helix(0.003), (0, 50))
+    for claim in (everywhere, beyond_a_shift):
+        with pytest.raises(CannotTell, match="too few"):
+            claim(short)
+    assert steady_turning(short) == pytest.approx(1)
+    with pytest.raises(CannotTell, match="too few"):
+        steady_turning(measure(helix(0.003), (0, 5)))
