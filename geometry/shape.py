@@ -16,8 +16,9 @@ from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
 from geometry.components import Array
+from geometry.shape_fit import FREE, ShapeFit, ShapeName, closed, curve_at, steps
 
-ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
+__all__ = ["ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
 
 #: Frequencies tried for each turn, beginning with a quarter, and how many of them are refined.
 PER_TURN = 4
@@ -31,57 +32,6 @@ ALTERNATIONS = 10
 #: The rule for `best`: how well a helix has to fit, by how much better than line and circle, and
 #: how often it has to turn.
 CLEAR_R2, CLEAR_MARGIN, CLEAR_TURNS = 0.8, 0.1, 1.0
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ShapeFit:
-    """A curve fitted to points.
-
-    With s_i = i − (m − 1)/2, p_i ≈ centre + (radius + drift · s_i) · (cos(ω s_i) · u +
-    sin(ω s_i) · v) + climb · s_i · axis; u, v, axis are the rows of ``frame``.
-
-    Attributes
-    ----------
-    name
-        Which curve.
-    r2
-        1 − SSE/SST.
-    bic
-        m·ln(SSE/m) + k·ln m, with m three times the number of points and k free parameters.
-    values : (m, 3) float64
-        The curve at every point's index.
-    centre : (3,) float64
-        Of the curve at the middle of the range.
-    frame : (3, 3) float64
-        Orthonormal rows u, v, axis; of a line only the axis means something.
-    radius, drift
-        At the middle, and its change for each position; 0 for a line.
-    omega
-        Radians for each position; 0 for a line.
-    climb
-        Along the axis, for each position; 0 for a circle.
-    """
-
-    name: ShapeName
-    r2: float
-    bic: float
-    values: Array
-    centre: Array
-    frame: Array
-    radius: float
-    drift: float
-    omega: float
-    climb: float
-
-    @property
-    def turns(self) -> float:
-        """Turns from the first point to the last."""
-        return self.omega * (len(self.values) - 1) / (2 * np.pi)
-
-    @property
-    def climb_per_turn(self) -> float:
-        """Climb during one turn; 0 for what does not turn."""
-        return 2 * np.pi * self.climb / self.omega if self.omega else 0.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -136,25 +86,21 @@ def _best(
     return min(good, key=lambda fit: fit.bic).name if good else "none"
 
 
-def _steps(m: int) -> Array:
-    return np.arange(m, dtype=np.float64) - (m - 1) / 2
-
-
 def _line(points: Array) -> ShapeFit:
-    s = _steps(len(points))
+    s = steps(len(points))
     centre: Array = points.mean(axis=0)
     slope: Array = s @ (points - centre) / (s @ s)
     climb = float(np.linalg.norm(slope))
     axis = slope / climb if climb > 0.0 else np.array([0.0, 0.0, 1.0])
     frame = np.linalg.svd(axis[None])[2][[1, 2, 0]]
     frame[2] = axis
-    return _closed("line", points, 6, centre, frame, climb=climb)
+    return closed("line", points, centre, frame, climb=climb)
 
 
 def _turning(points: Array, name: ShapeName) -> ShapeFit:
     """Fit a circle or helix: every frequency by orientation alone, then the best ones refined."""
     m = len(points)
-    s = _steps(m)
+    s = steps(m)
     omegas = 2 * np.pi / PER_TURN * np.arange(1, PER_TURN * (m - 1) / 2) / (m - 1)
     centred = points - points.mean(axis=0)
     # Sums over the points, for every frequency: how they go with each of the curve's coordinates.
@@ -190,8 +136,8 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
         _refined(
             points,
             name,
-            _closed(
-                name, points, 0, points.mean(axis=0), frames[f], float(radius[f]),
+            closed(
+                name, points, points.mean(axis=0), frames[f], float(radius[f]),
                 omega=float(omegas[f]), climb=float(climb[f]),
             ),
         )
@@ -210,7 +156,7 @@ def _lowest(sse: Array) -> list[int]:
 def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     """Least squares over all free parameters from a start."""
     m = len(points)
-    s = _steps(m)
+    s = steps(m)
     scale = float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum() / m)) or 1.0
     handed = np.diag([1.0, 1.0, np.sign(np.linalg.det(start.frame))])
     half = max((m - 1) / 2, 1.0)
@@ -225,7 +171,7 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     rotation = handed @ start.frame
 
     def residuals(x: Array) -> Array:
-        difference: Array = _curve(s, *unpack(x)) - points
+        difference: Array = curve_at(s, *unpack(x)) - points
         return difference.ravel()
 
     def jacobian(x: Array) -> Array:
@@ -246,7 +192,7 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
         derivatives: Array = columns.reshape(len(x), -1).T
         return derivatives
 
-    x0 = np.zeros({"circle": 8, "helix": 9, "drifting_helix": 10}[name])
+    x0 = np.zeros(FREE[name])
     x0[6], x0[7] = start.radius / scale, start.omega * half
     if name != "circle":
         x0[8] = start.climb * half / scale
@@ -260,7 +206,7 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
         omega, frame = -omega, frame * np.array([[1.0], [-1.0], [1.0]])
     if climb < 0.0:
         climb, frame = -climb, frame * np.array([[1.0], [1.0], [-1.0]])
-    return _closed(name, points, len(x0), centre, frame, radius, drift, omega, climb)
+    return closed(name, points, centre, frame, radius, drift, omega, climb)
 
 
 def _turned(vector: Array, local: Array, handed: Array) -> Array:
@@ -278,38 +224,3 @@ def _turned(vector: Array, local: Array, handed: Array) -> Array:
     y = local.T @ handed
     turned: Array = np.cross(y[None], right.T[:, None]) @ Rotation.from_rotvec(vector).as_matrix()
     return turned
-
-
-def _curve(
-    s: Array, centre: Array, frame: Array, radius: float, drift: float, omega: float, climb: float
-) -> Array:
-    u, v, axis = frame
-    around = np.outer(np.cos(omega * s), u) + np.outer(np.sin(omega * s), v)
-    curve: Array = centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
-    return curve
-
-
-def _closed(
-    name: ShapeName,
-    points: Array,
-    n_free: int,
-    centre: Array,
-    frame: Array,
-    radius: float = 0.0,
-    drift: float = 0.0,
-    omega: float = 0.0,
-    climb: float = 0.0,
-) -> ShapeFit:
-    values = _curve(_steps(len(points)), centre, frame, radius, drift, omega, climb)
-    sse = float(((points - values) ** 2).sum())
-    sst = float(((points - points.mean(axis=0)) ** 2).sum())
-    m = points.size
-    # A perfect fit has no logarithm; what is below rounding is rounding.
-    floor = max(m * np.finfo(float).eps ** 2 * float((points**2).mean()), np.finfo(float).tiny)
-    bic = m * np.log(max(sse, floor) / m) + n_free * np.log(m)
-    for array in (values, centre, frame):
-        array.flags.writeable = False
-    return ShapeFit(
-        name, 1.0 - sse / sst if sst > 0.0 else 0.0, float(bic), values, centre, frame,
-        float(radius), float(drift), float(omega), float(climb),
-    )  # fmt: skip

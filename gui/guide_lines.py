@@ -14,7 +14,8 @@ from gui.theme import Theme
 
 LINE_WIDTH, POINT_SIZE = 1.5, 4.0
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
-"""Of a dashed line: how many dashes, how much of it they are, points on each."""
+"""Of a line as long as a guide is large: dashes, how much of it they are, points on each."""
+LEAST_DASHES = 3
 LIT_SIZES = (9.0, 11.0, 13.0, 16.0, 19.0)
 """Sizes of positions that light up, by equal steps of their weight, in logical pixels."""
 LEAST_WEIGHT = 0.02
@@ -34,6 +35,7 @@ class GuideLines:
 
     def __init__(self, plotter: Any, table: Any) -> None:
         self._lines = _Batch(plotter, "guide lines", "wireframe")
+        self._pale = _Batch(plotter, "guide pale lines", "wireframe")
         self._dashes = _Batch(plotter, "guide dashes", "wireframe")
         self._segments = _Batch(plotter, "guide segments", "wireframe")
         self._points = _Batch(plotter, "guide points", "points")
@@ -41,11 +43,13 @@ class GuideLines:
         for batch in self._lit:
             batch.color_by(table)
         self._shown: tuple[Guide, ...] = ()
-        self._all = (self._lines, self._dashes, self._segments, self._points, *self._lit)
+        thin = (self._lines, self._pale, self._dashes, self._segments)
+        self._all = (*thin, self._points, *self._lit)
 
     def style(self, theme: Theme, scale: float) -> None:
         """Take a theme's colours, and how many pixels a logical pixel has."""
         self._lines.style(theme.text, LINE_WIDTH * scale)
+        self._pale.style(theme.faint, scale)
         self._dashes.style(theme.muted, scale)
         self._segments.style(theme.muted, scale)
         self._points.style(theme.muted, POINT_SIZE * scale)
@@ -73,9 +77,9 @@ class GuideLines:
             batch.show([coordinates[at]] if len(at) else [], values[at])
 
     def _show_lines(self, guides: tuple[Guide, ...]) -> None:
-        self._lines.show([line for guide in guides for line in guide.lines])
-        dashed = [dash for guide in guides for line in guide.dashed for dash in dashes(line)]
-        self._dashes.show(dashed)
+        self._lines.show([line for guide in guides if not guide.pale for line in guide.lines])
+        self._pale.show([line for guide in guides if guide.pale for line in guide.lines])
+        self._dashes.show([dash for guide in guides for dash in dashes_of(guide)])
         self._segments.show([s for g in guides if g.segments is not None for s in g.segments])
         self._points.show([guide.points for guide in guides if guide.points is not None])
 
@@ -136,15 +140,33 @@ class _Batch:
             self._data.point_data.active_scalars_name = "value"
 
 
-def dashes(line: np.ndarray) -> np.ndarray:
-    """Return the dashes of a polyline, alike in length: (dashes, points, 3)."""
-    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
+def dashes_of(guide: Guide) -> list[np.ndarray]:
+    """Return the dashes of all dashed lines, about alike in length: each (points, 3)."""
+    if not guide.dashed:
+        return []
+    drawn = np.concatenate([*guide.lines, *guide.dashed])
+    size = float(np.linalg.norm(np.ptp(drawn, axis=0))) or 1.0
+    found: list[np.ndarray] = []
+    for line in guide.dashed:
+        share = float(_along(line)[-1]) / size
+        found.extend(dashes(line, max(LEAST_DASHES, round(DASHES * share))))
+    return found
+
+
+def dashes(line: np.ndarray, count: int = DASHES) -> np.ndarray:
+    """Return the dashes of a polyline, alike in length: (count, points, 3)."""
+    along = _along(line)
     # The last dash ends where the line does.
-    starts = np.arange(DASHES) / (DASHES - 1 + DASH_SHARE)
-    within = np.linspace(0.0, DASH_SHARE, DASH_POINTS) / (DASHES - 1 + DASH_SHARE)
+    starts = np.arange(count) / (count - 1 + DASH_SHARE)
+    within = np.linspace(0.0, DASH_SHARE, DASH_POINTS) / (count - 1 + DASH_SHARE)
     at = along[-1] * (starts[:, None] + within)
     return np.stack([np.interp(at, along, line[:, axis]) for axis in range(3)], axis=-1)
+
+
+def _along(line: np.ndarray) -> np.ndarray:
+    """Return how far each point of a polyline is from its beginning, along it."""
+    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def lit_levels(guide: Guide) -> list[np.ndarray]:

@@ -47,6 +47,8 @@ class Guide:
         How strongly each of these does, 0 to 1: as large points.
     caption
         What all this is, for a line under the curve; no line if "".
+    pale
+        Whether the polylines are thinner and paler, as of what hardly describes anything.
     """
 
     pca: PositionPCA
@@ -58,6 +60,7 @@ class Guide:
     positions: np.ndarray | None = None
     weights: np.ndarray | None = None
     caption: str = ""
+    pale: bool = False
 
 
 NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})

@@ -261,7 +261,7 @@ def _shape(reported: Reported) -> Figure:
     check_positions(measured.positions)
     coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
     assert measured.shapes is not None
-    shape = shape_of(measured.positions, components, coordinates, measured.shapes)
+    shape = shape_of(measured.pca, components, coordinates, measured.shapes)
     return shape_figure(shape, text.shape_title(shape), text.shape_scope(reported.model, shape))
 
 

@@ -30,10 +30,14 @@ class ChoiceTable(PositionTable):
         What a click on a row does; ``{position}`` stands for its key.
     spare
         The columns that a narrow panel does without.
+    scrolls_from
+        As in the base.
     """
 
-    def __init__(self, columns: Sequence[Column], tip: str, spare: Sequence[int]) -> None:
-        super().__init__(columns, tip, scrolls_from=3)
+    def __init__(
+        self, columns: Sequence[Column], tip: str, spare: Sequence[int], *, scrolls_from: int = 3
+    ) -> None:
+        super().__init__(columns, tip, scrolls_from=scrolls_from)
         self._columns, self._spare = tuple(columns), frozenset(spare)
 
     def fit(self, room: int) -> None:

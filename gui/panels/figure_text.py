@@ -19,6 +19,13 @@ VERDICTS = {
     "none": "No clear helix",
 }
 """What a table of positions is, by the best of the simple curves."""
+CURVES = {
+    "line": "the line",
+    "circle": "the circle",
+    "helix": "the helix",
+    "drifting_helix": "the drifting helix",
+}
+"""The simple curves as a sentence names them."""
 
 
 def _all_positions(model: PositionalModel) -> str:
@@ -94,8 +101,11 @@ def layernorm_scope(model: PositionalModel, positions: tuple[int, int], n_tokens
     )
 
 
-def shape_title(shape: Shape) -> str:
-    """Give the verdict, with the R² of the curve that is drawn."""
+def shape_title(shape: Shape, name: str = "") -> str:
+    """Give the verdict, with the R² of the curve that is drawn: by default the one to look at."""
+    if name and name != shape.first_choice:
+        drawn = f"{CURVES[name]}: R² {format_number(shape.curve(name).r2)}"
+        return f"{shape_title(shape)}; drawn, {drawn}"
     if shape.best == "none":
         better = format_number(shape.better_helix.r2)
         return f"{VERDICTS['none']} (the better one: R² {better})"

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QScrollArea, QWidget
 
-from gui.panels.figure_text import VERDICTS, shape_scope, shape_title
+from gui.panels import shape_text
+from gui.panels.figure_text import shape_scope, shape_title
 from gui.panels.result_panel import ResultPanel
-from gui.panels.shape_numbers import ShapeNumbers
+from gui.panels.shape_guide import shape_guide
+from gui.panels.shape_numbers import NAMES, ShapeNumbers
 from gui.panels.shape_question import Shape, ShapeOf
 from gui.session import Session
-from gui.snippets import opening
-from gui.theme import Theme
+from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from gui.panels.position_curves import PositionCurves
+
+LEAST_PLOT = 200
+"""A plot less wide than this, in pixels, is left out."""
+SCROLL_BAR = 12
+VIEW_TIP = "Draw the chosen curve as a thin line among the positions, its axis dashed"
+
 
 class ShapePanel(ResultPanel):
-    """How well simple curves describe the shown positions in the shown components."""
+    """How well simple curves describe the shown positions, and how far each is from one of them."""
 
     slot = "shape"
     formula = "pᵢ ≈ m + r(cos ωi · u + sin ωi · v) + c·i·w"
@@ -37,72 +48,181 @@ class ShapePanel(ResultPanel):
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
-        # A fit takes up to a second: it waits for the end of a drag.
+        self.shown: ShapeNumbers
+        self.plot: PositionCurves
+        self._picked = ""
+        self.in_view = QCheckBox("In the view")
+        self.in_view.setChecked(True)
+        self.in_view.setToolTip(wrapped(VIEW_TIP))
+        self.in_view.toggled.connect(self._show_in_view)
+        self.header.add(self.in_view)
         events = session.events
+        # A fit takes up to a second: it waits for the end of a drag.
         for signal in (events.positions, events.dragging, events.components):
             self.listen(signal, self._ask_when_still)
+        self.listen(events.model, lambda: self._pick(""))
+        for signal in (events.hover, events.tokens):
+            self.listen(signal, self._on_hover_changed)
+        self.listen(events.selection, self._on_selection_changed)
 
     def question(self) -> ShapeOf:
         """Ask for the shown range in the shown components."""
         return ShapeOf(self.session.positions, self.session.components)
 
+    def configure(self, **options: Any) -> None:
+        """Show a ``curve``, by its name; and whether it is ``in_view``."""
+        self.in_view.setChecked(options.pop("in_view", self.in_view.isChecked()))
+        self._pick(options.pop("curve", self._picked))
+        super().configure(**options)
+
+    # What it shows.
+
     def build(self) -> QWidget:
-        """Make the table."""
+        """Make the table, and the plot beside it."""
+        from gui.panels.position_curves import PositionCurves
+        from gui.panels.position_gestures import PositionGestures
+
         self.shown = ShapeNumbers()
-        area = QScrollArea()
-        area.setFrameShape(QScrollArea.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setWidget(self.shown)
-        return area
+        self.shown.chosen.connect(self._pick)
+        self._area = QScrollArea()
+        self._area.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setWidget(self.shown)
+        self.plot = PositionCurves(self.theme, "position (tokens)", "distance (units of P)")
+        self.plot.setAccessibleName("Distance of each position from the curve")
+        self.plot.hovered.connect(self._on_plot_hovered)
+        PositionGestures(self.plot, self.session, self.selectionRequested.emit)
+        content = QWidget()
+        row = QHBoxLayout(content)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2 * GRID)
+        row.addWidget(self._area)
+        row.addWidget(self.plot, 1)
+        self._fit()
+        return content
 
     def show_result(self, result: Shape) -> None:
-        """Fill the table."""
+        """Fill the table, and draw the distances from the chosen curve."""
         self.shown.show_shape(result)
+        self._draw()
 
-    def caption(self, result: Shape) -> str:
-        """Name the scope, and what it is."""
-        return f"{VERDICTS[result.best]} · {self._scope(result)}"
+    def chosen(self, result: Shape) -> str:
+        """Return the name of the curve that is shown: the user's choice, or the one that it is."""
+        return self._picked or result.first_choice
 
-    def figure(self, result: Shape) -> Callable[[], Figure]:
-        """Draw each component over position, with the curve."""
-        title, detail = shape_title(result), self._scope(result)
+    def _draw(self) -> None:
+        result: Shape = self.result
+        if result is None:
+            return
+        from gui.panels.position_curves import PlotCurve
 
-        def draw() -> Figure:
-            from gui.panels.shape_figure import shape_figure
-
-            return shape_figure(result, title, detail)
-
-        return draw
-
-    def numbers(self, result: Shape) -> Mapping[str, np.ndarray]:
-        """Return a line for each curve."""
-        names = ("r2", "bic", "turns", "radius", "drift", "climb_per_turn")
-        return {
-            "curve": np.array([one.name for one in result.curves]),
-            "best": np.array([one.name == result.best for one in result.curves]),
-            **{name: np.array([getattr(one, name) for one in result.curves]) for name in names},
-        }
-
-    def python(self) -> str:
-        """Return a script that fits the curves and prints them."""
-        assert self.session.model is not None
-        first, last = self.session.positions
-        columns = [number - 1 for number in self.session.components]
-        return (
-            opening(self.session.model)
-            + "from geometry.pca import fit_pca\n"
-            + "from geometry.shape import fit_shapes\n\n"
-            + f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(columns) + 1})\n"
-            + f"points = pca.project(model.W_pos[{first}:{last + 1}])[:, {columns}]\n"
-            + "found = fit_shapes(points)\n"
-            + "print(found.best)\n"
-            + "for name, fit in found.fits.items():\n"
-            + "    print(name, fit.r2, fit.bic, fit.turns, fit.radius, fit.climb_per_turn)\n"
+        (first, last), name = result.positions, self.chosen(result)
+        x, distances = np.arange(first, last + 1), result.distances(name)
+        mean = np.full(len(x), result.rms(name))
+        self.plot.set_curves(
+            [
+                PlotCurve(x, distances, self.theme.text),
+                PlotCurve(x, mean, self.theme.muted, "dashed", silent=True),
+            ],
+            (first - 0.5, last + 0.5),
+            (0.0, 1.05 * float(distances.max()) or 1.0),
         )
+        self.shown.show_chosen(name, self.theme)
+        self._on_selection_changed()
+        self._on_hover_changed()
+        self._show_in_view()
+        self.show_caption()
+
+    def _show_in_view(self) -> None:
+        """Draw the chosen curve among the positions, or not."""
+        result: Shape = self.result
+        wanted = result is not None and self.in_view.isChecked()
+        self.show_guide(shape_guide(result, self.chosen(result)) if wanted else None)
+
+    # What the user wants.
+
+    def _pick(self, name: str) -> None:
+        if name and name not in NAMES:
+            raise ValueError(f"expected one of {tuple(NAMES)}, got {name!r}")
+        self._picked = name
+        if self.content is not None:
+            self._draw()
 
     def _ask_when_still(self) -> None:
         if not self.session.dragging:
             self.ask()
+
+    # Brushing.
+
+    def _on_plot_hovered(self, item: int | None) -> None:
+        self.hoverRequested.emit(None if item is None else self.plot.position_of(item))
+
+    def _on_hover_changed(self) -> None:
+        result: Shape = self.result
+        if result is None:
+            return
+        (first, last), position = result.positions, self.session.hover
+        if position is None or not first <= position <= last:
+            self.plot.set_hover(None)
+            return
+        token = self.session.token_at(position)
+        text = shape_text.described(result, self.chosen(result), position, token)
+        self.plot.set_hover((0, position - first), text)
+
+    def _on_selection_changed(self) -> None:
+        if self.result is not None:
+            self.plot.set_selected(self.session.selection)
+
+    # How it looks.
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        if self.content is not None:
+            self._fit()
+
+    def _fit(self) -> None:
+        room = self.width() - 2 * GRID
+        needed = self.shown.fit(room - SCROLL_BAR) + SCROLL_BAR
+        beside = room - needed - 2 * GRID >= LEAST_PLOT
+        self.plot.setVisible(beside)
+        self._area.setMaximumWidth(needed if beside else room)
+        self._area.setMinimumWidth(min(needed, room))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        if self.content is not None:
+            self.plot.set_theme(theme)
+            self._draw()
+
+    # What it says, and what can be taken away.
+
+    def caption(self, result: Shape) -> str:
+        """Name the scope, what it is, and how near the shown curve comes."""
+        return shape_text.caption(result, self.chosen(result), self._scope(result))
+
+    def figure(self, result: Shape) -> Callable[[], Figure]:
+        """Draw each component over position, with the shown curve and the distances from it."""
+        name = self.chosen(result)
+        title, detail = shape_title(result, name), self._scope(result)
+
+        def draw() -> Figure:
+            from gui.panels.shape_figure import shape_figure
+
+            return shape_figure(result, title, detail, name=name)
+
+        return draw
+
+    def numbers(self, result: Shape) -> Mapping[str, np.ndarray]:
+        """Return a line for each curve, and the distances from each by position."""
+        return shape_text.columns(result)
+
+    def python(self) -> str:
+        """Return a script that fits the curves and prints them."""
+        assert self.session.model is not None
+        return shape_text.script(self.session.model, self.answered, self.chosen(self.result))
 
     def _scope(self, result: Shape) -> str:
         assert self.session.model is not None

@@ -1,19 +1,22 @@
-"""The positions and the curve fitted to them, for print."""
+"""The positions, a curve fitted to them, and how far they are from it, for print."""
 
 from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, name_axes, new_figures
+from gui.figure_base import POINTS, dress_axes, name_axes
+from gui.panels.figure_text import CURVES
 from gui.panels.shape_question import Shape
 from gui.theme import LIGHT, SMALL, Theme
 
-SIZE = (6.4, 2.6)
+SIZE = (6.4, 4.2)
 
 
-def shape_figure(shape: Shape, title: str, detail: str, theme: Theme = LIGHT) -> Figure:
-    """Draw each component over position with the curve that was fitted.
+def shape_figure(
+    shape: Shape, title: str, detail: str, theme: Theme = LIGHT, *, name: str = ""
+) -> Figure:
+    """Draw each component over position with a curve, and below the distances from it.
 
     Parameters
     ----------
@@ -23,14 +26,29 @@ def shape_figure(shape: Shape, title: str, detail: str, theme: Theme = LIGHT) ->
         The verdict, and what it is about.
     theme
         Colours.
+    name
+        The curve that is drawn; by default the one that it is, or the better helix.
     """
-    figure, all_axes = new_figures(theme, SIZE, columns=3, sharey=True)
+    name = name or shape.first_choice
+    figure = Figure(figsize=SIZE, layout="constrained", facecolor=theme.viewport)
+    grid = figure.add_gridspec(2, 3, height_ratios=[3, 2])
     first, last = shape.positions
     at = np.arange(first, last + 1)
-    for column, axes in enumerate(all_axes):
+    above = [figure.add_subplot(grid[0, 0])]
+    above += [figure.add_subplot(grid[0, column], sharey=above[0]) for column in (1, 2)]
+    for column, axes in enumerate(above):
+        dress_axes(axes, theme)
         axes.plot(at, shape.coordinates[:, column], ".", color=theme.faint, markersize=3)
-        axes.plot(at, shape.fitted[:, column], color=theme.text, linewidth=1)
+        axes.plot(at, shape.fits[name].values[:, column], color=theme.text, linewidth=1)
+        axes.tick_params(labelleft=column == 0)
         name_axes(axes, "Position", f"PC {shape.components[column]}")
+    below = figure.add_subplot(grid[1, :])
+    dress_axes(below, theme)
+    below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8)
+    below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
+    below.set_xlim(first, last)
+    below.set_ylim(0.0, None)
+    name_axes(below, "Position", f"Distance from {CURVES[name]}")
     figure.suptitle(
         f"{title}\n{detail}", x=0.01, ha="left", fontsize=SMALL * POINTS, color=theme.text
     )

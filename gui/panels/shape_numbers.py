@@ -1,43 +1,59 @@
-"""The table of the curves, and the verdict beside it."""
+"""The verdict with its reasons, and the table of the curves: a click shows another one."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from geometry.shape_fit import FREE
 from gui.panels.base import label
-from gui.panels.figure_text import VERDICTS
+from gui.panels.choice_table import ChoiceTable
+from gui.panels.figure_text import CURVES, VERDICTS
+from gui.panels.flow_row import FlowRow
+from gui.panels.position_rows import Column, Row
 from gui.panels.shape_question import Curve, Shape
-from gui.theme import GRID, format_number
+from gui.theme import GRID, Theme, format_number
 from gui.tooltips import wrapped
 
-NAMES = {
-    "line": ("Line", "A point and a direction: 6 free parameters"),
-    "circle": ("Circle", "Plane, centre, radius, turns and phase: 8 free parameters"),
-    "helix": ("Helix", "A circle that climbs along its axis: 9 free parameters"),
-    "drifting_helix": (
-        "Drifting helix",
-        "A helix whose radius grows or shrinks steadily: 10 free parameters",
-    ),
+NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
+MEANINGS = {
+    "line": "They go straight on; turning would add little.",
+    "circle": "They go round in a plane; climbing would add little.",
+    "helix": "They go round, and climb as much with each turn.",
+    "drifting_helix": "They go round and climb; the radius changes steadily.",
+    "none": "None of the four describes them; the better helix is shown.",
 }
 NO_NUMBER = "–"
 MARK = "●"
-_TITLES = (
-    ("R²", "1 − SSE/SST: 1 is a perfect fit"),
-    ("BIC", "Bayesian information criterion, m ln(SSE/m) + k ln m: lower is better, "
-     "and each free parameter has its price"),
-    ("Turns", "From the first shown position to the last"),
-    ("Radius", "At the middle of the range, in the table’s units"),
-    ("Drift", "Change of the radius from the first shown position to the last"),
-    ("Climb", "Along the axis during one turn, in the table’s units"),
-)  # fmt: skip
+COLUMNS = (
+    Column("", "● is the curve that describes the positions, by the rule", 18),
+    Column("Curve", "What is fitted by least squares", 96, left=True),
+    Column("R²", "1 − SSE/SST: 1 is a perfect fit", 44),
+    Column(
+        "BIC",
+        "Bayesian information criterion, m ln(SSE/m) + k ln m: lower is better. k, the free"
+        " parameters, are " + ", ".join(f"{k} for {CURVES[name]}" for name, k in FREE.items()),
+        62,
+    ),
+    Column("Turns", "From the first shown position to the last", 44),
+    Column("Radius", "At the middle of the range, in the table’s units", 50),
+    Column(
+        "Drift", "Change of the radius from the first shown position to the last, in the same", 58
+    ),
+    Column("Climb", "Along the axis during one turn, in the table’s units", 48),
+)
+TIP = "Click shows this curve: its distances, and itself in the view"
+BETTER_TIP = "What a helix has to do by the rule, and what the better of the two does"
+LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
+"""The columns that a very narrow table keeps, and a narrow one."""
 
 
-def cells(curve: Curve) -> tuple[str, ...]:
+def cells(curve: Curve, *, best: bool) -> tuple[str, ...]:
     """Write a curve's numbers; what it does not have is a dash."""
     turning, climbing = curve.name != "line", curve.name not in ("line", "circle")
     return (
+        MARK if best else "",
+        NAMES[curve.name],
         format_number(curve.r2),
         format_number(curve.bic, 0),
         format_number(curve.turns, 2) if turning else NO_NUMBER,
@@ -66,85 +82,56 @@ def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
 
 
 class ShapeNumbers(QWidget):
-    """The verdict with its conditions, and a line of numbers for each curve.
+    """The verdict, what it means and why, and a row of numbers for each curve."""
 
-    Side by side where there is room for it, else below each other.
-    """
+    chosen = Signal(str)
+    """The name of a curve whose row was clicked."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.verdict = label("", "title")
-        self.conditions = [label() for _ in range(3)]
-        self.lines: dict[str, list[QLabel]] = {}
-        self._words, self._table = self._make_words(), self._make_table()
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._row.setContentsMargins(0, GRID // 2, 0, 0)
-        self._row.addLayout(self._words)
-        self._row.addLayout(self._table)
-        self._row.addStretch(1)
+        self.verdict, self.meaning = label("", "title"), label("", "muted")
+        self.meaning.setWordWrap(True)
+        self.conditions = [label("", "small") for _ in range(3)]
+        self.table = ChoiceTable(COLUMNS, TIP, (), scrolls_from=0)
+        self.table.setAccessibleName("The curves")
+        self.table.chosen.connect(lambda row, _: self.chosen.emit(list(NAMES)[row]))
+        reasons = QWidget()
+        flow = FlowRow(reasons)
+        for line in self.conditions:
+            line.setToolTip(wrapped(BETTER_TIP))
+            flow.addWidget(line)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, GRID // 2, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.verdict)
+        column.addWidget(self.meaning)
+        column.addWidget(reasons)
+        column.addWidget(self.table, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
 
-    def minimumSizeHint(self) -> QSize:
-        """Return room for the wider of the two parts: they may be below each other."""
-        width = max(part.sizeHint().width() for part in (self._words, self._table))
-        return QSize(width, self._row.minimumSize().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the table beside the words, or below them."""
-        super().resizeEvent(event)
-        self._arrange()
-
-    def _arrange(self) -> None:
-        parts = (self._words, self._table)
-        needed = sum(part.sizeHint().width() for part in parts) + 3 * GRID
-        wide, way = self.width() >= needed, QBoxLayout.Direction
-        self._row.setDirection(way.LeftToRight if wide else way.TopToBottom)
-        self._row.setSpacing(3 * GRID if wide else GRID)
+    def fit(self, room: int) -> int:
+        """Keep the columns for which there is room, in pixels; return the width they take."""
+        widths = [column.width for column in COLUMNS]
+        for kept in (tuple(range(len(COLUMNS))), ROOMY, LEAST):
+            width = sum(widths[number] for number in kept)
+            if width <= room:
+                break
+        for number in range(len(COLUMNS)):
+            self.table.setColumnHidden(number, number not in kept)
+        self.table.setFixedWidth(width)
+        return width
 
     def show_shape(self, shape: Shape) -> None:
         """Show what was found."""
         self.verdict.setText(VERDICTS[shape.best])
+        self.meaning.setText(MEANINGS[shape.best])
         for line, (met, text) in zip(self.conditions, conditions(shape), strict=True):
-            line.setText(f"{'✓' if met else '✗'}  {text}")
-        for curve in shape.curves:
-            mark, *numbers = self.lines[curve.name]
-            mark.setText(MARK if curve.name == shape.best else "")
-            mark.setAccessibleName("This is the one" if curve.name == shape.best else "")
-            for widget, text in zip(numbers, cells(curve), strict=True):
-                widget.setText(text)
-        self._arrange()
+            line.setText(f"{'✓' if met else '✗'} {text}")
+        self.table.set_rows(
+            Row(number, cells(curve, best=curve.name == shape.best))
+            for number, curve in enumerate(shape.curves)
+        )
 
-    def _make_words(self) -> QVBoxLayout:
-        words = QVBoxLayout()
-        words.setSpacing(GRID // 2)
-        words.addWidget(self.verdict)
-        words.addWidget(label("The better of the two helices has", "small"))
-        for line in self.conditions:
-            words.addWidget(line)
-        words.addStretch(1)
-        return words
-
-    def _make_table(self) -> QVBoxLayout:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(GRID * 3 // 2)
-        grid.setVerticalSpacing(GRID // 2)
-        for column, (title, tip) in enumerate(_TITLES, start=2):
-            grid.addWidget(_told(title, tip, "small"), 0, column, Qt.AlignmentFlag.AlignRight)
-        for row, (name, (title, tip)) in enumerate(NAMES.items(), start=1):
-            mark = _told("", "The curve that describes the positions, by the rule")
-            mark.setFixedWidth(GRID * 3 // 2)
-            numbers = [_told("", what) for _, what in _TITLES]
-            self.lines[name] = [mark, *numbers]
-            grid.addWidget(mark, row, 0)
-            grid.addWidget(_told(title, tip), row, 1)
-            for column, widget in enumerate(numbers, start=2):
-                grid.addWidget(widget, row, column, Qt.AlignmentFlag.AlignRight)
-        around = QVBoxLayout()
-        around.addLayout(grid)
-        around.addStretch(1)
-        return around
-
-
-def _told(text: str, tip: str, role: str = "") -> QLabel:
-    made = label(text, role)
-    made.setToolTip(wrapped(tip))
-    return made
+    def show_chosen(self, name: str, theme: Theme) -> None:
+        """Tint the row of the curve that is shown."""
+        self.table.show_drawn({list(NAMES).index(name): theme.faint})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from geometry.errors import RangeError
 from geometry.pca import PositionPCA, fit_pca
+from geometry.shape_fit import FREE
 from gui.questions import Progress, Subjects
 
 if TYPE_CHECKING:
-    from geometry.shape import Shapes
+    from geometry.shape import ShapeFit, Shapes
 
 LEAST_POSITIONS = 4
 """Fewer points than these lie on any of the curves."""
@@ -36,6 +37,8 @@ class Curve:
         table's units.
     climb_per_turn
         Along the axis, in the table's units; 0 for what does not climb or turn.
+    n_free
+        How many numbers were free to choose: k in the BIC.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Curve:
     radius: float
     drift: float
     climb_per_turn: float
+    n_free: int
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,26 +57,44 @@ class Shape:
 
     Attributes
     ----------
-    positions
-        First and last position, both inclusive.
+    pca
+        The components of the range.
     components
-        The three principal components, from 1.
+        Three of them, from 1.
     curves
         Line, circle, helix, drifting helix.
     best
         The name of the curve that it is, by the rule; or "none".
     coordinates : (m, 3) float64
         The positions in the components.
-    fitted : (m, 3) float64
-        The curve of ``best``, or the better helix where it is "none".
+    fits
+        The curves as they were fitted, by their names.
     """
 
-    positions: tuple[int, int]
+    pca: PositionPCA
     components: tuple[int, int, int]
     curves: tuple[Curve, ...]
     best: str
     coordinates: np.ndarray
-    fitted: np.ndarray
+    fits: Mapping[str, ShapeFit]
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        return self.pca.positions
+
+    @property
+    def first_choice(self) -> str:
+        """The curve to look at: the one that it is, or the better helix where it is none."""
+        return self.better_helix.name if self.best == "none" else self.best
+
+    def distances(self, name: str) -> np.ndarray:
+        """Return (m,) how far each position is from where a curve has it, in the table's units."""
+        return self.fits[name].distances(self.coordinates)
+
+    def rms(self, name: str) -> float:
+        """Return the root of the mean square of these distances."""
+        return float(np.sqrt(np.mean(np.square(self.distances(name)))))
 
     def curve(self, name: str) -> Curve:
         """Return one of the curves."""
@@ -111,7 +133,7 @@ class ShapeOf:
         pca = fit_pca(about.model.W_pos, self.positions, max(self.components))
         coordinates = coordinates_in(about.model.W_pos, pca, self.components)
         yield Progress(None, "Fitting line, circle and helices")
-        yield shape_of(self.positions, self.components, coordinates, fit_shapes(coordinates))
+        yield shape_of(pca, self.components, coordinates, fit_shapes(coordinates))
 
 
 def check_positions(positions: tuple[int, int]) -> None:
@@ -140,7 +162,7 @@ def coordinates_in(
 
 
 def shape_of(
-    positions: tuple[int, int],
+    pca: PositionPCA,
     components: tuple[int, int, int],
     coordinates: np.ndarray,
     shapes: Shapes,
@@ -149,8 +171,8 @@ def shape_of(
 
     Parameters
     ----------
-    positions, components
-        The range, and three of its principal components, from 1.
+    pca, components
+        The components of the range, and which three, from 1.
     coordinates : (m, 3)
         The positions in these.
     shapes
@@ -158,11 +180,8 @@ def shape_of(
     """
     curves = tuple(
         Curve(name, fit.r2, fit.bic, fit.turns, fit.radius,
-              fit.drift * (len(coordinates) - 1), fit.climb_per_turn)
+              fit.drift * (len(coordinates) - 1), fit.climb_per_turn, FREE[name])
         for name, fit in shapes.fits.items()
     )  # fmt: skip
-    helices = (shapes.fits["helix"], shapes.fits["drifting_helix"])
-    shown = max(helices, key=lambda fit: fit.r2)
-    if shapes.best != "none":
-        shown = shapes.fits[shapes.best]
-    return Shape(positions, components, curves, shapes.best, coordinates, shown.values)
+    fits: Mapping[str, ShapeFit] = {str(name): fit for name, fit in shapes.fits.items()}
+    return Shape(pca, components, curves, shapes.best, coordinates, fits)

@@ -147,3 +147,32 @@ def test_the_derivative_by_a_rotation_is_that_of_small_steps(size, side):
     steps = 1e-6 * np.eye(3)
     numeric = [(turned(vector + step) - turned(vector - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(_turned(vector, local, handed), numeric, atol=1e-8)
+
+
+def test_a_curve_goes_on_between_its_points_and_beyond():
+    points = helix(60, turns=2, drift=0.7)
+    for fit in fit_shapes(points).fits.values():
+        np.testing.assert_allclose(fit.at(np.arange(60)), fit.values, atol=1e-12)
+    fit = fit_shapes(points[10:50]).fits["drifting_helix"]
+    np.testing.assert_allclose(fit.at(np.arange(-10, 50)), points, atol=1e-6)
+    finer = helix(119, turns=2, drift=0.7)
+    np.testing.assert_allclose(fit.at(np.arange(0, 39.5, 0.5)), finer[20:99], atol=1e-6)
+
+
+def test_distances_are_the_parts_of_the_error():
+    points = helix(noise=0.2)
+    for fit in fit_shapes(points).fits.values():
+        distances = fit.distances(points)
+        assert distances.shape == (400,)
+        sst = np.square(points - points.mean(axis=0)).sum()
+        assert np.square(distances).sum() == pytest.approx((1 - fit.r2) * sst)
+        assert distances[7] == pytest.approx(np.linalg.norm(points[7] - fit.values[7]))
+
+
+def test_the_price_of_each_curve_is_what_it_is_free_to_choose():
+    points = helix(noise=0.2)
+    m = points.size
+    for fit in fit_shapes(points).fits.values():
+        k = {"line": 6, "circle": 8, "helix": 9, "drifting_helix": 10}[fit.name]
+        sse = np.square(fit.distances(points)).sum()
+        assert fit.bic == pytest.approx(m * np.log(sse / m) + k * np.log(m))

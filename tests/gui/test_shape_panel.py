@@ -6,19 +6,21 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea, QToolTip
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from geometry.errors import RangeError
 from geometry.measurements import Measurements, Scope
 from geometry.sources import open_source
+from gui.panels.figure_text import shape_title
 from gui.panels.shape import ShapePanel
 from gui.panels.shape_figure import shape_figure
-from gui.panels.shape_numbers import MARK, ShapeNumbers, conditions
+from gui.panels.shape_numbers import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape_question import ShapeOf
 from gui.questions import Subjects, resolve
 from gui.theme import LIGHT
+from tests.gui.result_stage import ResultStage
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -44,7 +46,12 @@ def shape(start_application, write_gpt2, wait_until_idle):
 
 
 def line(shown, name):
-    return [widget.text() for widget in shown.lines[name]]
+    """The cells of a curve's row."""
+    return list(shown.table.rows[list(NAMES).index(name)].cells)
+
+
+def marked(shown):
+    return [name for name in NAMES if line(shown, name)[0] == MARK]
 
 
 # ---- the question -----------------------------------------------------------------------------
@@ -54,8 +61,10 @@ def test_gpt2_is_the_drifting_helix_of_the_ground_truth(of_gpt2):
     assert of_gpt2.best == "drifting_helix"
     assert of_gpt2.better_helix.name == "drifting_helix"
     assert of_gpt2.curve("helix").turns == pytest.approx(1.85, abs=0.02)
-    assert of_gpt2.coordinates.shape == of_gpt2.fitted.shape == (1023, 3)
-    sse = np.square(of_gpt2.coordinates - of_gpt2.fitted).sum()
+    assert of_gpt2.first_choice == "drifting_helix"
+    assert of_gpt2.coordinates.shape == (1023, 3)
+    sse = np.square(of_gpt2.distances("drifting_helix")).sum()
+    assert of_gpt2.rms("drifting_helix") == pytest.approx(np.sqrt(sse / 1023))
     sst = np.square(of_gpt2.coordinates - of_gpt2.coordinates.mean(axis=0)).sum()
     assert of_gpt2.better_helix.r2 == pytest.approx(1 - sse / sst)
 
@@ -96,13 +105,13 @@ def test_the_verdict_its_reasons_and_the_marked_line(qtbot, of_gpt2):
     shown.show_shape(of_gpt2)
     assert shown.verdict.text() == "A drifting helix"
     assert [one.text()[0] for one in shown.conditions] == ["✓"] * 3
-    assert shown.conditions[0].text() == f"✓  R² ≥ 0.8: {of_gpt2.better_helix.r2:.3f}"
-    assert [name for name in shown.lines if line(shown, name)[0] == MARK] == ["drifting_helix"]
-    assert line(shown, "line")[3:] == ["–"] * 4
-    assert line(shown, "circle")[5:] == ["–"] * 2
-    assert line(shown, "helix")[3] == f"{of_gpt2.curve('helix').turns:.2f}"
-    assert line(shown, "helix")[5] == "–"
-    assert line(shown, "helix")[2].startswith("−")
+    assert shown.conditions[0].text() == f"✓ R² ≥ 0.8: {of_gpt2.better_helix.r2:.3f}"
+    assert marked(shown) == ["drifting_helix"]
+    assert line(shown, "line")[4:] == ["–"] * 4
+    assert line(shown, "circle")[6:] == ["–"] * 2
+    assert line(shown, "helix")[4] == f"{of_gpt2.curve('helix').turns:.2f}"
+    assert line(shown, "helix")[6] == "–"
+    assert line(shown, "helix")[3].startswith("−")
 
 
 def test_no_clear_helix_is_an_answer(start_application, minilm_folder, wait_until_idle):
@@ -111,9 +120,16 @@ def test_no_clear_helix_is_an_answer(start_application, minilm_folder, wait_unti
     wait_until_idle(app)
     panel = app.window.panels["shape"]
     assert panel.shown.verdict.text() == "No clear helix"
-    assert all(line(panel.shown, name)[0] == "" for name in panel.shown.lines)
-    said = panel.header.caption.text()
-    assert said == "No clear helix · all-MiniLM-L6-v2 · positions 1–511, centred · PC 1, 2, 3"
+    assert "the better helix is shown" in panel.shown.meaning.text()
+    assert marked(panel.shown) == []
+    better, near = panel.result.better_helix.name, panel.result.rms("drifting_helix")
+    assert panel.chosen(panel.result) == better == "drifting_helix"
+    assert panel.header.caption.text() == (
+        "No clear helix · all-MiniLM-L6-v2 · positions 1–511, centred · PC 1, 2, 3"
+        f" · the drifting helix: RMS distance {near:.3f}"
+    )
+    (guide,) = app.window.viewport.scene.state.guides
+    assert guide.pale, "what describes hardly anything is not drawn dark"
 
 
 @pytest.mark.parametrize(
@@ -159,23 +175,24 @@ def test_too_short_a_range_says_so_and_comes_back(shape, wait_until_idle):
     assert shape.shown.isVisible()
 
 
-def test_the_table_goes_below_the_words_where_it_is_narrow(qtbot, of_gpt2):
-    area, shown = QScrollArea(), ShapeNumbers()
-    qtbot.addWidget(area)
-    area.setWidgetResizable(True)
-    area.setWidget(shown)
-    shown.show_shape(of_gpt2)
-    area.show()
+def test_what_there_is_no_room_for_is_left_out(qtbot, write_gpt2):
+    stage = ResultStage(qtbot, ShapePanel)
+    stage.open(write_gpt2())
+    panel, table = stage.panel, stage.panel.shown.table
 
-    def table_at(width):
-        area.resize(width, 300)
+    def at(width):
+        panel.resize(width, 300)
         QApplication.processEvents()
-        last = shown.lines["helix"][-1]
-        assert last.width() >= last.sizeHint().width()
-        return last.mapTo(shown, QPoint(0, 0)) - shown.verdict.pos()
+        hidden = [i for i in range(table.model().columnCount()) if table.isColumnHidden(i)]
+        last = panel.shown.conditions[-1]
+        assert last.x() + last.sizeHint().width() <= last.parentWidget().width()
+        return hidden, panel.plot.isVisible()
 
-    assert table_at(900).x() > shown.verdict.sizeHint().width()
-    assert table_at(shown.minimumSizeHint().width() + 20).y() > shown.conditions[-1].y()
+    assert at(900) == ([], True)
+    assert at(500) == ([], False)
+    assert at(380) == ([5, 6], False)
+    assert at(260) == ([3, 5, 6, 7], False)
+    assert at(900) == ([], True)
 
 
 def test_the_question_mark_tells_the_rule(shape):
@@ -188,35 +205,65 @@ def test_the_question_mark_tells_the_rule(shape):
 # ---- taking it away ---------------------------------------------------------------------------
 
 
-def test_the_figure_has_the_positions_and_the_curve(of_gpt2):
-    figure = shape_figure(of_gpt2, "A drifting helix", "gpt2")
+@pytest.mark.parametrize("name", ["", "circle"])
+def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name):
+    figure = shape_figure(of_gpt2, "A drifting helix", "gpt2", name=name)
     FigureCanvasAgg(figure).draw()
-    assert len(figure.axes) == 3
-    for column, axes in enumerate(figure.axes):
+    *above, below = figure.axes
+    fit = of_gpt2.fits[name or "drifting_helix"]
+    assert len(above) == 3
+    for column, axes in enumerate(above):
         points, curve = axes.lines
         assert points.get_xdata().tolist() == list(range(1, 1024))
         assert points.get_ydata() == pytest.approx(of_gpt2.coordinates[:, column])
-        assert curve.get_ydata() == pytest.approx(of_gpt2.fitted[:, column])
+        assert curve.get_ydata() == pytest.approx(fit.values[:, column])
         assert (axes.get_xlabel(), axes.get_ylabel()) == ("Position", f"PC {column + 1}")
+    distances, mean = below.lines
+    assert distances.get_xdata().tolist() == list(range(1, 1024))
+    assert np.square(distances.get_ydata()).mean() == pytest.approx(mean.get_ydata()[0] ** 2)
+    assert distances.get_ydata()[0] == pytest.approx(
+        np.linalg.norm(of_gpt2.coordinates[0] - fit.values[0])
+    )
+    assert below.get_ylabel() == f"Distance from the {fit.name.replace('_', ' ')}"
 
 
-def test_the_numbers_have_a_row_for_each_curve(shape):
-    numbers = shape.panel.numbers(shape.panel.result)
-    assert numbers["curve"].tolist() == ["line", "circle", "helix", "drifting_helix"]
+def test_the_title_says_what_is_drawn(of_gpt2):
+    r2 = {curve.name: f"{curve.r2:.3f}" for curve in of_gpt2.curves}
+    best = f"A drifting helix (R² {r2['drifting_helix']})"
+    assert shape_title(of_gpt2) == shape_title(of_gpt2, "drifting_helix") == best
+    assert shape_title(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
+    none = replace(of_gpt2, best="none")
+    assert shape_title(none) == f"No clear helix (the better one: R² {r2['drifting_helix']})"
+
+
+def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):
+    result = shape.panel.result
+    numbers = shape.panel.numbers(result)
+    assert numbers["curve"].tolist() == list(NAMES)
     assert numbers["best"].sum() == 1
-    assert numbers["r2"].tolist() == [one.r2 for one in shape.panel.result.curves]
+    assert numbers["r2"].tolist() == [one.r2 for one in result.curves]
+    assert numbers["n_free"].tolist() == [6, 8, 9, 10]
+    assert numbers["position"].tolist() == list(range(1, 200))
+    for number, name in enumerate(NAMES):
+        distances = numbers[f"distance_{name}"]
+        assert numbers["rms_distance"][number] ** 2 == pytest.approx((distances**2).mean())
 
 
 def test_the_copied_python_prints_the_same(shape, run_python, wait_until_idle):
     shape.app.session.change(positions=(10, 150), components=(2, 1, 3))
     wait_until_idle(shape.app)
-    best, *lines = run_python(shape.panel.python()).splitlines()
+    shape.panel.configure(curve="circle")
+    best, *lines, farthest = run_python(shape.panel.python()).splitlines()
     assert best == shape.panel.result.best
     for printed, curve in zip(lines, shape.panel.result.curves, strict=True):
         name, r2, bic, *_ = printed.split()
         assert name == curve.name
         assert float(r2) == pytest.approx(curve.r2)
         assert float(bic) == pytest.approx(curve.bic)
+    distances = shape.panel.result.distances("circle")
+    position, distance = farthest.split()
+    assert int(position) == 10 + distances.argmax()
+    assert float(distance) == pytest.approx(distances.max())
 
 
 def test_it_says_what_it_will_show(session, qtbot):

@@ -1,0 +1,227 @@
+"""The shape panel's curve in the viewport, and its distances by position, by mouse and keys."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+
+from geometry.sources import open_source
+from gui.panels.shape_guide import axis_line, shape_guide
+from gui.panels.shape_numbers import NAMES
+from gui.panels.shape_question import ShapeOf
+from gui.questions import Subjects, resolve
+from gui.theme import DARK
+from tests.gui.result_stage import hover
+
+LEFT = Qt.MouseButton.LeftButton
+NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def shape(start_application, write_gpt2, wait_until_idle):
+    """The panel in front, answered about a tiny GPT-2 whose positions are a helix."""
+    app = start_application(write_gpt2(), positions=(1, 198))
+    app.window.docks["shape"].raise_()
+    wait_until_idle(app)
+    panel = app.window.panels["shape"]
+    assert panel.result is not None
+
+    def guides():
+        wait_until_idle(app)
+        return app.window.viewport.scene.state.guides
+
+    return SimpleNamespace(
+        app=app, session=app.session, window=app.window, panel=panel, guides=guides
+    )
+
+
+def click_row(panel, name, modifiers=NONE):
+    table = panel.shown.table
+    where = table.visualRect(table.model().index(list(NAMES).index(name), 1)).center()
+    QTest.mouseClick(table.viewport(), LEFT, modifiers, where)
+
+
+def point_at(panel, position):
+    return panel.plot.point_of(0, position - panel.result.positions[0]).toPoint()
+
+
+def drawn(panel):
+    return panel.plot.curves[0].y
+
+
+# ---- the curve in the view ----------------------------------------------------------------
+
+
+def test_the_curve_that_it_is_is_drawn_with_its_axis(shape):
+    (guide,) = shape.guides()
+    result = shape.panel.result
+    fit = result.fits[result.best]
+    assert result.best in ("helix", "drifting_helix")
+    assert not guide.pale
+    (line,), (axis,) = guide.lines, guide.dashed
+    # Wherever a position is fitted to be, the next point of the line is half a step away at most.
+    for value in fit.values[::20]:
+        assert np.linalg.norm(line - value, axis=1).min() < 0.055 * fit.radius
+    np.testing.assert_allclose(line[[0, -1]], fit.values[[0, -1]], atol=1e-9)
+    along = axis[1] - axis[0]
+    np.testing.assert_allclose(np.cross(along, fit.frame[2]), 0, atol=1e-9)
+    np.testing.assert_allclose(axis.mean(axis=0), fit.centre)
+    caption = shape.window.viewport.scene.state.caption[2]
+    assert caption.startswith(f"thin line: the {fit.name.replace('_', ' ')} fitted to them, R² ")
+    assert caption.endswith("dashed: its axis")
+
+
+def test_a_click_on_a_row_shows_another_curve(shape):
+    panel = shape.panel
+    for name in ("circle", "line", "helix"):
+        click_row(panel, name)
+        (guide,) = shape.guides()
+        fit = panel.result.fits[name]
+        np.testing.assert_allclose(guide.lines[0][0], fit.values[0], atol=1e-9)
+        np.testing.assert_array_equal(drawn(panel), panel.result.distances(name))
+        assert (f"the {name}: RMS distance {panel.result.rms(name):.3f}") in (
+            panel.header.caption.text()
+        )
+        assert len(guide.dashed) == (name != "line")
+
+
+def test_keys_choose_a_row_too(shape):
+    table = shape.panel.shown.table
+    table.selectRow(0)
+    QTest.keyClick(table, Qt.Key.Key_Down)
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    marked = table.selectionModel().selectedRows()[0].row()
+    assert shape.panel.chosen(shape.panel.result) == list(NAMES)[marked] != "helix"
+
+
+def test_the_choice_stays_with_the_range_and_goes_with_the_model(
+    shape, wait_until_idle, write_table, helix
+):
+    panel = shape.panel
+    click_row(panel, "circle")
+    shape.session.positions = (20, 150)
+    wait_until_idle(shape.app)
+    assert panel.chosen(panel.result) == "circle"
+    assert len(drawn(panel)) == 131
+    shape.app.controller.open(str(write_table(helix(90, 12), "other")))
+    wait_until_idle(shape.app)
+    assert panel.chosen(panel.result) == panel.result.first_choice
+    assert len(shape.guides()) == 1
+
+
+def test_the_check_box_takes_it_out_of_the_view_and_back(shape):
+    box = shape.panel.in_view
+    assert box.isChecked()
+    QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
+    assert shape.guides() == ()
+    click_row(shape.panel, "circle")
+    assert shape.guides() == ()
+    QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
+    (guide,) = shape.guides()
+    assert "the circle" in guide.caption
+
+
+def test_it_is_there_only_while_the_panel_is_in_front(shape):
+    assert len(shape.guides()) == 1
+    shape.window.docks["norms"].raise_()
+    assert shape.guides() == ()
+    shape.window.docks["shape"].raise_()
+    assert len(shape.guides()) == 1
+
+
+def test_what_is_stale_is_hidden_until_the_drag_ends(shape):
+    shape.session.dragging = True
+    shape.session.positions = (30, 160)
+    assert shape.guides() == ()
+    shape.session.dragging = False
+    (guide,) = shape.guides()
+    assert guide.pca.positions == (30, 160)
+    shape.session.components = (2, 1, 3)
+    (guide,) = shape.guides()
+    assert guide.components == (2, 1, 3)
+
+
+def test_too_short_a_range_has_none(shape):
+    shape.session.positions = (5, 7)
+    assert shape.guides() == ()
+    shape.session.positions = (5, 150)
+    assert len(shape.guides()) == 1
+
+
+def test_many_turns_are_drawn_pale_and_flat_curves_have_a_short_axis(open_table):
+    t = np.linspace(0, 1, 400)[:, None]
+    angle = 2 * np.pi * 30 * t
+    table = np.hstack([2 * np.cos(angle), 2 * np.sin(angle), 3 * t, 0 * t])
+    found = resolve(ShapeOf((0, 399), (1, 2, 3)), Subjects(open_table(table)))
+    assert found.best == "helix"
+    assert shape_guide(found, "helix").pale
+    assert len(shape_guide(found, "helix").lines[0]) > 30 * 48
+    ends = axis_line(found.fits["circle"])
+    assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(0.6 * found.fits["circle"].radius)
+
+
+def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
+    found = resolve(ShapeOf((100, 1022), (1, 2, 3)), Subjects(open_source(gpt2_folder)))
+    guide = shape_guide(found, "helix")
+    nearest = np.array(
+        [np.linalg.norm(guide.lines[0] - p, axis=1).min() for p in found.coordinates]
+    )
+    assert np.median(nearest) < 0.2 * found.fits["helix"].radius
+    assert 1.60 < found.fits["helix"].turns < 1.65
+    assert not guide.pale
+
+
+# ---- the distances by position ------------------------------------------------------------
+
+
+def test_the_plot_and_the_curve_point_at_the_same_position(shape):
+    panel = shape.panel
+    hover(panel.plot.viewport(), point_at(panel, 60))
+    assert shape.session.hover == 60
+    distance = panel.result.distances(panel.result.best)[59]
+    assert panel.plot.hover_text() == f"position 60 · {distance:.3f}"
+    shape.session.hover = 90
+    assert panel.plot.hover_text().startswith("position 90 · ")
+    shape.session.hover = 199
+    assert panel.plot.hover_text() == "", "that one is not in the range"
+
+
+def test_the_hovered_position_says_its_token(shape, wait_until_idle):
+    shape.session.prompt = "hello my name"
+    wait_until_idle(shape.app)
+    shape.session.hover = 2
+    assert shape.panel.plot.hover_text().startswith("position 2 my · ")
+
+
+def test_clicks_and_keys_select(shape):
+    panel, session = shape.panel, shape.session
+    QTest.mouseClick(panel.plot.viewport(), LEFT, NONE, point_at(panel, 60))
+    assert session.selection == (60,)
+    QTest.mouseClick(panel.plot.viewport(), LEFT, SHIFT, point_at(panel, 120))
+    assert session.selection == (60, 120)
+    assert panel.plot.marked() == (60, 120)
+    panel.plot.setFocus()
+    QTest.keyClick(panel.plot, Qt.Key.Key_Right)
+    assert session.selection == (121,)
+    session.selection = (199, 10)
+    assert panel.plot.marked() == (10,)
+
+
+def test_another_theme_reaches_plot_and_table(shape, wait_until_idle):
+    shape.window.set_theme(DARK, "dark")
+    wait_until_idle(shape.app)
+    assert shape.panel.plot.curves[0].color == DARK.text
+    assert shape.panel.plot.to_data(QPointF(0, 0)) is not None
+
+
+def test_another_panel_can_ask_for_a_curve(shape):
+    shape.panel.configure(curve="line", in_view=False)
+    assert shape.panel.chosen(shape.panel.result) == "line"
+    assert shape.guides() == ()
+    shape.panel.configure(in_view=True)
+    (guide,) = shape.guides()
+    assert "the line" in guide.caption
+    with pytest.raises(ValueError, match="spiral"):
+        shape.panel.configure(curve="spiral")
