@@ -19,7 +19,9 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
   exit 1
 fi >&2
 
-if [ "$part" = test ] || [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
+if [ "$part" = test ]; then
+  PYTHON=$python bash .ci/system-packages.sh tests
+elif [ -z "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then
   PYTHON=$python bash .ci/system-packages.sh xvfb
 else
   PYTHON=$python bash .ci/system-packages.sh

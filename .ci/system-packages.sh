@@ -2,7 +2,8 @@
 # See to what the wheels of Python, Qt and VTK expect of the system and do not bring along.
 #
 #   .ci/system-packages.sh            for the window, on a machine that has a display
-#   .ci/system-packages.sh xvfb       for the window without a display, and for the tests
+#   .ci/system-packages.sh xvfb       for the window without a display
+#   .ci/system-packages.sh tests      for the tests: that, and a browser that opens what is exported
 #
 # PYTHON names the interpreter that makes the environment. What is missing is installed with apt-get
 # as root or by a sudo that asks for no password; elsewhere the exact line to run is printed and the
@@ -51,7 +52,7 @@ while read -r library package; do
   fi
 done <<<"$libraries"
 
-if [ "${1:-}" = xvfb ]; then
+if [ -n "${1:-}" ]; then
   if ! command -v Xvfb >/dev/null || ! command -v xvfb-run >/dev/null; then
     missing+=(xvfb-run)
     packages+=(xvfb)
@@ -60,6 +61,12 @@ if [ "${1:-}" = xvfb ]; then
     missing+=(xauth)
     packages+=(xauth)
   fi
+fi
+
+if [ "${1:-}" = tests ] && ! command -v chromium >/dev/null &&
+  ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+  missing+=(chromium)
+  packages+=(chromium)
 fi
 
 if ! "${PYTHON:-python3}" -c 'import ensurepip, venv' 2>/dev/null; then

@@ -93,6 +93,15 @@ def _luminance(colors: np.ndarray) -> np.ndarray:
     return luminance
 
 
+def point_colors(scale: ColorScale, background: str) -> np.ndarray:
+    """Return (n_positions, 4) uint8 colours of all positions, as the viewport shows them."""
+    table = legible(lookup_table(scale.colormap), background)
+    low, high = scale.limits
+    share = (scale.values.astype(np.float64) - low) / (high - low)
+    colors: np.ndarray = table[np.clip(share * len(table), 0, len(table) - 1).astype(np.intp)]
+    return colors
+
+
 def color_scale(session: Session) -> ColorScale:
     """Work out the colours of the open model's curve.
 

@@ -188,6 +188,34 @@ def render_picture(
             f"There is no view {view!r} with theme {theme!r}",
             f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
         )
+    session = still_session(model, positions, components, pca, norms)
+    state = resolve_scene(session)
+    assert state is not None
+    write_png(
+        render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
+        out,
+    )
+
+
+def still_session(
+    model: PositionalModel,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, int, int] = (1, 2, 3),
+    pca: PositionPCA | None = None,
+    norms: NormProfile | None = None,
+) -> Session:
+    """Return a session that shows a model without a window.
+
+    Parameters
+    ----------
+    model, positions, components, pca, norms
+        As in :func:`render_picture`.
+
+    Raises
+    ------
+    geometry.errors.RangeError
+        If the model has no such positions or components.
+    """
     # A table with fewer than three is drawn as the window draws it: flat.
     if max(components) > max(3, min(model.W_pos.shape)):
         raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
@@ -197,12 +225,7 @@ def render_picture(
     pca = pca or fit_pca(model.W_pos, session.positions, max(components))
     session.curve = place_curve(model.W_pos, pca, components)
     session.norms = norms or norm_profile(model.W_pos)
-    state = resolve_scene(session)
-    assert state is not None
-    write_png(
-        render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
-        out,
-    )
+    return session
 
 
 def write_png(image: np.ndarray, out: Path) -> None:

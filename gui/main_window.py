@@ -32,6 +32,7 @@ from gui.panels.base import Calm, label
 from gui.result_docks import ResultDocks
 from gui.save_film import FilmSaver
 from gui.save_picture import PictureSaver
+from gui.save_scene import SceneSaver
 from gui.session import Session
 from gui.settings import Settings
 from gui.stage import Stage
@@ -96,6 +97,7 @@ class MainWindow(QMainWindow):
         self.pictures = PictureSaver(self, self.viewport, session)
         self.films = FilmSaver(self, self.viewport, session, controller)
         self._build_centre()
+        self.scenes = SceneSaver(self, self.viewport, controller)
         self._theme = theme
         self._panels: dict[str, Any] = {}
         self.docks: dict[str, QDockWidget] = {}
@@ -276,7 +278,7 @@ class MainWindow(QMainWindow):
         """Show the viewport's menu at a point of the screen."""
         menu = QMenu(self)
         names = ("view_article", "frame", "spin", "", "parallel", "faint", "sphere", "",
-                 "save_picture", "copy_picture")  # fmt: skip
+                 "save_picture", "copy_picture", "export_scene")  # fmt: skip
         for name in names:
             if name:
                 menu.addAction(self.commands.by_name[name])

@@ -193,7 +193,7 @@ def titled(model: PositionalModel) -> str:
 def _labels(session: Session) -> dict[int, str]:
     labels: dict[int, str] = {}
     if session.hover is not None:
-        labels[session.hover] = _hover_text(session, session.hover)
+        labels[session.hover] = point_text(session, session.hover)
     for position in session.selection[::-1][:MAX_TOKEN_LABELS]:
         token = session.token_at(position)
         text = str(position) if token is None else f"{position} {token_label(token)}"
@@ -204,7 +204,8 @@ def _labels(session: Session) -> dict[int, str]:
     return labels
 
 
-def _hover_text(session: Session, position: int) -> str:
+def point_text(session: Session, position: int) -> str:
+    """Say what a point is: its position, norm and token, as far as they are known."""
     text, lapse = f"position {position}", shown_lapse(session)
     if lapse is not None:
         assert session.snapshot is not None

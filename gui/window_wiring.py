@@ -28,6 +28,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "switch_side": controller.switch_side,
         "save_picture": window.pictures.ask,
         "copy_picture": window.pictures.copy,
+        "export_scene": window.scenes.ask,
         "settings": window.settingsRequested.emit,
         "quit": window.close,
         "go_to": lambda: window.focus_on("inspector", "focus_go_to"),

@@ -250,6 +250,16 @@ def test_export(table, tmp_path):
         assert arrays["coordinates"].shape == (10, 10)
 
 
+@pytest.mark.parametrize(("ending", "start"), [("html", b"<!doctype html>"), ("glb", b"glTF")])
+def test_export_writes_scenes(table, tmp_path, ending, start):
+    out = tmp_path / f"scene.{ending}"
+    assert run("export", table, "--out", out, "--positions", "5-50", "--axes", "2,1,3",
+               "--theme", "dark", "--view", "xy") == 0  # fmt: skip
+    data = out.read_bytes()
+    assert data.startswith(start)
+    assert "positions 5–50".encode() in data or rb"positions 5\u201350" in data
+
+
 def test_a_folder_that_cannot_be_written(table, tmp_path, capsys):
     (tmp_path / "file").write_text("in the way")
     assert run("report", table, "--out", tmp_path / "file", "--rank", "3", "--no-figures") == 1

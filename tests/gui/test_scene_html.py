@@ -1,0 +1,148 @@
+"""The scene as a page, in a browser that has no network."""
+
+import io
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from geometry.sources import open_source
+from gui.export import still_session
+from gui.scene_files import SceneExport
+from gui.theme import DARK, LIGHT
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+WIDTH, HEIGHT = 900, 700
+NAME = "a < b & c"
+GRAPH = "document.getElementById('scene')"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("there is no Chromium here to open the page in")
+    from playwright.sync_api import sync_playwright
+
+    # WebGL in software: no graphics card is needed.
+    drawing = ("--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", *drawing])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def show(browser, tmp_path_factory):
+    """Export a helix and open it, offline; the page's errors and requests fail the tests."""
+    folder, contexts, wrong = tmp_path_factory.mktemp("scenes"), [], []
+
+    def export(theme=LIGHT, **fields):
+        session = still_session(open_source(_write(folder / f"{NAME}.npy")), positions=(1, 198))
+        session.change(**fields)
+        out = folder / "scene.html"
+        SceneExport.of(session, theme, "article").write(out)
+        context = browser.new_context(viewport={"width": WIDTH, "height": HEIGHT}, offline=True)
+        context.set_default_timeout(100_000)  # drawing in software takes its time
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda request: _note(request.url, wrong))
+        page.goto(out.as_uri())
+        page.wait_for_function("document.querySelector('#scene canvas') !== null")
+        return page
+
+    yield export
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+@pytest.fixture(scope="module")
+def light(show):
+    return show(LIGHT)
+
+
+@pytest.fixture(scope="module")
+def dark(show):
+    return show(DARK, outside="faint", projection="parallel")
+
+
+def _write(path: Path) -> Path:
+    along = np.linspace(0, 1, 200)
+    angle = 6 * np.pi * along
+    np.save(path, np.column_stack([np.cos(angle), np.sin(angle), 2 * along]))
+    return path
+
+
+def _note(url: str, wrong: list[str]) -> None:
+    if not url.startswith(("file:", "data:", "blob:")):
+        wrong.append(f"asks for {url}")
+
+
+def pixels(page) -> np.ndarray:
+    with Image.open(io.BytesIO(page.screenshot())) as picture:
+        return np.array(picture.convert("RGB")).astype(int)
+
+
+def colourful(picture: np.ndarray) -> np.ndarray:
+    """Which pixels of the middle are the curve's: everything else is grey."""
+    return np.ptp(picture[50:-80, :700], axis=2) > 100
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_it_shows_the_curve_on_the_themes_background(theme, request):
+    picture = pixels(request.getfixturevalue(theme.name))
+    background = [int(theme.viewport[i : i + 2], 16) for i in (1, 3, 5)]
+    assert picture[5, 5].tolist() == background
+    assert 0.01 < colourful(picture).mean() < 0.5
+    # The first positions are blue, the last ones are red.
+    red, _, blue = np.moveaxis(picture[50:-80, :700], 2, 0)
+    assert (blue - red > 100).sum() > 100
+    assert (red - blue > 100).sum() > 100
+
+
+def test_points_say_which_position_they_are(light):
+    texts = light.evaluate(f"{GRAPH}.data[0].text")
+    assert len(texts) == 198
+    assert texts[0].startswith("position 1 · norm ")
+    assert texts[-1].startswith("position 198 · norm ")
+    rows, columns = np.nonzero(colourful(pixels(light)))
+    middle = len(rows) // 2
+    light.mouse.move(int(columns[middle]) - 3, int(rows[middle]) + 47)
+    light.mouse.move(int(columns[middle]), int(rows[middle]) + 50)
+    light.wait_for_function(f"{GRAPH}.textContent.includes('position ')")
+
+
+def test_the_caption_and_the_axes_are_on_the_page(light):
+    assert light.title() == NAME
+    assert f"{NAME} · positions 1–198 · centred" in light.inner_text("#scene")
+    names = light.evaluate(f"{GRAPH}.data.map(trace => trace.text[1])")
+    assert [name.split(" ·")[0] for name in names[1:]] == [f"PC\xa0{k}" for k in (1, 2, 3)]
+
+
+def test_positions_outside_the_range_are_faint(dark, light):
+    counts = [page.evaluate(f"{GRAPH}.data.length") for page in (light, dark)]
+    assert counts[1] - counts[0] == 2
+
+
+def test_parallel_projection(dark, light):
+    kinds = [
+        page.evaluate(f"{GRAPH}.layout.scene.camera.projection.type") for page in (light, dark)
+    ]
+    assert kinds == ["perspective", "orthographic"]
+
+
+def test_a_drag_turns_it_and_the_wheel_brings_it_nearer(light):
+    before = colourful(pixels(light))
+    light.mouse.move(400, 350)
+    light.mouse.down()
+    light.mouse.move(550, 330, steps=5)
+    light.mouse.up()
+    assert (before != colourful(pixels(light))).mean() > 0.01
+    distance = f"Math.hypot(...Object.values({GRAPH}._fullLayout.scene._scene.getCamera().eye))"
+    start = light.evaluate(distance)
+    light.mouse.wheel(0, -400)
+    light.wait_for_function(f"{distance} < {start - 0.01}")
