@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from geometry import claim_kernels as kernels
 from geometry import claim_lookback as lookback
 from geometry import claim_measures as measures
 from geometry.errors import HelixscopeError
@@ -32,7 +33,7 @@ OURS = "A hypothesis of ours, to explain the outlier"
 
 Panel = Literal[
     "positions", "norms", "spectra", "capture", "overlaps", "directions", "similarity",
-    "dimensions", "layernorm", "shape", "lookback", "training",
+    "dimensions", "layernorm", "shape", "lookback", "kernels", "training",
 ]  # fmt: skip
 
 
@@ -312,4 +313,11 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("lookback.lags", WHY, "Different heads look back by different N.",
           "different lags that the first layer's heads prefer", at_least(2),
           lookback.different_lags, "lookback"),
+    Claim("kernels.local", WHY, "Some heads find the last few tokens by position alone.",
+          "heads of the first layer with over 90 % of their attention at lags 0–10", at_least(1),
+          kernels.local_heads, "kernels"),
+    Claim("kernels.averaged", WHY, "For that neighbours have to differ: with positions averaged in "
+          "blocks of 10 no head finds the token before as well.",
+          "best previous-token score of the first layer, averaged over as it is", at_most(0.8),
+          kernels.blunted, "kernels"),
 )  # fmt: skip

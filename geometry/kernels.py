@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from geometry.components import Array, check_range, check_table
 from geometry.heads import HeadProjections
+from geometry.threads import one_thread
 
 #: Queries whose scores are in memory at a time.
 BLOCK_ROWS = 128
@@ -111,13 +112,14 @@ def head_kernels(
     scores, attention = np.zeros((2, n_heads, len(lags)))
     maps = np.zeros((n_heads, averaging.shape[1], averaging.shape[1]), np.float32)
     for head in range(n_heads):
-        for block in _blocks(heads, head, first, last):
-            sums = block.sum_by_lag(np.ones(len(block.rows), kind))
-            into = slice(block.least_lag - least, block.least_lag - least + len(sums))
-            scores[head, into] += sums
-            inverse = block.soften()
-            attention[head, into] += block.sum_by_lag(inverse)
-            _add_small(maps[head], block, inverse, averaging, first)
+        with one_thread():
+            for block in _blocks(heads, head, first, last):
+                sums = block.sum_by_lag(np.ones(len(block.rows), kind))
+                into = slice(block.least_lag - least, block.least_lag - least + len(sums))
+                scores[head, into] += sums
+                inverse = block.soften()
+                attention[head, into] += block.sum_by_lag(inverse)
+                _add_small(maps[head], block, inverse, averaging, first)
         if on_head is not None:
             on_head((head + 1) / n_heads)
     queries = last - first + 1

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from geometry.components import Array, PositionPCA
 from geometry.directions import Directions
+from geometry.heads import project_heads
+from geometry.kernels import HeadKernels, average_blocks, head_kernels
 from geometry.layernorm import LayerNormErrors, TokenPositionCosines
 from geometry.lookback import LookBack, Scoring
 from geometry.measured_model import DEFAULT_RANK, LEADING, MeasuredModel
@@ -86,6 +88,7 @@ class Measurements:
             model, layer=scope.layer, rank=scope.rank, after=scope.after, fold_ln=scope.fold_ln
         )
         self.range_was_read = False
+        self._kernels: dict[tuple[int, bool], HeadKernels] = {}
 
     @property
     def stream(self) -> ResidualStream:
@@ -159,6 +162,29 @@ class Measurements:
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
         """Looking back, in both scorings; None for a range that is too short."""
         return self.of_range.look_back
+
+    def kernels(self, layer: int | None = None, *, averaged: bool = False) -> HeadKernels:
+        """Where the heads of a layer look by position alone, for the queries of the range.
+
+        Parameters
+        ----------
+        layer
+            That of the scope if None.
+        averaged
+            Average P in blocks of ten neighbours first.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family lacks what this needs.
+        """
+        key = (self.of_model.layer if layer is None else layer, averaged)
+        positions = self.positions
+        if key not in self._kernels:
+            rows = average_blocks(self.model.W_pos) if averaged else None
+            heads = project_heads(self.model, key[0], rows=rows)
+            self._kernels[key] = head_kernels(heads, positions)
+        return self._kernels[key]
 
     @property
     def layernorm(self) -> LayerNormErrors:

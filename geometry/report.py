@@ -13,6 +13,7 @@ from geometry.hub.faults import Offline
 from geometry.measurements import LEADING, Measurements, Scope
 from geometry.model import PositionalModel
 from geometry.overlaps import top3
+from geometry.report_kernels import describe_kernels
 from geometry.report_lookback import describe_lookback
 from geometry.residual_stream import Name
 from geometry.shape import ShapeFit
@@ -109,7 +110,9 @@ def describe(
         """Measure, or give None for what this checkpoint lacks or may not be fetched now."""
         try:
             return measure()
-        except TensorUnavailable:
+        except TensorUnavailable as error:
+            if section == "kernels":  # they need more than the matrices that NEEDS knows of
+                missing.setdefault(section, str(error).rstrip("."))
             return None
         except Offline:
             for name in NEEDS:
@@ -136,7 +139,7 @@ def describe(
         "layernorm": possible("layernorm", partial(_layernorm, measured)),
         "shape": _shape(measured),
         "lookback": describe_lookback(measured),
-        "kernels": None,
+        "kernels": possible("kernels", partial(describe_kernels, measured)),
         "claims": _claims(check(measured)),
     }
 

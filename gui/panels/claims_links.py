@@ -10,8 +10,8 @@ from geometry.residual_stream import Name, Subject
 from gui.docks import DOCKS
 
 _NEAREST = {
-    "shape": "positions", "lookback": "shape", "dimensions": "positions", "similarity": "positions",
-    "layernorm": "norms", "training": "norms", "capture": "overlaps", "overlaps": "spectra",
+    "shape": "positions", "lookback": "shape", "kernels": "shape", "dimensions": "positions",
+    "similarity": "positions", "layernorm": "norms", "training": "norms", "capture": "overlaps", "overlaps": "spectra",
     "directions": "spectra",
 }  # fmt: skip
 """Where a claim leads in a window that lacks the panel that shows it."""
@@ -44,6 +44,8 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "overlap.W_O_E": _pair("W_O", "E"),
     "overlap.W_in_E": _pair("W_in", "E"),
     "overlap.W_in_P": _pair("W_in", "P"),
+    "kernels.local": {"layer": 0, "sort": "near", "averaged": False},
+    "kernels.averaged": {"layer": 0, "sort": "previous", "averaged": True},
     "directions.context_waves": {"directions": (1, 2, 3, 4, 5)},
 }
 """What the panel is told to show, where it can show several things."""

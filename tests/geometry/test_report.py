@@ -60,6 +60,22 @@ def test_what_the_partial_checkpoint_lacks(gpt2):
     assert measured["spectrum"]["E"] is None
 
 
+def test_where_heads_look(gpt2):
+    kernels = report(gpt2)["kernels"]
+    assert kernels["layer"] == 0
+    near = [head["mass_lag_0_10"] for head in kernels["heads"]]
+    assert [number for number, mass in enumerate(near) if mass > 0.9] == [3, 4, 7]
+    assert set(kernels["heads"][0]) == {"previous_token", "self", "mass_lag_0_10"}
+    assert kernels["heads"][7]["previous_token"] == pytest.approx(0.2517, abs=5e-5)
+    assert kernels["heads"][7]["self"] == pytest.approx(0.4453, abs=5e-5)
+
+
+def test_a_layer_that_is_not_there(gpt2):
+    measured = report(gpt2, layer=3)
+    assert measured["kernels"] is None
+    assert measured["missing"]["kernels"] == "h.3.ln_1.weight is not in this checkpoint"
+
+
 def test_a_complete_checkpoint_lacks_nothing(minilm_folder):
     measured = report(open_source(minilm_folder))
     assert measured["missing"] == {}
