@@ -11,8 +11,8 @@ from gui.docks import DOCKS
 
 _NEAREST = {
     "shape": "positions", "lookback": "shape", "kernels": "shape", "dimensions": "positions",
-    "similarity": "positions", "layernorm": "norms", "training": "norms", "capture": "overlaps", "overlaps": "spectra",
-    "directions": "spectra",
+    "similarity": "positions", "layernorm": "norms", "training": "norms", "capture": "overlaps",
+    "overlaps": "spectra", "directions": "spectra",
 }  # fmt: skip
 """Where a claim leads in a window that lacks the panel that shows it."""
 
