@@ -78,8 +78,9 @@ class Survival:
     look_back_before, look_back_after
         R² of looking back ``lag`` tokens by one screw in the first three components, fitted on the
         first half of the pairs and scored on the second; None where there are too few positions.
-    drawn_before, drawn_after : (n, 3) float64
-        Coordinates around and along the axis.
+    drawn_before, drawn_after : (n, 4) float64
+        Coordinates around the axis (two), along it, and away from the origin: along its offset
+        and the token together.
     mean_square
         Mean ‖p_i‖², which weight decay is paid on.
     """
@@ -124,7 +125,9 @@ def survival(curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1) -> Su
     """Send a curve through LayerNorm and see what is left; see :func:`compare`."""
     rows = curve.coordinates()
     after = normalised(rows, curve.d_model, token_norm)
-    drawn = (rows[:, : DIRECTIONS - 1], after[:, : DIRECTIONS - 1])
+    drawn = (rows[:, :DIRECTIONS].copy(), after[:, :DIRECTIONS].copy())
+    if token_norm:
+        drawn[1][:, -1] = np.hypot(after[:, DIRECTIONS - 1], after[:, -1])
     mean_square = float(np.einsum("ij,ij->", rows, rows) / len(rows))
     for array in drawn:
         array.flags.writeable = False

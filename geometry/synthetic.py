@@ -8,13 +8,15 @@ the circle nothing. "A line is just a helix that doesn't curve."
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from geometry.components import Array
-from geometry.shape import ShapeFit
+
+if TYPE_CHECKING:
+    from geometry.shape_fit import ShapeFit
 
 CurveKind = Literal["line", "circle", "helix"]
 KINDS: tuple[CurveKind, ...] = ("line", "circle", "helix")

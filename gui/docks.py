@@ -166,6 +166,12 @@ def _shape(session: Session, theme: Theme) -> Panel:
     return ShapePanel(session, theme)
 
 
+def _experiment(session: Session, theme: Theme) -> Panel:
+    from gui.panels.experiment import ExperimentPanel
+
+    return ExperimentPanel(session, theme)
+
+
 def _claims(session: Session, theme: Theme) -> Panel:
     from gui.panels.claims import ClaimsPanel
 
@@ -205,6 +211,7 @@ DOCKS = (
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
+    Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
 )

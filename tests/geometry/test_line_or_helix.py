@@ -158,7 +158,8 @@ def test_a_circle_is_only_scaled(offset, token_norm):
     found = survival(curve, token_norm, lag=20)
     scale = np.sqrt(32 / (curve.radius**2 + offset**2 + token_norm**2))
     np.testing.assert_allclose(found.after.steps, scale * curve.spacing, rtol=1e-9)
-    np.testing.assert_allclose(found.drawn_after, scale * found.drawn_before, rtol=1e-9)
+    np.testing.assert_allclose(found.drawn_after[:, :3], scale * found.drawn_before[:, :3])
+    np.testing.assert_allclose(found.drawn_after[:, 3], scale * np.hypot(offset, token_norm))
     np.testing.assert_allclose(found.kept, 1)
     assert found.after.evenness == pytest.approx(1)
     assert found.after.alike == 0

@@ -20,6 +20,7 @@ from gui.panels.claims import ClaimsPanel
 from gui.panels.claims_text import outcome
 from gui.panels.dimensions import DimensionsPanel
 from gui.panels.directions import DirectionsPanel
+from gui.panels.experiment import ExperimentPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.overlaps import OverlapsPanel
 from gui.panels.shape import ShapePanel
@@ -41,7 +42,7 @@ CLASSES = {
     made.slot: made
     for made in (
         SpectraPanel, CapturePanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
-        DimensionsPanel, LayerNormPanel, ShapePanel, TrainingPanel, ClaimsPanel,
+        DimensionsPanel, LayerNormPanel, ShapePanel, ExperimentPanel, TrainingPanel, ClaimsPanel,
     )
 }  # fmt: skip
 PANELS = tuple(dock.name for dock in DOCKS if dock.lazy)

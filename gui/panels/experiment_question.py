@@ -1,0 +1,162 @@
+"""What the panel "Line or helix" asks: what LayerNorm leaves of curves that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.errors import HelixscopeError, RangeError
+from geometry.synthetic import KINDS, LEAST_POSITIONS, LEAST_TURNS, CurveKind, SyntheticCurve
+from gui.questions import Progress, Subjects
+
+if TYPE_CHECKING:
+    from geometry.line_or_helix import Survival
+    from geometry.model import PositionalModel
+
+MOST_POSITIONS = 4096
+"""Of a made-up curve: more take longer than a drag can wait."""
+LENGTHS = 65
+"""For how many numbers of positions the price is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What is made up.
+
+    Attributes
+    ----------
+    curve
+        The helix; line and circle have the same spacing.
+    token_norm
+        Length of the token embedding that is added to every row; 0 for positions alone.
+    lag
+        How many tokens are looked back.
+    """
+
+    curve: SyntheticCurve
+    token_norm: float
+    lag: int
+
+    def with_(self, **fields: float) -> Settings:
+        """Change numbers of the curve or of these settings, by their names.
+
+        There are no more turns afterwards, and there is no longer a look back, than the positions
+        have room for.
+        """
+        told = {name: fields.pop(name) for name in ("token_norm", "lag") if name in fields}
+        n = round(fields.pop("n_positions", self.curve.n_positions))
+        turns = max(LEAST_TURNS, min(fields.pop("turns", self.curve.turns), (n - 1) / 2))
+        lag = max(1, min(round(told.get("lag", self.lag)), n // 2))
+        numbers: dict[str, Any] = {"n_positions": n, "turns": turns, **fields}
+        curve = replace(self.curve, **numbers)
+        return Settings(curve, told.get("token_norm", self.token_norm), lag)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Experiment:
+    """What was found.
+
+    Attributes
+    ----------
+    settings
+        What was made up.
+    positions
+        The range of the open model whose size they are; None if they were chosen.
+    is_helix
+        Whether that range's own helix gave turns, climb and spacing.
+    curves
+        Line, circle and helix, before and after LayerNorm.
+    lengths : (k,) int
+        Numbers of positions, rising.
+    prices
+        Mean ‖p_i‖² of the same curve with so many positions: (k,) float64 for each.
+    """
+
+    settings: Settings
+    positions: tuple[int, int] | None
+    is_helix: bool
+    curves: Mapping[CurveKind, Survival]
+    lengths: np.ndarray
+    prices: Mapping[CurveKind, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentOf:
+    """Curves as they are chosen."""
+
+    settings: Settings
+
+    def answer(self, about: Subjects) -> Experiment:
+        """Make the curves."""
+        return experiment(self.settings)
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentLike:
+    """Curves of the size that a range of the open model has."""
+
+    positions: tuple[int, int]
+
+    def steps(self, about: Subjects) -> Iterator[Progress | Experiment]:
+        """Yield the :class:`Experiment` last.
+
+        Raises
+        ------
+        RangeError
+            There are too few positions.
+        """
+        from geometry.measurements import Measurements, Scope
+        from geometry.shape import CLEAR_R2
+        from geometry.synthetic import curve_like
+
+        first, last = self.positions
+        if last - first + 1 < LEAST_POSITIONS:
+            raise RangeError(
+                f"A curve needs {LEAST_POSITIONS} positions or more, and the range is"
+                f" {first}–{last}.",
+                "Show a longer range.",
+            )
+        yield Progress(None, "Fitting a helix to the model")
+        shapes = None
+        if about.model.d_model >= 3:
+            shapes = Measurements(about.model, Scope(self.positions), about.measured()).shapes
+        fit = None if shapes is None else shapes.fits["helix"]
+        known = fit is not None and fit.r2 >= CLEAR_R2
+        curve = curve_like(about.model.W_pos[first : last + 1], fit if known else None)
+        yield Progress(None, "Reading token embeddings")
+        n = min(curve.n_positions, MOST_POSITIONS)
+        settings = Settings(curve, token_norm(about.model), 1)
+        settings = settings.with_(n_positions=n, lag=n // 10)
+        yield experiment(settings, self.positions, is_helix=known)
+
+
+def experiment(
+    settings: Settings, positions: tuple[int, int] | None = None, *, is_helix: bool = False
+) -> Experiment:
+    """Make the curves, and tell what is left of them."""
+    from geometry.line_or_helix import compare
+
+    curve = settings.curve
+    lengths = np.unique(np.geomspace(LEAST_POSITIONS, 4 * MOST_POSITIONS, LENGTHS).astype(int))
+    lengths.setflags(write=False)
+    return Experiment(
+        settings,
+        positions,
+        is_helix,
+        compare(curve, settings.token_norm, settings.lag),
+        lengths,
+        {kind: curve.of_kind(kind).mean_square(lengths) for kind in KINDS},
+    )
+
+
+def token_norm(model: PositionalModel) -> float:
+    """Return the mean norm of a model's tokens; 0 where there are none, or not on this machine."""
+    from geometry.heads import mean_token_norm
+
+    try:
+        return 0.0 if model.bytes_to_fetch("W_E") else mean_token_norm(model)
+    except HelixscopeError:  # what is wrong with them is no matter here
+        return 0.0

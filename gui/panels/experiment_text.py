@@ -1,0 +1,146 @@
+"""What the panel "Line or helix" says of each curve, and what can be taken away of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geometry.line_or_helix import Distances, Survival
+from geometry.model import PositionalModel
+from geometry.synthetic import KINDS, CurveKind
+from gui.panels.experiment_question import Experiment
+from gui.theme import format_count, format_number, format_percent
+
+NAMES: dict[CurveKind, str] = {"line": "Line", "circle": "Circle", "helix": "Helix"}
+EVEN = 0.9
+"""Steps whose shortest one is at least this share of the mean are as good as equal."""
+NO_NUMBER = "–"
+
+COLUMNS = (
+    ("Evenness", "The shortest step between neighbours as a share of the mean one: 1 where all are"
+     " equally far apart"),
+    ("Alike", "How many positions have another one, no neighbour of theirs, that is nearer than"
+     " half a mean step: they are hard to tell apart"),
+    ("Look back", "R² of looking back N tokens by one rotation and shift, the same for all: fitted"
+     " on the first half of the positions, scored on the second, in three components. 1 is perfect,"
+     " below 0 is worse than no motion at all"),
+    ("‖p‖²", "Mean square length of a row as it is stored: what weight decay is paid on"),
+)  # fmt: skip
+
+
+def cells(one: Survival, *, after: bool) -> tuple[str, ...]:
+    """Write the numbers of a curve, before or after LayerNorm, under :data:`COLUMNS`."""
+    found = one.after if after else one.before
+    r2 = one.look_back_after if after else one.look_back_before
+    told = NO_NUMBER if r2 is None else format_number(r2, 3 if r2 > -1 else 0)
+    return (
+        format_number(found.evenness, 2),
+        format_count(found.alike),
+        told,
+        amount(one.mean_square),
+    )
+
+
+def amount(value: float) -> str:
+    """Write a number of any size with three digits that count, or more before the point."""
+    if not value:
+        return "0"
+    digits = max(0, min(6, 2 - int(np.floor(np.log10(abs(value))))))
+    return format_number(value, digits)
+
+
+def reading(result: Experiment, kind: CurveKind, *, after: bool) -> str:
+    """Say in one sentence what the numbers of a curve mean."""
+    one = result.curves[kind]
+    if not after:
+        return _before(result, one)
+    return {"line": _line, "circle": _circle, "helix": _helix}[kind](result, one)
+
+
+def _before(result: Experiment, one: Survival) -> str:
+    kind, alike = one.curve.kind, one.before.alike
+    if kind == "circle":
+        if alike:
+            return f"Compact, but it comes round again: {_positions(alike)} meet others."
+        return "Compact, and still every position has a place of its own."
+    if alike:
+        return f"{_positions(alike)} are hard to tell apart already."
+    times = one.mean_square / result.curves["circle"].mean_square
+    price = f"{format_number(times, 1 if times < 100 else 0)} times the circle’s"
+    if kind == "line":
+        return f"Every position is clear, but the ends are far out: its ‖p‖² is {price}."
+    return f"A circle that climbs: its turns do not meet, and its ‖p‖² is {price}."
+
+
+def _line(result: Experiment, one: Survival) -> str:
+    beside = one.curve.offset or result.settings.token_norm or one.curve.noise
+    if not beside:
+        return "LayerNorm maps a line through the origin onto two points."
+    if one.after.evenness >= EVEN:
+        return "So short beside its distance from the origin, LayerNorm hardly bends it."
+    return f"LayerNorm bends it into an arc, crowded at its ends{_confused(one.after)}."
+
+
+def _circle(result: Experiment, one: Survival) -> str:
+    # Noise makes the lengths a little different.
+    equally = "nearly equally" if one.curve.noise else "equally"
+    said = f"All rows are {equally} long: LayerNorm only scales it."
+    return f"{said} But {_positions(one.after.alike)} meet others." if one.after.alike else said
+
+
+def _helix(result: Experiment, one: Survival) -> str:
+    if one.after.alike:
+        return f"Its turns come too near each other{_confused(one.after)}."
+    if one.after.evenness >= EVEN:
+        return "LayerNorm hardly changes it: its turns stay apart and its steps even."
+    share = format_percent(one.after.evenness, 0)
+    return (
+        f"Its turns stay apart, closer towards the ends: the shortest step is {share} of the mean."
+    )
+
+
+def _confused(found: Distances) -> str:
+    return f": {_positions(found.alike)} are hard to tell apart" if found.alike else ""
+
+
+def _positions(count: int) -> str:
+    return f"{format_count(count)} positions"
+
+
+def scope(model: PositionalModel, result: Experiment) -> str:
+    """Say what was made up, and after what."""
+    settings, curve = result.settings, result.settings.curve
+    if result.positions is None:
+        like = f"chosen, with the {format_count(curve.d_model)} dimensions of {model.name}"
+    else:
+        like = f"as in {model.name}, positions {result.positions[0]}–{result.positions[1]}"
+        like += "" if result.is_helix else " (no helix: its turns are not)"
+    return (
+        f"made up: {_positions(curve.n_positions)} {amount(curve.spacing)} apart, "
+        f"{format_number(curve.turns, 2)} turns, look back {format_count(settings.lag)} · {like}"
+    )
+
+
+def columns(result: Experiment) -> dict[str, np.ndarray]:
+    """Return steps and distances by position, and the price by number of positions."""
+    found: dict[str, np.ndarray] = {"position": np.arange(result.settings.curve.n_positions)}
+    for kind in KINDS:
+        one = result.curves[kind]
+        for when, apart in (("before", one.before), ("after", one.after)):
+            found[f"{kind}_step_{when}"] = apart.steps
+            found[f"{kind}_nearest_other_{when}"] = apart.others
+    found["n_positions"] = result.lengths
+    for kind in KINDS:
+        found[f"{kind}_mean_square"] = result.prices[kind]
+    return found
+
+
+def script(result: Experiment) -> str:
+    """Return Python that makes the curves, and prints what is left of each after LayerNorm."""
+    settings = result.settings
+    return f"""from geometry.line_or_helix import compare
+from geometry.synthetic import SyntheticCurve
+
+curve = {settings.curve!r}
+for kind, one in compare(curve, {settings.token_norm!r}, {settings.lag!r}).items():
+    print(kind, one.after.evenness, one.after.alike, one.look_back_after, one.mean_square)
+"""
