@@ -1,4 +1,4 @@
-"""A plot against training steps: a press or a drag anywhere in it goes to a step."""
+"""A plot against training steps, or lags: a press or a drag anywhere in it goes to one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,37 @@ class ScrubPlot(CurvePlot):
     """Lines over steps on a logarithmic axis, each snapshot a dot, with a cursor.
 
     ``markerDragged`` tells where on the axis the mouse is held.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    y_title, x_title
+        Quantity and unit.
+    log_x, log_y
+        Whether an axis is logarithmic.
+    dots
+        Whether each value has a dot.
+    tip
+        What the mouse does.
     """
 
-    def __init__(self, theme: Theme, y_title: str, *, log_y: bool = False) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        y_title: str,
+        x_title: str = "step",
+        *,
+        log_x: bool = True,
+        log_y: bool = False,
+        dots: bool = True,
+        tip: str = SCRUB_TIP,
+    ) -> None:
         self._points: Any = None
         self._cursor: QWidget | None = None
         self._at_x: float | None = None
-        super().__init__(theme, "step", y_title, log_x=True, log_y=log_y)
+        self._dotted, self._tip = dots, tip
+        super().__init__(theme, x_title, y_title, log_x=log_x, log_y=log_y, whole_x=not log_x)
         # No item of the plot: with each of its moves the whole plot would be painted.
         self._cursor = QWidget(self.viewport())
         self._cursor.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -42,10 +66,12 @@ class ScrubPlot(CurvePlot):
         self.set_theme(theme)
         self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=DOT)
         self.view.addItem(self._points)
-        self.setAccessibleName(f"{y_title} against step")
+        self.setAccessibleName(f"{y_title} against {x_title}")
 
-    def show_lines(self, lines: Sequence[Line], places: np.ndarray) -> None:
-        """Show other lines over these places on the axis."""
+    def show_lines(
+        self, lines: Sequence[Line], places: np.ndarray, y: tuple[float, float] | None = None
+    ) -> None:
+        """Show other lines over these places on the axis; ``y`` is what it spans at most."""
         curves = [
             PlotCurve(
                 places[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
@@ -54,9 +80,10 @@ class ScrubPlot(CurvePlot):
             for line in lines
             for run in line.runs()
         ]  # fmt: skip
-        span = (float(places[0]) / 1.2, float(places[-1]) * 1.2)
-        self.set_curves(curves, x=span)
-        dotted = [curve for curve in curves if curve.style == "solid"]
+        ends = float(places[0]), float(places[-1])
+        span = (ends[0] / 1.2, ends[1] * 1.2) if self.log[0] else (0.0, ends[1])
+        self.set_curves(curves, x=span, y=y)
+        dotted = [curve for curve in curves if curve.style == "solid" and self._dotted]
         found = [curve.places(self.log) for curve in dotted]
         brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
         at = np.concatenate(found) if found else np.zeros((0, 2))
@@ -71,7 +98,8 @@ class ScrubPlot(CurvePlot):
         """Return where the cursor crosses the middle of the plot, in the widget."""
         assert self._at_x is not None
         middle = sum(self.view.spans()[1]) / 2
-        return self.view.mapViewToScene(QPointF(float(np.log10(self._at_x)), middle))
+        at = float(np.log10(self._at_x)) if self.log[0] else self._at_x
+        return self.view.mapViewToScene(QPointF(at, middle))
 
     def cursor_place(self) -> QRect | None:
         """Return where the cursor is drawn in the plot; None while it is not."""
@@ -101,7 +129,7 @@ class ScrubPlot(CurvePlot):
 
     def tooltip_at(self, point: QPointF) -> str:
         """Say what the mouse does."""
-        return SCRUB_TIP
+        return self._tip
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Go where the mouse is, and follow it while the button is held."""

@@ -34,6 +34,8 @@ class Line:
         Whether it is a share, said in percent.
     dashed
         Whether it is what was to be expected and not what was found.
+    digits, unit
+        Decimals that are said, and the sign behind them.
     """
 
     name: str
@@ -41,13 +43,16 @@ class Line:
     color: str
     percent: bool = False
     dashed: bool = False
+    digits: int = 2
+    unit: str = ""
 
     def said(self, snapshot: int) -> str:
         """Say the value at a snapshot; "–" if there is none."""
         value = float(self.values[snapshot])
         if not np.isfinite(value):
             return "–"
-        return format_percent(value) if self.percent else format_number(value, 2)
+        number = format_number(value, self.digits) + self.unit
+        return format_percent(value) if self.percent else number
 
     def runs(self) -> Iterator[slice]:
         """Yield the stretches that have values: a line does not cross those that have none."""

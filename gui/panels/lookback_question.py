@@ -1,0 +1,175 @@
+"""What the look-back panel asks: the motions of all lags at once, of positions or of heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from geometry.head_lookback import HeadLookBack, look_back_heads
+from geometry.lookback import LookBack, Scoring, Turning, follow_turning
+from geometry.lookback_range import RangeLookBack, look_back_range
+from gui.questions import Subjects, Tensor
+
+Space = Literal["3", "6", "all", "heads"]
+COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
+"""How many of the range's components; None for all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Turned:
+    """The motions of one set of points, and how far they turn.
+
+    Attributes
+    ----------
+    found
+        For every lag.
+    turning
+        How the angle grows, in three dimensions; None where no rotation fits or it is not asked.
+    degrees : (L, planes) float64
+        How far each plane is turned, 0 to 180, falling; no planes where there are too many.
+    """
+
+    found: LookBack
+    turning: Turning | None
+    degrees: np.ndarray
+
+    @cached_property
+    def followed(self) -> np.ndarray:
+        """(L,) float64: degrees about one axis, which may go on and on; NaN where nothing fits."""
+        angles = np.full(len(self.found.lags), np.nan)
+        if self.turning is not None:
+            angles[: len(self.turning.angles)] = np.degrees(self.turning.angles)
+        return angles
+
+    @property
+    def degrees_per_token(self) -> float | None:
+        """The slope of the line through the angles; None where there is none."""
+        return None if self.turning is None else float(np.degrees(self.turning.slope))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OfPositions:
+    """Looking back among the positions themselves."""
+
+    back: RangeLookBack
+    turned: Turned
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        return self.back.positions
+
+    @property
+    def lags(self) -> np.ndarray:
+        """The lags that were fitted, rising."""
+        return self.back.found.lags
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OfHeads:
+    """Looking back in the heads of the first layer."""
+
+    back: HeadLookBack
+    queries: tuple[Turned, ...]
+    keys: tuple[Turned, ...]
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        return self.back.positions
+
+    @property
+    def lags(self) -> np.ndarray:
+        """The lags that were fitted, rising."""
+        return self.queries[0].found.lags
+
+
+LookedBack = OfPositions | OfHeads
+
+
+@dataclass(frozen=True, slots=True)
+class LookBackOf:
+    """Looking back in the first components of a range, or all.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both inclusive.
+    space
+        "3", "6" or "all".
+    scoring
+        See :class:`geometry.lookback.LookBack`.
+    """
+
+    positions: tuple[int, int]
+    space: Space
+    scoring: Scoring
+
+    def answer(self, about: Subjects) -> OfPositions:
+        """Fit the motions of all lags.
+
+        Raises
+        ------
+        RangeError
+            There are too few positions.
+        """
+        about.tell(None, "Finding the components")
+        back = look_back_range(
+            about.model.W_pos,
+            self.positions,
+            COUNTS[self.space],
+            scoring=self.scoring,
+            tell=lambda share: about.tell(share, "Fitting a motion for every lag"),
+        )
+        back.found.motion(1).course(back.coordinates[:1])  # what that imports takes a while
+        return OfPositions(back, turned(back.found))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsLookBackOf:
+    """Looking back in the queries and keys of the first layer's heads."""
+
+    positions: tuple[int, int]
+    scoring: Scoring
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return (("W_Q", 0), ("W_K", 0))
+
+    def answer(self, about: Subjects) -> OfHeads:
+        """Fit the motions of all heads and lags.
+
+        Raises
+        ------
+        RangeError
+            There are too few positions.
+        TensorUnavailable
+            The checkpoint or the family lacks what this needs.
+        """
+        from geometry.heads import project_heads
+
+        about.tell(None, "Projecting positions into all heads")
+        heads = project_heads(about.model)
+        back = look_back_heads(
+            heads,
+            self.positions,
+            scoring=self.scoring,
+            tell=lambda share: about.tell(share, "Fitting a motion for every head and lag"),
+        )
+        queries, keys = (
+            tuple(turned(found) for found in side) for side in (back.queries, back.keys)
+        )
+        return OfHeads(back, queries, keys)
+
+
+def turned(found: LookBack) -> Turned:
+    """Find out how far motions turn."""
+    k = found.rotations.shape[1]
+    every = len(found.lags) == found.lags[-1]
+    turning = follow_turning(found) if k == 3 and every else None
+    degrees = np.degrees(found.angles) if k <= 6 else np.zeros((len(found.lags), 0))
+    degrees.flags.writeable = False
+    return Turned(found, turning, degrees)
