@@ -1,0 +1,112 @@
+"""The wheel, installed into an environment of its own, has all that the app needs."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = ("main.py", "pyproject.toml", "README.md", "LICENSE", "geometry", "gui", "resources")
+TIMEOUT = 200
+"""Seconds."""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """Build it from a copy: what is left of building would be in the way of other tests."""
+    folder = tmp_path_factory.mktemp("source")
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(
+                ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(ROOT / part, folder / part)
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", "dist", "."]
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = (folder / "dist").iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """Install it into a new environment that sees this one's libraries, but not the project."""
+    place = tmp_path_factory.mktemp("environment") / "helixscope"
+    make = [sys.executable, "-m", "venv", "--without-pip", str(place)]
+    subprocess.run(make, check=True, timeout=TIMEOUT)
+    variables = {"base": str(place), "platbase": str(place)}
+    packages = Path(sysconfig.get_path("purelib", vars=variables))
+    # A line in a .pth adds a folder whose own .pth files are not read: the editable project's.
+    (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    install = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "install",
+               "--quiet", "--no-deps", "--no-index", "--disable-pip-version-check",
+               str(wheel)]  # fmt: skip
+    done = subprocess.run(install, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture
+def run(installed, tmp_path):
+    """Run a program of the environment from an empty folder, as a user without settings."""
+
+    def call(program: str, *arguments: object) -> str:
+        home = {"HOME": str(tmp_path), **{f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in
+                ("CONFIG", "CACHE", "DATA", "STATE")}}  # fmt: skip
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | home
+        done = subprocess.run(
+            [installed / "bin" / program, *map(str, arguments)],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+def test_it_holds_the_code_and_the_resources_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        names = set(file.namelist())
+    tops = {name.split("/")[0] for name in names}
+    assert {top for top in tops if not top.startswith("helixscope-")} == {
+        "main.py", "geometry", "gui", "resources",
+    }  # fmt: skip
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("geometry", "gui", "resources")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".desktop"
+    }
+    assert wanted - names == set()
+
+
+def test_it_is_the_installed_code_that_runs(run, installed):
+    printed = run("python", "-c", "import geometry, gui, main; print(geometry.__file__)")
+    assert Path(printed.strip()).is_relative_to(installed)
+
+
+def test_it_reports_on_the_bundled_model(run, tmp_path):
+    run("helixscope", "report", "sample", "--out", tmp_path / "found", "--no-figures", "--offline")
+    found = json.loads((tmp_path / "found" / "report.json").read_text("utf-8"))
+    assert found["model"]["n_positions"] >= 512
+    assert found["missing"] == {}
+
+
+def test_the_window_starts_with_the_bundled_model(run, tmp_path):
+    run("helixscope", "open", "--offline", "--picture", tmp_path / "window.png")
+    assert (tmp_path / "window.png").stat().st_size > 20_000
+
+
+def test_linux_gets_a_desktop_entry_and_the_icon(installed):
+    share = installed / "share"
+    entry = (share / "applications" / "helixscope.desktop").read_text("utf-8")
+    assert "Exec=helixscope" in entry
+    assert "Icon=helixscope" in entry
+    assert (share / "icons" / "hicolor" / "scalable" / "apps" / "helixscope.svg").is_file()
