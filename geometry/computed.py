@@ -1,8 +1,9 @@
-"""Tables that no model has learned, opened by name like one: the sinusoidal encodings.
+"""Tables that no model has learned, opened by name like one: sinusoidal encodings, curves.
 
 ``sinusoidal`` is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5), a
 cosine right of each sine; ``sinusoidal-fairseq`` that of fairseq and tensor2tensor, all sines left
 of all cosines. A size may follow: ``sinusoidal:512x128`` has 512 positions and 128 dimensions.
+``synthetic:helix,n=1024,turns=1.85`` is a curve of :mod:`geometry.synthetic`.
 """
 
 from __future__ import annotations
@@ -21,19 +22,18 @@ from geometry.errors import SourceError
 from geometry.families import ALONE, Sinusoid
 from geometry.sinusoids import sinusoid
 from geometry.stores import FloatArray, OnThisMachine, TensorInfo
+from geometry.synthetic import MOST_NUMBERS, parse_curve
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
 
 #: Positions and dimensions of a table whose size is not said: those of GPT-2 small.
 DEFAULT_SIZE = (1024, 768)
-#: Numbers of the largest table: a quarter of a gigabyte.
-MOST_NUMBERS = 2**25
-
 _SINUSOIDS: Mapping[str, Sinusoid] = {
     "sinusoidal": "interleaved",
     "sinusoidal-fairseq": "tensor2tensor",
 }
+_CURVE = "synthetic"
 _SIZE = re.compile(r"([1-9][0-9]{0,8})\s*[x×]\s*([1-9][0-9]{0,8})", re.IGNORECASE)
 
 
@@ -69,9 +69,11 @@ def find_computed(source: str) -> ComputedTable | None:
     Raises
     ------
     SourceError
-        What follows the name is no size, or the size of no table.
+        What follows the name is no size, or the size of no table; or no curve.
     """
     name, colon, size = source.strip().partition(":")
+    if name == _CURVE and colon:
+        return _curve(source, size)
     kind = _SINUSOIDS.get(name)
     if kind is None:
         return None
@@ -87,7 +89,17 @@ def find_computed(source: str) -> ComputedTable | None:
 
 def is_computed(source: str) -> bool:
     """Tell whether a source names a computed table, perhaps with a size that cannot be."""
-    return source.strip().partition(":")[0] in _SINUSOIDS
+    name, colon, _ = source.strip().partition(":")
+    return name in _SINUSOIDS or (name == _CURVE and bool(colon))
+
+
+def computed_name(source: str) -> str:
+    """Return what a computed table is called in captions; the source where it is none."""
+    try:
+        found = find_computed(source)
+    except SourceError:
+        return source
+    return source if found is None else found.name
 
 
 def open_computed(table: ComputedTable) -> PositionalModel:
@@ -128,6 +140,17 @@ class OneTable(OnThisMachine):
     def read(self, name: str) -> FloatArray:
         """Return the table; KeyError for any other name."""
         return self._values.reshape(self._tensors[name].shape)
+
+
+def _curve(source: str, text: str) -> ComputedTable:
+    try:
+        curve = parse_curve(text)
+    except ValueError as error:
+        raise SourceError(
+            f"{source!r} is no synthetic curve: {error}.",
+            "Write it like synthetic:helix,n=1024,d=768,turns=2,climb=0.5.",
+        ) from error
+    return ComputedTable(curve.source, f"synthetic {curve.kind}", curve.name, curve.table)
 
 
 def _size(source: str, size: str) -> tuple[int, int]:

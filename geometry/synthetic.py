@@ -8,7 +8,7 @@ the circle nothing. "A line is just a helix that doesn't curve."
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,15 @@ DIRECTIONS = 4
 LEAST_DIMENSIONS = DIRECTIONS + 2
 LEAST_POSITIONS = 4
 LEAST_TURNS = 0.01
+#: Numbers of the largest table: a quarter of a gigabyte.
+MOST_NUMBERS = 2**25
+
+#: What the numbers of a curve are called in a source.
+SOURCE_FIELDS = {
+    "n": "n_positions", "d": "d_model", "spacing": "spacing", "turns": "turns", "climb": "climb",
+    "offset": "offset", "noise": "noise", "seed": "seed",
+}  # fmt: skip
+WHOLE = ("n_positions", "d_model", "seed")
 #: Noise is in so many directions, the curve's among them: enough that it is nearly at right angles
 #: to everything, and few enough that a curve is made and measured while a slider moves.
 NOISE_DIRECTIONS = 64
@@ -87,6 +96,7 @@ class SyntheticCurve:
             ("climb", self.climb, 0.0, 1.0),
             ("offset", self.offset, 0.0, np.finfo(np.float32).max),
             ("noise", self.noise, 0.0, np.finfo(np.float32).max),
+            ("seed", self.seed, 0, np.inf),
         ):
             if not low <= value <= high:
                 raise ValueError(f"expected {name} between {low:g} and {high:g}, got {value:g}")
@@ -128,6 +138,18 @@ class SyntheticCurve:
         apart = self.radius**2 + self.offset**2 + (self.noise * self.spacing) ** 2
         return np.asarray(apart + self.rise**2 * (n**2 - 1) / 12)
 
+    @property
+    def source(self) -> str:
+        """What :func:`geometry.sources.open_source` opens its table by."""
+        fields = (f"{short}={getattr(self, name)!r}" for short, name in SOURCE_FIELDS.items())
+        return f"synthetic:{self.kind}," + ",".join(fields)
+
+    @property
+    def name(self) -> str:
+        """What it is called in captions."""
+        turns = "" if self.kind == "line" else f", {self.turns:.3g} turns"
+        return f"synthetic {self.kind}{turns}"
+
     def of_kind(self, kind: CurveKind) -> SyntheticCurve:
         """Return the curve of another kind with the same spacing and turns."""
         return replace(self, kind=kind)
@@ -158,6 +180,38 @@ class SyntheticCurve:
         """Return the rows in random directions of d_model dimensions: (n_positions, d_model)."""
         rows = self.coordinates()
         return rows @ mean_free_directions(rows.shape[1], self.d_model, self.seed)
+
+
+def parse_curve(text: str) -> SyntheticCurve:
+    """Read a curve from a source, without "synthetic:": ``helix,n=1024,turns=1.85``.
+
+    Numbers that are left out are the defaults of :class:`SyntheticCurve`.
+
+    Raises
+    ------
+    ValueError
+        It is no curve; the message says why.
+    """
+    kind, *parts = (part.strip() for part in text.split(","))
+    if kind not in KINDS:
+        raise ValueError(f"a curve is one of {', '.join(KINDS)}, not {kind!r}")
+    numbers: dict[str, Any] = {}
+    for part in parts:
+        short, equals, value = (word.strip() for word in part.partition("="))
+        name = SOURCE_FIELDS.get(short)
+        if name is None or not equals or name in numbers:
+            known = ", ".join(SOURCE_FIELDS)
+            raise ValueError(
+                f"expected numbers such as turns=2, once each of {known}, not {part!r}"
+            )
+        try:
+            numbers[name] = int(value) if name in WHOLE else float(value)
+        except ValueError:
+            raise ValueError(f"{short} is no number: {value!r}") from None
+    curve = SyntheticCurve(kind, **numbers)
+    if curve.n_positions * curve.d_model > MOST_NUMBERS:
+        raise ValueError(f"it would have more than {MOST_NUMBERS:,} numbers")
+    return curve
 
 
 def mean_free_directions(count: int, d_model: int, seed: int = 0) -> Array:

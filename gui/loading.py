@@ -191,8 +191,11 @@ def short_name(source: str) -> str:
     The same as in captions once it is open: "gpt2" for "openai-community/gpt2" and for the address
     of its page, "gpt2@refs/pr/3" for a revision of it.
     """
+    from geometry.computed import computed_name, is_computed
     from geometry.hub.address import parse_address
 
+    if is_computed(source):
+        return computed_name(source)
     address = parse_address(source)
     if address is not None:
         return address.short

@@ -112,6 +112,7 @@ class ResultDocks:
         made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))
         made.fieldRequested.connect(lambda field, value: setattr(self._session, field, value))
         made.showRequested.connect(self._show)
+        made.openRequested.connect(controller.open)
         made.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
         if name == "training":
             made.films = self._films

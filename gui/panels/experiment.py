@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from geometry.synthetic import CurveKind
 from gui.panels.experiment_question import (
     MOST_POSITIONS,
     Experiment,
@@ -123,6 +124,10 @@ class ExperimentPanel(ResultPanel):
             turns = curve.turns * (n - 1) / (curve.n_positions - 1)
             self._on_settings_changed(settings.with_(n_positions=n, turns=turns))
 
+    def _on_open_clicked(self, kind: CurveKind) -> None:
+        if self.result is not None:
+            self.openRequested.emit(self.result.settings.curve.of_kind(kind).source)
+
     def _on_like_clicked(self) -> None:
         self._settings = None
         self.ask()
@@ -135,6 +140,7 @@ class ExperimentPanel(ResultPanel):
 
         self.view = ExperimentView(self.theme)
         self.view.form.changed.connect(self._on_settings_changed)
+        self.view.pictures.openRequested.connect(self._on_open_clicked)
         self.view.lengthRequested.connect(self._on_length_dragged)
         self.view.widthChanged.connect(self._on_width_changed)
         self.view.show_page(self.page.value())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from geometry.synthetic import KINDS, CurveKind
 from gui.colors import legible, lookup_table
@@ -14,6 +16,7 @@ from gui.panels.experiment_look import flat, thinned
 from gui.panels.experiment_question import Experiment
 from gui.panels.experiment_text import NAMES, reading
 from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
 
 MARGIN = 6
 DOT = 3.0
@@ -94,10 +97,14 @@ class ExperimentPictures(QWidget):
         Colours.
     """
 
+    openRequested = Signal(str)
+    """The kind of curve that is to be opened as a model."""
+
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.theme = theme
         self.pictures: dict[CurveKind, CurvePicture] = {}
+        self.buttons: dict[CurveKind, QToolButton] = {}
         self.readings = {kind: label("", "small") for kind in KINDS}
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -109,7 +116,12 @@ class ExperimentPictures(QWidget):
             said = self.readings[kind]
             said.setWordWrap(True)
             said.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
-            grid.addWidget(label(NAMES[kind]), 0, column)
+            self.buttons[kind] = button = _open_button(kind)
+            button.clicked.connect(partial(self.openRequested.emit, kind))
+            heading = QHBoxLayout()
+            heading.addWidget(label(NAMES[kind]), 1)
+            heading.addWidget(button)
+            grid.addLayout(heading, 0, column)
             grid.addWidget(picture, 1, column)
             grid.addWidget(said, 2, column)
             grid.setColumnStretch(column, 1)
@@ -134,3 +146,15 @@ class ExperimentPictures(QWidget):
         for picture in self.pictures.values():
             picture.theme = theme
             picture.update()
+
+
+def _open_button(kind: CurveKind) -> QToolButton:
+    made = QToolButton()
+    made.setText("Open")
+    made.setProperty("class", "chip")
+    made.setFixedWidth(6 * GRID)
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    tip = f"Open this {kind} as a model: its curve in 3D, and every panel about it"
+    made.setToolTip(wrapped(tip))
+    made.setAccessibleName(f"Open the {kind}")
+    return made

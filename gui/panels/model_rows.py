@@ -179,7 +179,9 @@ def _computed_line(source: str) -> Line:
 
 def _recent_line(source: str) -> Line:
     if is_computed(source):
-        return replace(_computed_line(source), title=source, haystack=source, wraps=False)
+        line, title = _computed_line(source), short_name(source)
+        tip = f"{source}\n{line.tip}"
+        return replace(line, title=title, tip=tip, haystack=source, wraps=False)
     address = parse_address(source)
     if address is None:
         where, tip = PurePath(source).parent.name, source

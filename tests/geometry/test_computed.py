@@ -8,15 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.catalogue import find_entry, is_here, state
-from geometry.computed import DEFAULT_SIZE, MOST_NUMBERS, is_computed
+from geometry.computed import DEFAULT_SIZE, computed_name, is_computed
 from geometry.errors import SourceError, TensorUnavailable
 from geometry.history.origins import find_history
+from geometry.lookback import look_back
 from geometry.matrices import WEIGHTS
 from geometry.report import report
 from geometry.sinusoids import sinusoid
 from geometry.sources import is_on_hub, open_source
+from geometry.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, parse_curve
 
-KINDS = {"sinusoidal": "interleaved", "sinusoidal-fairseq": "tensor2tensor"}
+NAMES = ("sinusoidal", "sinusoidal-fairseq")
 
 
 def of_size(name, n_positions, d_model):
@@ -80,7 +82,9 @@ def test_what_is_no_size_is_said(source):
     assert caught.value.advice.endswith(".")
 
 
-@pytest.mark.parametrize("source", ["sinusoid", "sinusoidals", "Sinusoidal", "x/sinusoidal", ""])
+@pytest.mark.parametrize(
+    "source", ["sinusoid", "sinusoidals", "Sinusoidal", "x/sinusoidal", "", "synthetic"]
+)
 def test_other_names_are_no_computed_tables(source):
     assert not is_computed(source)
 
@@ -88,7 +92,7 @@ def test_other_names_are_no_computed_tables(source):
 def test_it_needs_no_network_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sinusoidal").mkdir()  # which opens as ./sinusoidal
-    for name in KINDS:
+    for name in NAMES:
         entry = find_entry(name)
         assert entry is not None
         assert state(entry) == "computed"
@@ -97,6 +101,49 @@ def test_it_needs_no_network_and_no_file(tmp_path: Path, monkeypatch: pytest.Mon
         model = open_source(name)
         assert (entry.n_positions, entry.d_model) == model.W_pos.shape
         assert model.bytes_to_fetch_for([("W_E", 0)]) == 0
+
+
+# ---- synthetic curves -------------------------------------------------------------------------
+
+
+def test_a_synthetic_curve_opens_by_its_own_source():
+    curve = SyntheticCurve("helix", 200, 32, 0.2, 1.85, 0.3, 0.7, noise=0.1, seed=5)
+    model = open_source(curve.source)
+    np.testing.assert_array_equal(model.W_pos, curve.table())
+    assert (model.source, model.name) == (curve.source, "synthetic helix, 1.85 turns")
+    assert model.computed
+    assert is_here(model.source)
+    assert not is_on_hub(model.source)
+    short = open_source("synthetic: line , n = 50, d=8")
+    assert short.W_pos.shape == (50, 8)
+    assert short.name == "synthetic line"
+    assert open_source(short.source).fingerprint == short.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [("", "a curve is one of line, circle, helix"), ("spiral", "not 'spiral'"),
+     ("helix,turns", "expected numbers such as turns=2"), ("helix,kind=2", ": 'kind=2'"),
+     ("helix,n=8,n=9", "once each"), ("helix,n=1.5", "n is no number"),
+     ("helix,turns=nan", "expected turns between"), ("line,d=5", "expected d_model between"),
+     ("line,n=99999999", "more than 33,554,432 numbers"), ("line,seed=-1", "expected seed")],
+)  # fmt: skip
+def test_what_is_no_curve_is_said(text, why):
+    with pytest.raises(SourceError, match=f"is no synthetic curve: .*{why}") as caught:
+        open_source(f"synthetic:{text}")
+    assert caught.value.advice.endswith(".")
+    assert computed_name(f"synthetic:{text}") == f"synthetic:{text}"
+
+
+@given(
+    st.builds(
+        SyntheticCurve, st.sampled_from(KINDS), st.integers(4, 99), st.integers(6, 40),
+        st.floats(1e-3, 1e3), st.floats(0.01, 1.5), st.floats(0, 1), st.floats(0, 99),
+        st.floats(0, 3), st.integers(0, 2**31),
+    )
+)  # fmt: skip
+def test_a_curves_source_is_that_curve(curve):
+    assert parse_curve(curve.source.removeprefix("synthetic:")) == curve
 
 
 # ---- what it lacks ----------------------------------------------------------------------------
@@ -138,7 +185,7 @@ def test_the_report_says_what_is_impossible_and_measures_the_rest():
 SIZES = st.tuples(st.integers(2, 60), st.integers(1, 20).map(lambda half: 2 * half))
 
 
-@given(SIZES, st.sampled_from(sorted(KINDS)))
+@given(SIZES, st.sampled_from(NAMES))
 def test_every_row_has_the_norm_of_half_the_dimensions(size, name):
     P = of_size(name, *size)
     np.testing.assert_allclose(np.linalg.norm(P, axis=1), np.sqrt(size[1] / 2), rtol=1e-12)
@@ -168,6 +215,14 @@ def test_looking_back_is_one_rotation_in_all_dimensions(size, data):
     np.testing.assert_allclose(R @ R.T, np.eye(d_model), atol=1e-12)
     assert np.linalg.det(R) == pytest.approx(1.0)
     np.testing.assert_allclose(P[lag:] @ R.T, P[:-lag], atol=1e-9)
+
+
+@pytest.mark.parametrize("scoring", ["even_odd", "halves"])
+def test_the_screw_that_is_fitted_for_looking_back_is_that_rotation(scoring):
+    P = of_size("sinusoidal", 300, 12)
+    found = look_back(P - P.mean(axis=0), [1, 7, 50], scoring=scoring)
+    np.testing.assert_allclose(found.r2["screw"], 1, atol=1e-6)
+    assert (found.r2["translation"] < 0.9).all()
 
 
 @given(st.integers(2, 60), st.integers(1, 12).map(lambda half: 2 * half), st.data())

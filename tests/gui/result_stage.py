@@ -58,6 +58,7 @@ class ResultStage:
         panel.hoverRequested.connect(lambda at: setattr(self.session, "hover", at))
         panel.fieldRequested.connect(lambda field, value: setattr(self.session, field, value))
         panel.showRequested.connect(lambda name, options: self.shown.append((name, options)))
+        panel.openRequested.connect(self.controller.open)
         panel.guideRequested.connect(lambda guide: self.controller.show_guide(slot, guide))
         qtbot.addWidget(panel, before_close_func=self._release)
         panel.resize(*size)

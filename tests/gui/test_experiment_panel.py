@@ -299,6 +299,20 @@ def test_a_drag_of_the_range_is_waited_for(stage):
     assert questions == [ExperimentLike((10, 150))]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_curve_opens_as_a_model(stage, kind):
+    panel = stage.panel
+    type_into(panel.view.form.sliders["turns"], "1.5")
+    curve = panel.result.settings.curve.of_kind(kind)
+    QTest.mouseClick(panel.view.pictures.buttons[kind], LEFT)
+    QApplication.processEvents()
+    assert stage.session.model.source == curve.source
+    np.testing.assert_array_equal(stage.session.model.W_pos, curve.table())
+    if kind == "helix":  # and is found again in it
+        assert panel.result.is_helix
+        assert panel.result.settings.curve.turns == pytest.approx(1.5 * 197 / 198, abs=0.01)
+
+
 # ---- the pages --------------------------------------------------------------------------------
 
 

@@ -178,11 +178,17 @@ def test_a_source_is_called_the_same_wherever_it_is_opened(source, name):
 
 def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
     assert "neither tokens nor weights" in line_of(session(), "sinusoidal").tip
-    for text in ("sinusoidal:512x128", "sinusoidal-fairseq:8x8"):
+    for text, title in (
+        ("sinusoidal:512x128", "sinusoidal-512x128"),
+        ("sinusoidal-fairseq:8x8", "sinusoidal-fairseq-8x8"),
+        ("synthetic:circle,turns=2.5", "synthetic circle, 2.5 turns"),
+        ("sinusoidal:many", "sinusoidal:many"),
+    ):
         line = preferred(session(offline=True), text)
         assert (line.source, line.title, line.state) == (text, f"Open {text}", "computed")
         recent = list_groups(session(recent=(text,)))[0].lines[0]
-        assert (recent.source, recent.title, recent.state) == (text, text, "computed")
+        assert (recent.source, recent.title, recent.state) == (text, title, "computed")
+        assert recent.tip.startswith(text)
     assert preferred(session(), "sinusoidal").title == "Sinusoidal encoding"
     assert len([one for one in lines_of(session(), "sinusoidal") if one.kind == "source"]) == 2
 
