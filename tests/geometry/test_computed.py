@@ -123,7 +123,7 @@ def test_a_synthetic_curve_opens_by_its_own_source():
 @pytest.mark.parametrize(
     ("text", "why"),
     [("", "a curve is one of line, circle, helix"), ("spiral", "not 'spiral'"),
-     ("helix,turns", "expected numbers such as turns=2"), ("helix,kind=2", ": 'kind=2'"),
+     ("helix,turns", "expected numbers such as turns=2"), ("helix,kind=2", "not 'kind=2'"),
      ("helix,n=8,n=9", "once each"), ("helix,n=1.5", "n is no number"),
      ("helix,turns=nan", "expected turns between"), ("line,d=5", "expected d_model between"),
      ("line,n=99999999", "more than 33,554,432 numbers"), ("line,seed=-1", "expected seed")],
