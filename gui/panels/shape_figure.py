@@ -6,9 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, dress_axes, name_axes
-from gui.panels.figure_text import CURVES
 from gui.panels.shape_question import Shape
-from gui.theme import LIGHT, SMALL, Theme
+from gui.theme import LIGHT, SMALL, Theme, format_number
 
 SIZE = (6.4, 4.2)
 
@@ -48,7 +47,12 @@ def shape_figure(
     below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
     below.set_xlim(first, last)
     below.set_ylim(0.0, None)
-    name_axes(below, "Position", f"Distance from {CURVES[name]}")
+    below.annotate(
+        f"RMS\n{format_number(shape.rms(name))}", (1, shape.rms(name)), (4, 0), va="center",
+        xycoords=below.get_yaxis_transform(), textcoords="offset points",
+        fontsize=SMALL * POINTS, color=theme.muted,
+    )  # fmt: skip
+    name_axes(below, "Position", "Distance (units of P)")
     figure.suptitle(
         f"{title}\n{detail}", x=0.01, ha="left", fontsize=SMALL * POINTS, color=theme.text
     )

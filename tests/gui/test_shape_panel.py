@@ -224,7 +224,9 @@ def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name)
     assert distances.get_ydata()[0] == pytest.approx(
         np.linalg.norm(of_gpt2.coordinates[0] - fit.values[0])
     )
-    assert below.get_ylabel() == f"Distance from the {fit.name.replace('_', ' ')}"
+    assert below.get_ylabel() == "Distance (units of P)"
+    (said,) = below.texts
+    assert said.get_text() == f"RMS\n{of_gpt2.rms(fit.name):.3f}"
 
 
 def test_the_title_says_what_is_drawn(of_gpt2):
