@@ -166,6 +166,12 @@ def _shape(session: Session, theme: Theme) -> Panel:
     return ShapePanel(session, theme)
 
 
+def _kernels(session: Session, theme: Theme) -> Panel:
+    from gui.panels.kernels import KernelsPanel
+
+    return KernelsPanel(session, theme)
+
+
 def _experiment(session: Session, theme: Theme) -> Panel:
     from gui.panels.experiment import ExperimentPanel
 
@@ -211,6 +217,7 @@ DOCKS = (
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
+    Dock("kernels", "Kernels", BOTTOM, _kernels, lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),

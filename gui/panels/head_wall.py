@@ -1,0 +1,284 @@
+"""All heads of a layer as small maps, in the order of what they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QImage,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from gui.colors import lookup_table
+from gui.panels.hover_label import HoverLabel
+from gui.theme import GRID, SMALL, Theme, ThemeName
+
+SIDE, LARGE = 46, 132
+"""Pixels of a small map, at least and at most."""
+SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
+"""The background's tone for no attention."""
+STRETCH = 0.4
+"""Attention to this power is the shade: a thin line is seen beside a wide one."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HeadCard:
+    """One head on the wall.
+
+    Attributes
+    ----------
+    head
+        Its number.
+    picture : (s, s) float32
+        Its small map.
+    score
+        The number that heads are sorted by, in words.
+    text
+        What the hover says.
+    """
+
+    head: int
+    picture: np.ndarray
+    score: str
+    text: str
+
+
+class HeadWall(QWidget):
+    """Small maps with their numbers, side by side in as many rows as it takes.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    chosen = Signal(int)
+    """The head that the user clicked, or went to by a key."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.cards: tuple[HeadCard, ...] = ()
+        self.head = 0
+        self._images: dict[int, QImage] = {}
+        self._hovered: int | None = None
+        self._room = 0
+        self._label = HoverLabel(theme, self)
+        self._said = ""
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Heads of the layer")
+        self.setAccessibleDescription("Arrow keys go from one head to the next.")
+
+    def show_heads(self, cards: Sequence[HeadCard]) -> None:
+        """Show other heads, or the same in another order."""
+        self.cards = tuple(cards)
+        self._images.clear()
+        self._fit()
+        self.update()
+
+    def show_head(self, head: int) -> None:
+        """Mark a head as the chosen one."""
+        self.head = head
+        self.setAccessibleDescription(
+            f"Head {head} is chosen. Arrow keys go from one head to the next."
+        )
+        self.update()
+
+    def hover_text(self) -> str:
+        """Return what the hover label says; "" while there is none."""
+        return "" if self._label.isHidden() else self._said
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.theme = theme
+        self._label.set_theme(theme)
+        self._images.clear()
+        self.update()
+
+    # Where things are.
+
+    def area_of(self, head: int) -> QRectF:
+        """Return where a head's small map is, in logical pixels."""
+        place = next(place for place, card in enumerate(self.cards) if card.head == head)
+        across, side = self._arrangement()
+        row, column = divmod(place, across)
+        step = self._title() + side + GRID
+        return QRectF(2 + column * (side + GRID), 2 + row * step + self._title(), side, side)
+
+    def sizeHint(self) -> QSize:
+        """Return room for a few heads side by side."""
+        return QSize(4 * (SIDE + GRID), self._height())
+
+    def set_room(self, height: int) -> None:
+        """Take notice of how much of the wall can be seen at a time."""
+        self._room = height
+        self._fit()
+        self.update()
+
+    def _arrangement(self) -> tuple[int, float]:
+        """Return how many stand side by side, and their size: as large as the room allows."""
+        width, count = max(self.width() - 4, SIDE), max(len(self.cards), 1)
+        most = max(1, min((width + GRID) // (SIDE + GRID), count))
+        fitting = [(self._side(across, width), across) for across in range(1, most + 1)]
+        side, across = max(fitting)
+        if side >= SIDE:
+            return across, side
+        # They do not all fit in: as many as can be side by side, and the rest by scrolling.
+        return most, (width + GRID) / most - GRID
+
+    def _side(self, across: int, width: int) -> float:
+        """Return how large all can be in sight, so many side by side."""
+        high = (self._room - 4) / self._rows(across) - self._title() - GRID
+        return min((width + GRID) / across - GRID, high, LARGE)
+
+    def _rows(self, across: int) -> int:
+        return max(1, -(-len(self.cards) // across))
+
+    def _height(self) -> int:
+        across, side = self._arrangement()
+        return round(self._rows(across) * (self._title() + side + GRID)) + 4
+
+    def _fit(self) -> None:
+        self.setMinimumHeight(self._height())
+
+    def _title(self) -> int:
+        return QFontMetrics(self._font()).height() + 2
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        return font
+
+    def _head_at(self, point: QPointF) -> int | None:
+        grown = (
+            (card.head, self.area_of(card.head).adjusted(0, -self._title(), 0, 0))
+            for card in self.cards
+        )
+        return next((head for head, area in grown if area.contains(point)), None)
+
+    # Painting.
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the heads."""
+        painter = QPainter(self)
+        painter.setFont(self._font())
+        for card in self.cards:
+            area = self.area_of(card.head)
+            title = QRectF(area.left(), area.top() - self._title(), area.width(), self._title())
+            middle = Qt.AlignmentFlag.AlignVCenter
+            painter.setPen(QColor(self.theme.text))
+            painter.drawText(title, middle | Qt.AlignmentFlag.AlignLeft, str(card.head))
+            painter.setPen(QColor(self.theme.muted))
+            painter.drawText(title, middle | Qt.AlignmentFlag.AlignRight, card.score)
+            painter.drawImage(area, self._image(card))
+            painter.setPen(self._frame(card.head))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5))
+
+    def _frame(self, head: int) -> QPen:
+        if head == self.head:
+            return QPen(QColor(self.theme.accent), 2)
+        return QPen(QColor(self.theme.hover if head == self._hovered else self.theme.line), 1)
+
+    def _image(self, card: HeadCard) -> QImage:
+        if card.head not in self._images:
+            most = float(card.picture.max()) or 1.0
+            shade = (card.picture / most) ** STRETCH
+            index = np.clip(shade * 255, 0, 255).astype(np.uint8)
+            table = np.ascontiguousarray(lookup_table(SHADES[self.theme.name])[index])
+            rows, columns = index.shape
+            image = QImage(
+                table.data, columns, rows, 4 * columns, QImage.Format.Format_RGBA8888
+            ).copy()
+            self._images[card.head] = image
+        return self._images[card.head]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Arrange the heads in the new width."""
+        super().resizeEvent(event)
+        self._fit()
+
+    # The mouse and the keys.
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what is under the mouse."""
+        self._hover(event.position())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Say nothing more."""
+        self._hover(None)
+
+    def _hover(self, point: QPointF | None) -> None:
+        head = None if point is None else self._head_at(point)
+        if head != self._hovered:
+            self._hovered = head
+            self.update()
+        self._said = "" if head is None else self._card(head).text
+        shape = Qt.CursorShape.ArrowCursor if head is None else Qt.CursorShape.PointingHandCursor
+        self.setCursor(shape)
+        seen = self.visibleRegion().boundingRect()
+        self._label.say(self._said, point if self._said else None, QRectF(seen))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the clicked head."""
+        head = self._head_at(event.position())
+        if event.button() is Qt.MouseButton.LeftButton and head is not None:
+            self.chosen.emit(head)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the heads in their order."""
+        across, _ = self._arrangement()
+        last = len(self.cards) - 1
+        steps = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -across,
+                 Qt.Key.Key_Down: across, Qt.Key.Key_Home: -last, Qt.Key.Key_End: last}  # fmt: skip
+        step = steps.get(Qt.Key(event.key()))
+        if step is None or not self.cards:
+            super().keyPressEvent(event)
+            return
+        heads = [card.head for card in self.cards]
+        place = heads.index(self.head) if self.head in heads else 0
+        wanted = heads[min(max(place + step, 0), last)]
+        if wanted != self.head:
+            self.chosen.emit(wanted)
+
+    def _card(self, head: int) -> HeadCard:
+        return next(card for card in self.cards if card.head == head)
+
+
+class WallArea(QScrollArea):
+    """The wall, scrolled where it is higher than its place; the chosen head stays in sight."""
+
+    def __init__(self, wall: HeadWall) -> None:
+        super().__init__()
+        self.wall = wall
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(wall)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the wall fill what can be seen of it."""
+        self.wall.set_room(self.viewport().height())
+        super().resizeEvent(event)
+
+    def show_head(self, head: int) -> None:
+        """Mark a head as the chosen one, and scroll to it."""
+        self.wall.show_head(head)
+        if any(card.head == head for card in self.wall.cards):
+            area = self.wall.area_of(head).toRect()
+            middle = area.center()
+            self.ensureVisible(middle.x(), middle.y(), 0, area.height() // 2 + 2 * GRID)

@@ -1,0 +1,190 @@
+"""What the kernels panel asks: where the heads of a layer look by position alone."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from geometry.errors import RangeError
+from geometry.kernels import BLOCK, HeadKernels, attention_map, average_blocks, head_kernels
+from gui.questions import Subjects, Tensor
+from gui.theme import format_count
+
+if TYPE_CHECKING:
+    from geometry.heads import HeadProjections
+    from geometry.model import PositionalModel
+
+K = TypeVar("K")
+T = TypeVar("T")
+
+MOST = 4096
+"""More positions than this make a map that nothing can show and little memory can hold."""
+LEAST = 1e-5
+"""Attention below this has the colour of none."""
+KEPT = 2
+"""Projections of all heads in memory: those shown, and those without the switch that is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsOf:
+    """Which queries and keys.
+
+    Attributes
+    ----------
+    layer
+        From 0.
+    content
+        A token is in LayerNorm's denominator.
+    averaged
+        P is averaged in blocks of ten first.
+    """
+
+    layer: int = 0
+    content: bool = False
+    averaged: bool = False
+
+    def project(self, model: PositionalModel) -> HeadProjections:
+        """Make them, in single precision: it is right to more digits than are shown."""
+        from geometry.heads import project_heads
+
+        rows = average_blocks(model.W_pos, BLOCK) if self.averaged else None
+        return project_heads(model, self.layer, content=self.content, rows=rows, dtype=np.float32)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Kernels:
+    """Where all heads look, and the map of one.
+
+    Attributes
+    ----------
+    of
+        Which queries and keys.
+    positions
+        First and last query, both inclusive.
+    found
+        Of all heads.
+    before
+        The same with P as it is, where it was averaged; else None.
+    head
+        Whose map it is.
+    weights : (m, m) float32
+        Its attention: queries of the range down, positions of the range across.
+    picture : (m, m) float32
+        Their logarithms to base 10, those of less than :data:`LEAST` as if they were that.
+    """
+
+    of: HeadsOf
+    positions: tuple[int, int]
+    found: HeadKernels
+    before: HeadKernels | None
+    head: int
+    weights: np.ndarray
+    picture: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsOf:
+    """The kernels of a layer's heads over a range, and the map of one head.
+
+    Attributes
+    ----------
+    of
+        Which queries and keys.
+    positions
+        First and last query, both inclusive.
+    head
+        Whose map is wanted; None for the one that looks nearest.
+    """
+
+    of: HeadsOf
+    positions: tuple[int, int]
+    head: int | None = None
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        layer = self.of.layer
+        tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
+        return (("W_Q", layer), ("W_K", layer), *tokens)
+
+    def answer(self, about: Subjects) -> Kernels:
+        """Compute them; what the one before found is used again.
+
+        Raises
+        ------
+        RangeError
+            There are too many positions.
+        TensorUnavailable
+            The checkpoint or the family lacks what this needs.
+        """
+        check_size(self.positions)
+        kept = about.once("last kernels", _Kept)
+        plain = HeadsOf(self.of.layer, self.of.content)
+        found = kept.kernels(self.of, self.positions, about)
+        before = kept.kernels(plain, self.positions, about) if self.of.averaged else None
+        nearest = int(found.mean_lag.argmin())
+        head = nearest if self.head is None else min(self.head, found.n_heads - 1)
+        about.tell(None, f"Drawing the map of head {head}")
+        heads = kept.heads(self.of, about)
+        weights = attention_map(heads, head, self.positions)
+        picture = np.log10(np.maximum(weights, np.float32(LEAST)))
+        picture.flags.writeable = False
+        return Kernels(self.of, self.positions, found, before, head, weights, picture)
+
+
+def check_size(positions: tuple[int, int]) -> None:
+    """Refuse a range whose map nothing can show."""
+    first, last = positions
+    if last - first + 1 > MOST:
+        raise RangeError(
+            f"The range has {format_count(last - first + 1)} positions, and the map of a head is "
+            f"shown for up to {format_count(MOST)}.",
+            "Choose a shorter range.",
+        )
+
+
+class _Kept:
+    """The last projections and kernels, so that another head's map takes a moment only."""
+
+    def __init__(self) -> None:
+        self._heads: OrderedDict[HeadsOf, HeadProjections] = OrderedDict()
+        self._found: OrderedDict[tuple[HeadsOf, tuple[int, int]], HeadKernels] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def heads(self, of: HeadsOf, about: Subjects) -> HeadProjections:
+        """Return queries and keys."""
+        said = "Projecting positions into all heads"
+
+        def find() -> HeadProjections:
+            about.tell(None, said)
+            return of.project(about.model)
+
+        return self._known(self._heads, of, find)
+
+    def kernels(self, of: HeadsOf, positions: tuple[int, int], about: Subjects) -> HeadKernels:
+        """Return the kernels of all heads."""
+
+        def find() -> HeadKernels:
+            return head_kernels(
+                self.heads(of, about),
+                positions,
+                on_head=lambda share: about.tell(share, "Finding where the heads look"),
+            )
+
+        return self._known(self._found, (of, positions), find)
+
+    def _known(self, kept: OrderedDict[K, T], key: K, find: Callable[[], T]) -> T:
+        with self._turn:
+            if key in kept:
+                kept.move_to_end(key)
+                return kept[key]
+        value = find()
+        with self._turn:
+            kept[key] = value
+            while len(kept) > KEPT:
+                kept.popitem(last=False)
+        return value
