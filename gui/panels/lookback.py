@@ -11,6 +11,18 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from gui.panels import lookback_text
+from gui.panels.lookback_controls import (
+    COLUMNS,
+    FIRST_LAG,
+    NOT_SHOWN,
+    PLAY_TIP,
+    ROW_TIP,
+    SCORINGS,
+    STOP_TIP,
+    VIEW_TIP,
+    lag_slider,
+    space_choice,
+)
 from gui.panels.lookback_guide import Carried, can_be_shown
 from gui.panels.lookback_play import Way
 from gui.panels.lookback_question import (
@@ -21,10 +33,9 @@ from gui.panels.lookback_question import (
     OfHeads,
     OfPositions,
 )
-from gui.panels.number_slider import NumberSlider
 from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
-from gui.panels.table_text import Column, Row
+from gui.panels.table_text import Row
 from gui.panels.training_player import SignButton
 from gui.session import Session
 from gui.theme import GRID, LIGHT, Theme
@@ -35,44 +46,6 @@ if TYPE_CHECKING:
 
     from gui.panels.choice_table import ChoiceTable
     from gui.panels.lookback_plots import LookBackPlots
-
-FIRST_LAG = 50
-"""A curve of one or two turns has turned visibly by then."""
-SPACES = (
-    ("3", "3", "In the first three principal components of the shown positions"),
-    ("6", "6", "In their first six: a rotation turns three planes there, each by its own angle"),
-    ("all", "All", "In as many as hold 99.9 % of the variance, 64 at most"),
-    ("heads", "Heads", "In each head's queries and keys, the first three components of each"),
-)
-SCORINGS = (
-    (
-        "even_odd",
-        "Even/odd",
-        "The motion is fitted on the pairs of even positions and scored on those of odd ones: "
-        "nearly the same points",
-    ),
-    (
-        "halves",
-        "Halves",
-        "The motion is fitted on the first half of the pairs and scored on the second: is it the "
-        "same everywhere?",
-    ),
-)
-COLUMNS = (
-    Column("head", "Of the first layer, from 0", 44),
-    Column("prefers", "The lag at which its queries and keys agree most, on average", 60),
-    Column("R² Q", "How well its queries look back N tokens by a rotation and a shift", 52),
-    Column("R² K", "How well its keys do", 52),
-)
-ROW_TIP = "Click shows head {position}"
-LAG_TIP = "How many tokens back: drag, type, or press ← and →"
-PLAY_TIP = "Move every position along its way (Space)"
-STOP_TIP = "Go to the end of the way (Space)"
-VIEW_TIP = (
-    "Draw where the motion carries each position as a small point, with a line to where it should "
-    "land"
-)
-NOT_SHOWN = "the shown components are not among those that are moved: nothing in the view"
 
 
 class LookBackPanel(ResultPanel):
@@ -99,10 +72,9 @@ class LookBackPanel(ResultPanel):
         self.way = Way(self)
         self.way.moved.connect(self._draw_guide)
         self.way.playing.connect(self._on_playing)
-        self.lag = NumberSlider("N", 1, FIRST_LAG, FIRST_LAG, LAG_TIP, theme)
+        self.lag = lag_slider(theme)
         self.lag.changed.connect(self.go_to)
-        self.space = Segmented(SPACES, "Space")
-        self.space.setMinimumWidth(self.space.sizeHint().width() + 3 * GRID)
+        self.space = space_choice()
         self.scoring = Segmented(SCORINGS, "Scoring")
         self.play = SignButton("play", PLAY_TIP)
         self.play.clicked.connect(self.toggle)
@@ -219,14 +191,14 @@ class LookBackPanel(ResultPanel):
         self._carried = Carried(result, self._at, shown) if movable else None
         self.play.setEnabled(movable)
         self.in_view.setEnabled(movable)
-        if self._carried is None:
-            self.way.stop()
+        if self._carried is None and self.way.is_playing:
+            self.way.finish()
         self._draw_guide(self.way.share)
         self.show_caption()
 
     def _draw_guide(self, share: float) -> None:
-        drawn = self._carried is not None and self.result is not None and self.in_view.isChecked()
-        self.show_guide(self._carried.at(share) if drawn and self._carried else None)
+        carried = self._carried if self.result is not None and self.in_view.isChecked() else None
+        self.show_guide(None if carried is None else carried.at(share))
 
     def _on_playing(self, playing: bool) -> None:
         if playing:
@@ -290,6 +262,12 @@ class LookBackPanel(ResultPanel):
         if self.way.is_playing:
             acts[Qt.Key.Key_Escape] = self.way.finish
         return acts
+
+    def _on_model_changed(self) -> None:
+        self._carried = None
+        if self.way.is_playing:
+            self.way.finish()
+        super()._on_model_changed()
 
     # Being seen.
 
