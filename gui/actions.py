@@ -134,7 +134,11 @@ COMMANDS = (
             "Fill the screen with the window; F11 again leaves it", checkable=True),
     Command("reset_layout", "Panels-", "Reset layout", "Ctrl+R",
             "Put all panels back where they were at first"),
-    Command("shortcuts", "Help", "Show keys and gestures", "F1", "What keys and mouse do"),
+    Command("lesson", "Help", "Open the lessons", "F6",
+            "Short steps through what the articles found, on the open model"),
+    Command("lesson_previous", "Help", "Go back a step", "F7", "Show the lesson's step before"),
+    Command("lesson_next", "Help", "Go on a step", "F8", "Show the lesson's next step"),
+    Command("shortcuts", "Help-", "Show keys and gestures", "F1", "What keys and mouse do"),
     Command("about", "Help", "About Helixscope", "Shift+F1",
             "Version, and where the ideas come from"),
 )  # fmt: skip

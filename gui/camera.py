@@ -86,6 +86,14 @@ class CameraPose:
         )
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Place:
+    """Where a camera is, and whether it follows the curve when that outgrows the view."""
+
+    pose: CameraPose
+    follows: bool
+
+
 def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: float) -> CameraPose:
     """Place the camera so that all points are in view.
 

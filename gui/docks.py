@@ -85,6 +85,8 @@ class Dock:
         Builds the panel; imports happen here, not at start-up.
     lazy
         Whether the panel is built when it is first seen; the others are after the first frame.
+    closed
+        Whether it is closed at first.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Dock:
     area: Qt.DockWidgetArea
     make: Callable[[Session, Theme], Panel]
     lazy: bool = False
+    closed: bool = False
 
 
 def _models(session: Session, theme: Theme) -> Panel:
@@ -178,28 +181,10 @@ def _experiment(session: Session, theme: Theme) -> Panel:
     return ExperimentPanel(session, theme)
 
 
-def _claims(session: Session, theme: Theme) -> Panel:
-    from gui.panels.claims import ClaimsPanel
+def _lesson(session: Session, theme: Theme) -> Panel:
+    from gui.panels.lesson import LessonPanel
 
-    return ClaimsPanel(session, theme)
-
-
-def _dimensions(session: Session, theme: Theme) -> Panel:
-    from gui.panels.dimensions import DimensionsPanel
-
-    return DimensionsPanel(session, theme)
-
-
-def _training(session: Session, theme: Theme) -> Panel:
-    from gui.panels.training import TrainingPanel
-
-    return TrainingPanel(session, theme)
-
-
-def _directions(session: Session, theme: Theme) -> Panel:
-    from gui.panels.directions import DirectionsPanel
-
-    return DirectionsPanel(session, theme)
+    return LessonPanel(session, theme)
 
 
 DOCKS = (
@@ -221,5 +206,6 @@ DOCKS = (
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
+    Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
 )
 """In the order of the keys 1–9 that open them."""

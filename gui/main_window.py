@@ -37,6 +37,8 @@ from gui.session import Session
 from gui.settings import Settings
 from gui.stage import Stage
 from gui.status_bar import StatusBar
+from gui.teaching import DOCK as LESSON
+from gui.teaching import SHIPPED, Teaching
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.viewport import Viewport
 from gui.window_wiring import connect_centre, connect_panels, handlers
@@ -95,9 +97,9 @@ class MainWindow(QMainWindow):
         self.empty_state = EmptyState(session, theme)
         self.notice_bar = NoticeBar(session, theme)
         self.pictures = PictureSaver(self, self.viewport, session)
+        self.scenes = SceneSaver(self, self.viewport, controller)
         self.films = FilmSaver(self, self.viewport, session, controller)
         self._build_centre()
-        self.scenes = SceneSaver(self, self.viewport, controller)
         self._theme = theme
         self._panels: dict[str, Any] = {}
         self.docks: dict[str, QDockWidget] = {}
@@ -105,6 +107,7 @@ class MainWindow(QMainWindow):
             self._build_dock(dock)
         self._results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
         self.commands = Actions(self, handlers(self))
+        self.teaching = Teaching(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
         self._build_status()
         connect_centre(self)
@@ -155,6 +158,8 @@ class MainWindow(QMainWindow):
         first = menu.actions()[0]
         for number, dock in enumerate(DOCKS, start=1):
             action = self.docks[dock.name].toggleViewAction()
+            if dock.name == LESSON:  # it does more than to show a panel
+                action = self.teaching.action
             action.setText(f"{dock.title}\t{number}" if number <= KEYS else dock.title)
             menu.insertAction(first, action)
         menu.insertSeparator(first)
@@ -191,15 +196,18 @@ class MainWindow(QMainWindow):
         if layout is not None:
             self.restoreGeometry(layout[0])
             self.restoreState(layout[1])
+        self.docks[LESSON].hide()  # one that was cut off is not gone on with
         self.commands.by_name["full_screen"].setChecked(self.isFullScreen())
 
     def arrange(self) -> None:
-        """Put all docks where they are at first."""
+        """Put all docks where they are at first; a lesson goes on."""
+        goes_on = self.teaching.on
+        self.teaching.leave()
         for dock in DOCKS:
             widget = self.docks[dock.name]
             widget.setFloating(False)
             self.addDockWidget(dock.area, widget)
-            widget.show()
+            widget.setHidden(dock.closed)
         self._results.arrange()
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -210,6 +218,8 @@ class MainWindow(QMainWindow):
         left = [self.docks[name] for name in ("models", "positions", "view")]
         self.resizeDocks(left, [400, 260, 160], vertical)
         self.resizeDocks([self.docks["inspector"], self.docks["prompt"]], [500, 240], vertical)
+        if goes_on:
+            self.teaching.open()
 
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Take new colours and tick the menu's choice."""
@@ -248,10 +258,14 @@ class MainWindow(QMainWindow):
 
     def focus_on(self, dock: str, method: str = "setFocus") -> None:
         """Bring a panel to the front and call its method that takes the focus."""
+        self.bring(dock)
+        getattr(self.panels[dock], method)()
+
+    def bring(self, dock: str) -> None:
+        """Bring a panel to the front; the focus stays where it is."""
         self.docks[dock].show()
         self.docks[dock].raise_()
         self._results.need(dock)
-        getattr(self.panels[dock], method)()
 
     def focus_on_selection(self) -> None:
         """Bring the current position to the middle of the viewport."""
@@ -320,6 +334,13 @@ class MainWindow(QMainWindow):
         by_name["sphere"].setChecked(self.session.sphere)
         by_name["work_offline"].setChecked(self.session.offline)
 
+    def make_lesson_panel(self) -> Any:
+        """Make the panel of lessons, in its dock; the teaching connects it."""
+        (dock,) = (dock for dock in DOCKS if dock.name == LESSON)
+        panel = self.panels[LESSON] = dock.make(self.session, self._theme)
+        self.docks[LESSON].setWidget(panel)
+        return panel
+
     def build_panels(self) -> None:
         """Build what was not needed for the first frame."""
         if self.isVisible():  # and not closed meanwhile
@@ -356,6 +377,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Remember the layout and let go of everything."""
+        self.teaching.stop()
         self.settings.layout = (self.saveGeometry(), self.saveState())
         self.settings.save_session(self.session)
         self.settings.sync()

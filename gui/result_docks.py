@@ -48,7 +48,7 @@ class ResultDocks:
         self._session, self._controller = session, controller
         self._theme: Theme | None = None
         self.saver = ResultSaver(session, controller.in_background)
-        self._table = {dock.name: dock for dock in DOCKS if dock.lazy}
+        self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
         bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
         self.tabs = DockTabs(window, bottom)

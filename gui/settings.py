@@ -48,6 +48,11 @@ class Settings:
         return tuple(text for text in values if isinstance(text, str))
 
     @property
+    def lessons(self) -> Path:
+        """The folder of the user's own lessons, which need not be there."""
+        return Path(self._store.fileName()).parent / "lessons"
+
+    @property
     def theme(self) -> ThemeChoice:
         """Light, dark, or what the system says."""
         return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))

@@ -22,7 +22,7 @@ from pyvistaqt import QtInteractor
 
 from gui import selection
 from gui.antialiasing import Antialiasing
-from gui.camera import CameraPose, framed, view_pose
+from gui.camera import CameraPose, Place, framed, view_pose
 from gui.listening import Listening
 from gui.picking import PICK_RADIUS, nearest_point
 from gui.scene_state import resolve_scene
@@ -223,8 +223,21 @@ class Viewport(QWidget):
 
     # ---- the camera --------------------------------------------------------------------
 
+    @property
+    def place(self) -> Place:
+        """Where the camera is, to :meth:`return_to`."""
+        return Place(CameraPose.of(self.interactor.camera), self._follows)
+
+    def return_to(self, place: Place) -> None:
+        """Go to where the camera was before, when the shown range was that of the session now."""
+        self._followed = self.session.positions
+        self._follows = place.follows
+        self._ease_camera(place.pose)
+
     def view(self, name: str) -> None:
         """Go to one of :data:`gui.camera.VIEWS`, with the whole curve in sight."""
+        if self._painted and self._dirty:
+            self._draw()  # of the curve that is shown next
         if self.scene.state is not None:
             self._follows = True
             self._ease_camera(self._pose(name))

@@ -56,6 +56,9 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "theme_dark": lambda _: window.choose_theme("dark"),
         "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
         "reset_layout": window.arrange,
+        "lesson": lambda: window.teaching.open(),
+        "lesson_previous": lambda: window.teaching.go_on(-1),
+        "lesson_next": lambda: window.teaching.go_on(1),
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
     }

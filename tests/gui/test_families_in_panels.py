@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from geometry.residual_stream import Subject
-from gui.docks import DOCKS
+from gui.docks import BOTTOM, DOCKS
 from gui.panels.capture import CapturePanel
 from gui.panels.claims import ClaimsPanel
 from gui.panels.claims_text import outcome
@@ -45,7 +45,7 @@ CLASSES = {
         DimensionsPanel, LayerNormPanel, ShapePanel, ExperimentPanel, TrainingPanel, ClaimsPanel,
     )
 }  # fmt: skip
-PANELS = tuple(dock.name for dock in DOCKS if dock.lazy)
+PANELS = tuple(dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM)
 NO_TOKENS = "This part of the model reads no tokens"
 LACKING = {
     ("OPT-350m", "layernorm"): "has tokens of 8 dimensions and positions of 16",

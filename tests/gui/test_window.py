@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 
 from geometry.pca import fit_pca
 from gui.app import Application, _Interrupt
+from gui.docks import DOCKS
 from gui.main_window import TITLE_BAR, MainWindow, first_size
 from gui.save_picture import PictureDialog, PictureOptions
 from gui.settings import Settings
@@ -368,7 +369,9 @@ def test_reset_layout_brings_everything_back(window: MainWindow) -> None:
     for dock in window.docks.values():
         dock.close()
     window.commands.by_name["reset_layout"].trigger()
-    assert all(dock.isVisible() and not dock.isFloating() for dock in window.docks.values())
+    shown = {name for name, dock in window.docks.items() if dock.isVisible()}
+    assert shown == {dock.name for dock in DOCKS if not dock.closed}
+    assert not any(dock.isFloating() for dock in window.docks.values())
 
 
 def test_picture_is_asked_for_and_saved_with_its_ending(

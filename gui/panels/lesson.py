@@ -1,0 +1,233 @@
+"""The lesson: one step's text at a time, while the window shows what it speaks of."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from PySide6.QtCore import QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from gui.answer import Answer
+from gui.lesson_text import Facts, text_for, wanted_for
+from gui.lessons import PANEL_LINK, Course, Section
+from gui.panels.base import Panel, label
+from gui.panels.drop_down import DropDown
+from gui.panels.lesson_page import ANSWER, LessonPage
+from gui.panels.lesson_question import FactsOf
+from gui.session import Session
+from gui.theme import GRID, Theme, format_bytes
+from gui.tooltips import wrapped
+
+NO_MODEL = (
+    "This is about the open model, and none is open. Choose one from the list on the left: "
+    "the lesson begins as soon as it is there."
+)
+NO_LESSON = "There is no lesson that can be read."
+AGAIN = "Set the window up for this step again, after you have changed something"
+
+
+class LessonPanel(Panel):
+    """A step of a lesson, and the buttons that lead through it.
+
+    Its numbers are those of the open model; what it asks for them is answered as for any panel.
+    """
+
+    slot: ClassVar[str] = "lesson"
+
+    asked = Signal(object, bool)
+    """A question; whether the user agrees to a large download."""
+    unwatched = Signal()
+    """Nobody waits for its answer any more."""
+    stepRequested = Signal(int)
+    """Go so many steps on."""
+    againRequested = Signal()
+    """Set the window up for this step again."""
+    leaveRequested = Signal()
+    """Leave the lesson, and have the window as it was."""
+    lessonRequested = Signal(int)
+    """Another lesson, by its number among those there are."""
+    showRequested = Signal(str)
+    """A panel that the text leads to, by its dock's name."""
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self._shown: tuple[Course | None, Any] = (None, None)
+        self._answered = False
+        self.choice = DropDown()
+        self.choice.setAccessibleName("Lesson")
+        self.choice.activated.connect(self.lessonRequested)
+        self.name, self.count = label(role="small"), label(role="small")
+        self.title = label(role="title")
+        self.title.setWordWrap(True)
+        self.page = LessonPage(theme)
+        self.page.linked.connect(self._on_linked)
+        self.note = label(role="small")
+        self.note.setWordWrap(True)
+        self.fetch = QPushButton()
+        self.fetch.clicked.connect(lambda: self._ask(fetch=True))
+        self.again = _button("Set up again", AGAIN)
+        self.previous = _button("Previous", "Go back one step (F7)")
+        self.next = _button("Next", "Go on to the next step (F8)")
+        self.again.clicked.connect(self.againRequested)
+        self.previous.clicked.connect(lambda: self.stepRequested.emit(-1))
+        self.next.clicked.connect(self._on_next)
+        self._lay_out()
+        events = session.events
+        for signal, slot in (
+            (events.lessons, self._on_lessons_changed),
+            (events.lesson, self._on_lesson_changed),
+            (events.model, self._on_lesson_changed),
+            (events.answers, self._on_answers_changed),
+        ):
+            self.listen(signal, slot)
+        self._on_lessons_changed()
+        self._on_lesson_changed()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.page.set_theme(theme)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size in which a text can be read."""
+        return QSize(240, 200)
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a column."""
+        return QSize(320, 460)
+
+    # ---- what the session says -----------------------------------------------------------
+
+    @property
+    def course(self) -> Course | None:
+        """Where the user is."""
+        return self.session.lesson
+
+    def _on_lessons_changed(self) -> None:
+        self.choice.clear()
+        self.choice.addItems([lesson.title for lesson in self.session.lessons])
+        several = len(self.session.lessons) > 1
+        self.choice.setVisible(several)
+        self.name.setVisible(not several)
+
+    def _on_lesson_changed(self) -> None:
+        course, model = self.course, self.session.model
+        self._answered = False
+        if course is not None:
+            lessons = self.session.lessons
+            self.choice.setCurrentIndex(lessons.index(course.lesson))
+            self.name.setText(course.lesson.title)
+            self.count.setText(f"{course.number + 1} of {len(course.steps)}")
+            self.title.setText(course.step.title)
+            self.next.setText("Next" if course.number + 1 < len(course.steps) else "Finish")
+        self.count.setVisible(course is not None)
+        for widget in (self.again, self.next):
+            widget.setEnabled(course is not None and model is not None)
+        self.previous.setEnabled(course is not None and course.number > 0 and model is not None)
+        self._ask()
+        self._show_text(new=True)
+
+    def _question(self) -> FactsOf | None:
+        if self.course is None or self.session.model is None:
+            return None
+        wanted = wanted_for(self.course.step, self.session.model)
+        return FactsOf(wanted) if wanted else None
+
+    def _ask(self, *, fetch: bool = False) -> None:
+        question = self._question()
+        if question is None:
+            self.unwatched.emit()
+        else:
+            self.asked.emit(question, fetch)
+
+    def _on_answers_changed(self) -> None:
+        if (self.course, self._answer()) != self._shown:
+            self._show_text(new=False)
+
+    def _answer(self) -> Answer | None:
+        """Return what came of the question of this step; None of another one's."""
+        answer = self.session.answers.get(self.slot)
+        return answer if answer is not None and answer.question == self._question() else None
+
+    def _show_text(self, *, new: bool) -> None:
+        """Write the step; what is known of its numbers comes in when it is there."""
+        answer, course, model = self._answer(), self.course, self.session.model
+        self._shown = course, answer
+        self._show_note(answer)
+        if course is None or model is None:
+            self.title.setText("Lesson" if course is None else course.lesson.title)
+            self.page.show_text({"": NO_LESSON if course is None else NO_MODEL})
+            return
+        facts: Facts | None = {}
+        if wanted_for(course.step, model):
+            facts = None if answer is None or answer.state != "ready" else answer.result
+        text: dict[Section, str] = text_for(course.step, model, facts)
+        self.page.show_text(text, answered=self._answered, keep=not new)
+
+    def _show_note(self, answer: Answer | None) -> None:
+        """Say why there are no numbers, if there are none."""
+        state = None if answer is None else answer.state
+        said, button = "", ""
+        if answer is not None and state == "to fetch":
+            size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
+            said = answer.why or f"The numbers of this step take {size} from the Hub."
+            button = f"Fetch {size}".rstrip()
+        elif answer is not None and state == "impossible":
+            said, button = f"Without numbers: {answer.why}", "Try again" * answer.retry
+        elif state == "working":
+            said = "Measuring what the text speaks of…"
+        elif state == "cancelled":
+            said, button = "The numbers of this step were not worked out.", "Compute"
+        self.note.setText(said)
+        self.note.setVisible(bool(said))
+        self.fetch.setText(button)
+        self.fetch.setVisible(bool(button))
+
+    # ---- what the user wants -------------------------------------------------------------
+
+    def _on_next(self) -> None:
+        course = self.course
+        if course is not None and course.number + 1 == len(course.steps):
+            self.leaveRequested.emit()
+        else:
+            self.stepRequested.emit(1)
+
+    def _on_linked(self, url: QUrl) -> None:
+        if url.toString() == ANSWER:
+            self._answered = True
+            self._show_text(new=False)
+        elif url.scheme() == PANEL_LINK:
+            self.showRequested.emit(url.path())
+        else:
+            QDesktopServices.openUrl(url)
+
+    # ---- the parts -----------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        page = QVBoxLayout(self)
+        page.setContentsMargins(GRID, GRID // 2, GRID, GRID)
+        page.setSpacing(GRID // 2)
+        top, buttons = QHBoxLayout(), QHBoxLayout()
+        top.addWidget(self.choice)
+        top.addWidget(self.name, 1)
+        top.addWidget(self.count, 0, Qt.AlignmentFlag.AlignRight)
+        buttons.setSpacing(GRID)
+        buttons.addWidget(self.again)
+        buttons.addStretch(1)
+        buttons.addWidget(self.previous)
+        buttons.addWidget(self.next)
+        page.addLayout(top)
+        page.addWidget(self.title)
+        page.addSpacing(GRID // 2)
+        page.addWidget(self.page, 1)
+        page.addWidget(self.note)
+        page.addWidget(self.fetch, 0, Qt.AlignmentFlag.AlignLeft)
+        page.addSpacing(GRID // 2)
+        page.addLayout(buttons)
+
+
+def _button(text: str, tip: str) -> QPushButton:
+    made = QPushButton(text)
+    made.setToolTip(wrapped(tip))
+    return made

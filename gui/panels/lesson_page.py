@@ -1,0 +1,132 @@
+"""A step's text on the screen: Markdown in the house's sizes, its answer behind a click."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from PySide6.QtCore import QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QKeyEvent,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+)
+from PySide6.QtWidgets import QFrame, QTextBrowser
+
+from gui.lessons import Section
+from gui.theme import GRID, SMALL, Theme
+
+ANSWER = "answer:"
+"""The link that shows the answer."""
+HEADINGS: Mapping[Section, str] = {
+    "look": "LOOK AT", "try": "TRY", "question": "A QUESTION", "answer": "AN ANSWER",
+}  # fmt: skip
+LINE_HEIGHT = 125
+"""In per cent of the font's own: longer texts are read more easily so."""
+_LIKE_HTML = QTextDocument.MarkdownFeature.MarkdownNoHTML
+
+
+class LessonPage(QTextBrowser):
+    """Shows a text by sections; keys are left to the window, where they walk the curve."""
+
+    linked = Signal(QUrl)
+    """A link was clicked."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._text: dict[Section, str] = {}
+        self._answered = False
+        self.setAccessibleName("Text of the lesson")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.document().setDocumentMargin(0)
+        self.viewport().setAutoFillBackground(False)
+        self.anchorClicked.connect(self.linked)
+
+    def show_text(
+        self, text: Mapping[Section, str], *, answered: bool = False, keep: bool = False
+    ) -> None:
+        """Write a text.
+
+        Parameters
+        ----------
+        text
+            Markdown by section.
+        answered
+            Whether the answer is shown.
+        keep
+            Stay at the same place of it, where it is the same text with other numbers.
+        """
+        self._text, self._answered = dict(text), answered
+        at = self.verticalScrollBar().value() if keep else 0
+        self._write()
+        self.verticalScrollBar().setValue(at)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.show_text(self._text, answered=self._answered, keep=True)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave every key to the window."""
+        event.ignore()
+
+    def _write(self) -> None:
+        self.setHtml("")
+        document = self.document()
+        document.setMarkdown("\n\n".join(self._parts()), _LIKE_HTML)
+        for block in _blocks(document):
+            self._dress(block)
+
+    def _parts(self) -> Iterator[str]:
+        for section, text in self._text.items():
+            if section == "answer" and not self._answered:
+                yield f"[Show an answer]({ANSWER})"
+                continue
+            if section in HEADINGS:
+                yield f"#### {HEADINGS[section]}"
+            yield text
+
+    def _dress(self, block: QTextBlock) -> None:
+        """Give a paragraph its size, colour and distance."""
+        heading = bool(block.blockFormat().headingLevel())
+        cursor = QTextCursor(block)
+        space = QTextBlockFormat()
+        space.setTopMargin(GRID if heading else 0)
+        space.setBottomMargin(0 if heading else GRID)
+        space.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        cursor.mergeBlockFormat(space)
+        for start, length, link in _runs(block):
+            cursor.setPosition(start)
+            cursor.setPosition(start + length, QTextCursor.MoveMode.KeepAnchor)
+            look = QTextCharFormat()
+            look.setForeground(QColor(self._theme.muted if heading else self._theme.text))
+            look.setFontUnderline(link)
+            if heading:  # and nothing of what Markdown makes of one
+                look.setProperty(QTextCharFormat.Property.FontPixelSize, SMALL)
+                look.setFontWeight(QFont.Weight.DemiBold)
+                cursor.setCharFormat(look)
+            else:
+                cursor.mergeCharFormat(look)
+
+
+def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
+    block = document.begin()
+    while block.isValid():
+        yield block
+        block = block.next()
+
+
+def _runs(block: QTextBlock) -> list[tuple[int, int, bool]]:
+    """Return where the runs of equal letters of a block are, and whether each is a link."""
+    found, runs = [], block.begin()
+    while not runs.atEnd():
+        run = runs.fragment()
+        found.append((run.position(), run.length(), run.charFormat().isAnchor()))
+        runs += 1
+    return found

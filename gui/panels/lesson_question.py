@@ -1,0 +1,45 @@
+"""What the lesson panel asks: the numbers that a step's text has for the open model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from gui.lesson_facts import CONDITIONS, holds, number, tensors_for
+from gui.lesson_findings import Findings
+from gui.lesson_text import Facts, Wanted
+from gui.questions import Progress, Subjects, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class FactsOf:
+    """Facts about the open model.
+
+    Attributes
+    ----------
+    wanted
+        Which, each once.
+    """
+
+    wanted: tuple[Wanted, ...]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_for([name for name, _ in self.wanted])
+
+    def steps(self, about: Subjects) -> Iterator[Progress | Facts]:
+        """Yield the :data:`Facts` last.
+
+        Raises
+        ------
+        HubError
+            Something of it cannot be fetched.
+        """
+        found: dict[Wanted, str | bool | None] = {}
+        for name, positions in self.wanted:
+            yield Progress(len(found) / len(self.wanted), "Measuring what the text speaks of")
+            findings = Findings(about, positions)
+            measure = holds if name in CONDITIONS else number
+            found[name, positions] = measure(name, findings)
+        yield MappingProxyType(found)
