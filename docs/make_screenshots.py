@@ -78,7 +78,7 @@ OF_GPT2 = (
     # A whole number of cells to a pixel: the heatmap is drawn as it is, and nothing between.
     Panel("similarity", "similarity", (960, 431)),
     Panel("dimensions", "dimensions", (960, 360)),
-    Panel("shape", "shape", (960, 170)),
+    Panel("shape", "shape", (960, 240)),
 )
 OF_MINILM = (
     Panel("overlaps-minilm", "overlaps", (960, 480), {"view": "attention"}),
