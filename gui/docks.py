@@ -181,6 +181,36 @@ def _experiment(session: Session, theme: Theme) -> Panel:
     return ExperimentPanel(session, theme)
 
 
+def _lookback(session: Session, theme: Theme) -> Panel:
+    from gui.panels.lookback import LookBackPanel
+
+    return LookBackPanel(session, theme)
+
+
+def _claims(session: Session, theme: Theme) -> Panel:
+    from gui.panels.claims import ClaimsPanel
+
+    return ClaimsPanel(session, theme)
+
+
+def _dimensions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.dimensions import DimensionsPanel
+
+    return DimensionsPanel(session, theme)
+
+
+def _training(session: Session, theme: Theme) -> Panel:
+    from gui.panels.training import TrainingPanel
+
+    return TrainingPanel(session, theme)
+
+
+def _directions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.directions import DirectionsPanel
+
+    return DirectionsPanel(session, theme)
+
+
 def _lesson(session: Session, theme: Theme) -> Panel:
     from gui.panels.lesson import LessonPanel
 
@@ -202,6 +232,7 @@ DOCKS = (
     Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
+    Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),
     Dock("kernels", "Kernels", BOTTOM, _kernels, lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
