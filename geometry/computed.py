@@ -95,11 +95,21 @@ def is_computed(source: str) -> bool:
 
 def computed_name(source: str) -> str:
     """Return what a computed table is called in captions; the source where it is none."""
-    try:
-        found = find_computed(source)
-    except SourceError:
-        return source
+    found = _found(source)
     return source if found is None else found.name
+
+
+def computed_source(source: str) -> str:
+    """Return the one source of a computed table that may be written in many ways; or as it is."""
+    found = _found(source)
+    return source if found is None else found.source
+
+
+def _found(source: str) -> ComputedTable | None:
+    try:
+        return find_computed(source)
+    except SourceError:
+        return None
 
 
 def open_computed(table: ComputedTable) -> PositionalModel:

@@ -164,11 +164,13 @@ def list_models() -> tuple[ModelRow, ...]:
 def remembered_name(source: str) -> str:
     """Return a source as it is remembered: paths absolute, models by their ids on the Hub."""
     from geometry.catalogue import SAMPLE, canonical
-    from geometry.computed import is_computed
+    from geometry.computed import computed_source, is_computed
     from geometry.hub.address import parse_address
 
+    if is_computed(source):
+        return computed_source(source)
     path = Path(source).expanduser()
-    if source != SAMPLE and not is_computed(source) and path.exists():
+    if source != SAMPLE and path.exists():
         return str(path.resolve())
     address = parse_address(source)
     return source if address is None else str(canonical(address))

@@ -5,7 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.catalogue import SAMPLE, CatalogueEntry, read_catalogue
-from gui.loading import short_name
+from geometry.synthetic import SyntheticCurve
+from gui.loading import remembered_name, short_name
 from gui.panels.model_line import identity, matches
 from gui.panels.model_rows import MAX_RECENT, list_groups, source_title
 from gui.session import ModelRow, Session
@@ -191,6 +192,19 @@ def test_a_computed_table_of_any_size_can_be_typed_and_is_found_again():
         assert recent.tip.startswith(text)
     assert preferred(session(), "sinusoidal").title == "Sinusoidal encoding"
     assert len([one for one in lines_of(session(), "sinusoidal") if one.kind == "source"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "remembered"),
+    [
+        ("sinusoidal:1024x768", "sinusoidal"),
+        ("sinusoidal:8X4", "sinusoidal:8x4"),
+        ("sinusoidal:no", "sinusoidal:no"),
+        ("synthetic:line,n=9,d=8", SyntheticCurve("line", 9, 8).source),
+    ],
+)
+def test_a_computed_table_is_remembered_by_one_name(source, remembered):
+    assert remembered_name(source) == remembered
 
 
 # ---- searching ---------------------------------------------------------------------------
