@@ -213,7 +213,7 @@ class _Reader:
         for key, value in setup.options.items():
             found = PLACEHOLDER.fullmatch(str(value))
             if found is not None and found[1] not in NUMBERS:
-                line = number + 1 + _line_of(key, lines)
+                line = number + 1 + (_line_of(key, lines) or _line_of("options", lines))
                 raise self._error(line, f"there is no {{{found[1]}}}")
         return condition, setup
 

@@ -186,6 +186,7 @@ class Teaching(QObject):
         for dock in below:
             if not dock.isFloating():
                 window.splitDockWidget(self._dock, dock, Qt.Orientation.Vertical)
+            dock.hide()
         window.resizeDocks([self._dock], [WIDTH], Qt.Orientation.Horizontal)
 
     # ---- the steps -----------------------------------------------------------------------
