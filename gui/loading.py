@@ -138,11 +138,13 @@ def first_source(last: str) -> tuple[str | None, str | None]:
         What to open if ``source`` has to be fetched and cannot be; None if there is nothing.
     """
     from geometry.catalogue import is_here, read_catalogue
+    from geometry.computed import is_computed
     from geometry.sources import is_on_hub
 
     if last and (_exists(last) or is_here(last)):
         return last, None
-    best = next((entry.id for entry in read_catalogue() if is_here(entry.id)), None)
+    models = (entry.id for entry in read_catalogue() if not is_computed(entry.id))
+    best = next((name for name in models if is_here(name)), None)
     return (last, best) if last and is_on_hub(last) else (best, None)
 
 
