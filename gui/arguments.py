@@ -74,6 +74,8 @@ Figures, each as .png and .svg:
   layernorm                         what it costs to take token and position apart
   interference                      two sums of token and position among random ones
   shape                             the curve that the positions follow
+  lookback                          looking back N tokens as a rotation and a shift
+  kernels                           where the layer's heads look by position alone
   claims                            the ledger; as .md and .csv too
 
 What a model lacks is left out, and named with the reason in report.json under figures.skipped.

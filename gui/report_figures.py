@@ -17,7 +17,7 @@ from geometry.report import NOT_HERE
 from geometry.residual_stream import Name, Subject
 from gui.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
-from gui.panels import interference_text
+from gui.panels import interference_text, lookback_text
 from gui.panels.capture_figure import capture_figure
 from gui.panels.capture_question import CaptureOf
 from gui.panels.claims_figure import ledger_figure
@@ -27,8 +27,14 @@ from gui.panels.directions_figure import directions_figure
 from gui.panels.directions_question import DirectionsOf
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import ExampleOf
+from gui.panels.kernels_figure import kernels_figure
+from gui.panels.kernels_question import HeadsOf
+from gui.panels.kernels_question import check_size as check_map_size
+from gui.panels.kernels_text import kernels_scope, kernels_title
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
+from gui.panels.lookback_figure import lookback_figure
+from gui.panels.lookback_question import LookBackOf
 from gui.panels.norms_figure import norms_figure
 from gui.panels.overlaps_figure import draw_figure, draw_overlap
 from gui.panels.overlaps_look import Look
@@ -42,7 +48,7 @@ from gui.panels.spectra_figure import spectra_figure
 from gui.panels.spectra_question import SpectraOf
 from gui.questions import Subjects, resolve
 from gui.sentences import as_sentence
-from gui.theme import DIVERGING
+from gui.theme import DIVERGING, LIGHT
 
 ENTRIES = 3
 """Single entries of P in one figure, those of the largest variance."""
@@ -265,6 +271,35 @@ def _shape(reported: Reported) -> Figure:
     return shape_figure(shape, text.shape_title(shape), text.shape_scope(reported.model, shape))
 
 
+def _kernels(reported: Reported) -> Figure:
+    from geometry.kernels import attention_map
+
+    measured, of = reported.measured, HeadsOf(reported.layer)
+    check_map_size(measured.positions)
+    found = measured.kernels()
+    head = int(found.mean_lag.argmin())
+    weights = attention_map(of.project(reported.model), head, measured.positions)
+    return kernels_figure(
+        found, head, weights,
+        title=kernels_title(reported.model, of, head), scope=kernels_scope(of, measured.positions),
+    )  # fmt: skip
+
+
+def _lookback(reported: Reported) -> Figure:
+    positions = reported.measured.positions
+    found = resolve(LookBackOf(positions, "3", "even_odd"), reported.about)
+    halves = resolve(LookBackOf(positions, "3", "halves"), reported.about)
+    scored = f"{lookback_text.SCORINGS['even_odd']}; dashed: {lookback_text.SCORINGS['halves']}"
+    return lookback_figure(
+        found.lags,
+        lookback_text.report_lines(found, halves, LIGHT),
+        lookback_text.angle_lines(found, 0, LIGHT),
+        None,
+        title=lookback_text.title_of(reported.model),
+        scope=f"{lookback_text.scope(reported.model, found)} · {scored}",
+    )
+
+
 _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "helix": _helix,
     "norms": _norms,
@@ -283,5 +318,7 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "layernorm": _layernorm,
     "interference": _interference,
     "shape": _shape,
+    "lookback": _lookback,
+    "kernels": _kernels,
     "claims": _claims,
 }

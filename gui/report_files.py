@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 FIGURES = (
     "helix", "norms", "spectrum", "spectra", "spectra-weights", "capture", "overlaps-P-E",
     "overlaps-attention", "overlaps-mlp", "directions", "similarity", "similarity-projected",
-    "dimensions", "dimensions-projected", "layernorm", "interference", "shape", "claims",
+    "dimensions", "dimensions-projected", "layernorm", "interference", "shape", "lookback",
+    "kernels", "claims",
 )  # fmt: skip
 """The names of the files, without their endings; the order in which they are drawn."""
 FORMATS = ("png", "svg")

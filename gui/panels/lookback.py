@@ -315,7 +315,7 @@ class LookBackPanel(ResultPanel):
     def figure(self, result: LookedBack) -> Callable[[], Figure]:
         """Draw the curves for print."""
         assert self.session.model is not None
-        title = f"{self.session.model.name} · looking back N tokens"
+        title = lookback_text.title_of(self.session.model)
         if isinstance(result, OfHeads):
             title += f" in head {self._head}"
         scope, lag = self.caption(result), self._at

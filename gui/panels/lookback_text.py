@@ -69,6 +69,16 @@ def _followed(one: Turned, name: str, color: str) -> tuple[Line, ...]:
     )
 
 
+def report_lines(even_odd: OfPositions, halves: OfPositions, theme: Theme) -> tuple[Line, ...]:
+    """Return R² against the lag in both scorings, the stricter one dashed."""
+    strict = fit_lines(halves, 0, theme)[0]
+    name = f"{strict.name}, by halves"
+    return (
+        *fit_lines(even_odd, 0, theme),
+        Line(name, strict.values, strict.color, dashed=True, digits=3),
+    )
+
+
 def no_angles(result: LookedBack) -> str:
     """Say why no angle is drawn."""
     if isinstance(result, OfPositions):
@@ -76,6 +86,11 @@ def no_angles(result: LookedBack) -> str:
         if k > 6:
             return f"in {k} dimensions there are {k // 2} angles"
     return "no rotation fits"
+
+
+def title_of(model: PositionalModel) -> str:
+    """Name the figure."""
+    return f"{model.name} · looking back N tokens"
 
 
 def scope(model: PositionalModel, result: LookedBack) -> str:

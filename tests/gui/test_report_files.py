@@ -17,7 +17,7 @@ from tests.geometry.test_families import built
 from tests.gui.result_stage import write_small_gpt2
 
 NEED_E = {"capture", "overlaps-P-E", "layernorm", "interference"}
-NEED_WEIGHTS = {"spectra-weights", "overlaps-attention", "overlaps-mlp"}
+NEED_WEIGHTS = {"spectra-weights", "overlaps-attention", "overlaps-mlp", "kernels"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 LACKS = {
@@ -107,7 +107,7 @@ def test_the_part_of_gpt2(gpt2_folder, tmp_path):
 def test_small_and_large_tables(tmp_path):
     lacking = NEED_E | NEED_WEIGHTS
     for shape, more in (
-        ((1, 1), {"helix", "shape"}),
+        ((1, 1), {"helix", "shape", "lookback"}),
         ((4200, 4), {"similarity", "similarity-projected"}),
     ):
         table = np.random.default_rng(0).standard_normal(shape)
@@ -178,6 +178,8 @@ def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypat
     assert "from 20 to the last but one" in said["norms"]
     assert "by the first 7 directions of P" in said["capture"]
     assert "layer 1" in said["overlaps-attention"]
+    assert "queries 5–40" in said["kernels"]
+    assert "an extrapolation: layer 1 reads more than positions" in said["kernels"]
     assert "gain folded" in said["overlaps-attention"]
     assert "W_Q 1" in said["spectra-weights"]
     assert "LayerNorm gain folded" in said["spectra-weights"]
