@@ -294,7 +294,13 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
     """
     from geometry.components import check_range
     from geometry.sources import UnknownArchitecture, is_on_hub, open_source
+    from gui.reopening import is_work
 
+    if is_work(source):
+        from gui.work_file import read_work
+
+        read_work(Path(source).expanduser())
+        return
     if is_on_hub(source):
         return
     try:

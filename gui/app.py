@@ -22,6 +22,7 @@ from gui.log import start_log
 from gui.main_window import MainWindow
 from gui.notices import is_offline_by_environment
 from gui.qt_jobs import QtJobs
+from gui.save_work import UnsavedWork, left_over
 from gui.session import Notice, Session
 from gui.settings import Settings, settings_path
 from gui.settings_page import SettingsPage
@@ -67,13 +68,18 @@ class Application(QObject):
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # Reading the model goes on while the window is being built.
-        self.controller.open_first(source, settings.last_source, positions)
+        kept = left_over(settings.unsaved) if source is None else None
+        if kept is not None:
+            self.controller.resume(kept)
+        else:
+            self.controller.open_first(source, settings.last_source, positions)
         self.theme = self._resolve(settings.theme)
         _dress(qt, self.theme)
         self.window = MainWindow(
             self.session, self.controller, settings, self.theme, self.choose_theme
         )
         self._page = SettingsPage(self.window, self.jobs)
+        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, self)
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # The first frame has the curve if the model is there by now, as it nearly always is.
@@ -95,6 +101,7 @@ class Application(QObject):
         self._closed = True
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
         self._page.release()
+        self._unsaved.close()
         self.window.close()
         self.jobs.shut_down()
         self.controller.close()

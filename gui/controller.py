@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,11 +29,13 @@ from gui.notices import UNSET, is_offline_by_environment, notice_of
 from gui.opening import Opening
 from gui.overlaying import Overlaying
 from gui.prompting import Prompting
+from gui.reopening import Reopening, is_work
 from gui.session import ColorBy, Notice, Session
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
     from geometry.model import PositionalModel
+    from gui.work_file import Work
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +70,7 @@ class Controller:
         self._fetching = Fetching(session, cache_limit)
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
+        self._reopening = Reopening(session, self._opening.open, self._fail)
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
         self._lapsing = Lapsing(session)
@@ -116,7 +120,8 @@ class Controller:
         Parameters
         ----------
         source
-            Folder, file, or a model's id on the Hub, perhaps with "@revision".
+            Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
+            brings its own table and range.
         table
             Tensor to take as the position table, for an unknown architecture.
         positions
@@ -126,7 +131,19 @@ class Controller:
         fresh
             Whether to ask the Hub which commit the revision is now, though one is known.
         """
-        self._opening.open(Wanted(source, table, positions, whole, fresh))
+        if is_work(source):
+            self._reopening.open(Path(source).expanduser())
+        else:
+            self._opening.open(Wanted(source, table, positions, whole, fresh))
+
+    @property
+    def shown(self) -> Wanted | None:
+        """What was opened, of which the model is shown."""
+        return self._opening.shown
+
+    def resume(self, work: Work) -> None:
+        """Show work that was never saved."""
+        self._reopening.show(work)
 
     def open_first(
         self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
@@ -145,6 +162,8 @@ class Controller:
         positions
             Range to show first.
         """
+        if source is None and is_work(last) and Path(last).exists():
+            source = last
         if source is not None:
             self.open(source, positions=positions)
         else:
@@ -223,12 +242,14 @@ class Controller:
         )
         session.change(opening="", transfer=None)
         source = remembered_name(wanted.source)
-        session.recent = (source, *(r for r in session.recent if r != source))[:MAX_RECENT]
+        session.recent = (source, *(r for r in session.recent if r != source))
         session.status = "Ready"
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         self._prompting.tokenize()
         self._fitter.use(opened.fast)
+        self._reopening.on_shown(wanted)
+        session.recent = session.recent[:MAX_RECENT]
         if model.commit is not None:  # it may have been fetched, and is kept from now on
             self.refresh_models()
 

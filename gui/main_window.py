@@ -33,6 +33,7 @@ from gui.result_docks import ResultDocks
 from gui.save_film import FilmSaver
 from gui.save_picture import PictureSaver
 from gui.save_scene import SceneSaver
+from gui.save_work import WorkSaver
 from gui.session import Session
 from gui.settings import Settings
 from gui.stage import Stage
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
         self.notice_bar = NoticeBar(session, theme)
         self.pictures = PictureSaver(self, self.viewport, session)
         self.scenes = SceneSaver(self, self.viewport, controller)
+        self.work = WorkSaver(self)
         self.films = FilmSaver(self, self.viewport, session, controller)
         self._build_centre()
         self._theme = theme
@@ -385,6 +387,7 @@ class MainWindow(QMainWindow):
         self._calm.stop()
         self._results.stop()
         self.films.close()
+        self.work.release()
         for panel in self._themed():
             panel.release()
         self.viewport.close()

@@ -79,6 +79,11 @@ class Opening:
             lambda error: self._on_error(error, "The list of models could not be read", ""),
         )
 
+    @property
+    def shown(self) -> Wanted | None:
+        """What was opened, of which the model is shown."""
+        return self._shown
+
     def retry(self, *, whole: bool) -> None:
         """Open what failed last once more; ``whole`` agrees to a whole download."""
         if self._failed is not None:

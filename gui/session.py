@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gui.guides import Guide
     from gui.lapse import Lapse
     from gui.lessons import Course, Lesson
+    from gui.work_file import Work
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
@@ -206,6 +207,8 @@ class Session:
         What is going on, in words; the number of running jobs.
     notice
         The last thing that went wrong, or None.
+    work
+        The saved work that was opened last: told of when the session shows it.
     """
 
     events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
@@ -261,6 +264,7 @@ class Session:
     status: str = "Ready"
     jobs: int = 0
     notice: Notice | None = None
+    work: Work | None = None
 
     @property
     def pca(self) -> PositionPCA | None:

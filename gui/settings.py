@@ -53,6 +53,11 @@ class Settings:
         return Path(self._store.fileName()).parent / "lessons"
 
     @property
+    def unsaved(self) -> Path:
+        """The folder of what was not saved yet, which need not be there."""
+        return Path(self._store.fileName()).parent / "unsaved"
+
+    @property
     def theme(self) -> ThemeChoice:
         """Light, dark, or what the system says."""
         return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))

@@ -1,0 +1,159 @@
+"""Saved work: taken down from the session, and opened again as it was. Knows no toolkit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.errors import HelixscopeError
+from gui.camera import Place
+from gui.loading import Wanted, remembered_name
+from gui.session import Notice, Session
+
+# What reads and writes the files is not needed for the first frame.
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+    from gui.work_file import Work
+
+ENDING = ".helix"
+
+RESUMED = "Helixscope was not closed the last time: this is what was shown then."
+OTHER = "The model has changed since this work was saved: the curve is that of the present one."
+
+
+def take_work(
+    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
+) -> Work:
+    """Take down what a session shows; what only a window knows is not in it.
+
+    Parameters
+    ----------
+    session
+        With a model.
+    wanted
+        What was opened.
+    place
+        Where the camera is.
+    path
+        Where it will be written, if that is known.
+    """
+    from gui.work_file import FIELDS, Work
+
+    assert session.model is not None
+    source = remembered_name(wanted.source)
+    return Work(
+        source=source,
+        beside="" if path is None else _beside(source, path),
+        positions=session.positions,
+        fields={name: getattr(session, name) for name in FIELDS},
+        fingerprint=session.model.fingerprint,
+        table=wanted.table,
+        commit=session.model.commit,
+        place=place,
+        turn=np.array(session.turn, dtype=np.float64),
+    )
+
+
+def is_work(source: str) -> bool:
+    """Tell whether a source is a file of saved work, by its name."""
+    return source.lower().endswith(ENDING)
+
+
+class Reopening:
+    """Opens saved work: its model first, and when that is there everything as it was.
+
+    Parameters
+    ----------
+    session
+        What it writes.
+    open_model
+        Opens a model.
+    on_error
+        Called with an error, what failed in words, and the source.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        open_model: Callable[[Wanted], None],
+        on_error: Callable[[Exception, str, str], None],
+    ) -> None:
+        self._session, self._open_model, self._on_error = session, open_model, on_error
+        self._pending: tuple[Wanted, Work, Path | None] | None = None
+
+    def open(self, path: Path) -> None:
+        """Open a file of saved work; one that cannot be read becomes a notice."""
+        from gui.work_file import read_work
+
+        try:
+            work = read_work(path)
+        except HelixscopeError as error:
+            self._on_error(error, "The saved work could not be opened", "")
+            return
+        self.show(work, path)
+
+    def show(self, work: Work, path: Path | None = None) -> None:
+        """Open saved work that was read already, from a file that is to be remembered."""
+        from geometry.sources import is_on_hub
+
+        source = _found(work, path)
+        if is_on_hub(source) and work.commit is not None:
+            source = f"{source.partition('@')[0]}@{work.commit}"
+        wanted = Wanted(source, work.table, work.positions)
+        self._pending = wanted, work, path
+        self._open_model(wanted)
+
+    def on_shown(self, wanted: Wanted) -> None:
+        """Take notice that a model is shown; if it is that of saved work, show that."""
+        pending, self._pending = self._pending, None
+        model = self._session.model
+        if pending is None or model is None or replace(wanted, whole=False) != pending[0]:
+            return
+        _, work, path = pending
+        session = self._session
+        session.change(**_fitting(work, model), turn=work.turn)
+        if path is not None:
+            file = str(path.resolve())
+            session.recent = (file, *(r for r in session.recent if r != file))
+        else:
+            session.notice = Notice(RESUMED)
+        if work.fingerprint and work.fingerprint != model.fingerprint:
+            session.notice = Notice(OTHER)
+        session.work = work
+
+
+def _found(work: Work, path: Path | None) -> str:
+    """Return where the model is: where it was, or else as far from the file as it was then."""
+    if path is not None and work.beside and not Path(work.source).exists():
+        beside = (path.parent / work.beside).resolve()
+        if beside.exists():
+            return str(beside)
+    return work.source
+
+
+def _fitting(work: Work, model: PositionalModel) -> dict[str, Any]:
+    """Return the saved fields, but for what a model of another size cannot show."""
+    fields = dict(work.fields)
+    n_components = max(3, min(model.W_pos.shape))
+    if max(fields.get("components", (1,))) > n_components:
+        del fields["components"]
+    if fields.get("color_component", 1) > n_components:
+        del fields["color_component"]
+    if "selection" in fields:
+        fields["selection"] = tuple(p for p in fields["selection"] if p < model.n_positions)
+    return fields
+
+
+def _beside(source: str, path: Path) -> str:
+    """Return a source as a path from a file's folder; "" where that is none."""
+    if not Path(source).exists():
+        return ""
+    try:
+        return os.path.relpath(source, path.parent)
+    except ValueError:  # on another drive
+        return ""

@@ -1,0 +1,303 @@
+"""Files of saved work, ``.helix``: what was shown of which model, and from where.
+
+A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` where the camera was.
+The first words of the JSON are the format and its version. A file of a later version is refused, as
+half of what it means could not be shown; what an earlier one lacks takes its default.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from geometry.errors import HelixscopeError
+from geometry.history.timelapse import Basis
+from gui.camera import CameraPose, Place
+from gui.session import ColorBy, Outside, Projection, Quantity
+from gui.theme import COLORMAPS
+
+FORMAT, VERSION = "helixscope", 1
+JSON, ARRAYS = "helix.json", "arrays.npz"
+LARGEST = 10_000_000
+"""Bytes of the file, and of what is packed in it: more is none of ours."""
+_AGAIN = "Save the work again, or open the model by itself."
+
+
+class WorkError(HelixscopeError):
+    """A file of saved work that cannot be read or written."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Work:
+    """What was shown.
+
+    Attributes
+    ----------
+    source
+        What was opened: a folder, a file, a model's id.
+    beside
+        The same as a path from the saved file's folder; "" where there is none.
+    table, commit
+        The tensor that was chosen as the table; the commit that the files were of, if any.
+    fingerprint
+        Of the model, to tell whether the same one was found again.
+    positions
+        First and last shown position, both inclusive.
+    fields
+        Values of the session's fields, by the names in :data:`FIELDS`.
+    place
+        Where the camera was; None if nobody has looked yet.
+    turn : (3, 3) float64
+        The display transform.
+    panel
+        Name of the dock that was in front; "" for none.
+    size
+        Width and height of the window, in logical pixels; None if nobody told.
+    layout
+        Where the docks were, as Qt writes it; empty if nobody told.
+    """
+
+    source: str
+    positions: tuple[int, int]
+    fields: Mapping[str, Any]
+    fingerprint: str = ""
+    beside: str = ""
+    table: str | None = None
+    commit: str | None = None
+    place: Place | None = None
+    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
+    panel: str = ""
+    size: tuple[int, int] | None = None
+    layout: bytes = b""
+
+
+def _one_of(literal: Any) -> Callable[[Any], bool]:
+    allowed = get_args(literal)
+    return lambda value: value in allowed
+
+
+def _whole(value: Any, least: int = 0) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _components(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 3 and all(_whole(k, 1) for k in value)
+
+
+FIELDS: Mapping[str, Callable[[Any], bool]] = {
+    "components": _components,
+    "color_by": _one_of(ColorBy),
+    "color_component": lambda value: _whole(value, 1),
+    "colormap": lambda value: value in COLORMAPS,
+    "outside": _one_of(Outside),
+    "projection": _one_of(Projection),
+    "keep_turned": _flag,
+    "selection": lambda value: isinstance(value, tuple) and all(map(_whole, value)),
+    "prompt": lambda value: isinstance(value, str),
+    "norms_centred": _flag,
+    "norms_quantity": _one_of(Quantity),
+    "norms_after": _whole,
+    "norms_relative": _flag,
+    "sphere": _flag,
+    "basis": _one_of(Basis),
+    "snapshot": lambda value: value is None or _whole(value),
+}
+"""What of the session is saved, and which values each may have."""
+
+
+def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
+    """Write a file of saved work; what was there stays whole until the new one is.
+
+    Parameters
+    ----------
+    work, path
+        What, and where.
+    durable
+        Wait until it is on the disk, where a power cut leaves it.
+
+    Raises
+    ------
+    WorkError
+        When it cannot be written; it says why.
+    """
+    data = pack_work(work)
+    # One name for all attempts: what a killed process left of it is written over by the next.
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(part, path)
+    except OSError as error:
+        raise WorkError(
+            f"{path} cannot be written: {error.strerror or error}",
+            "Choose another folder or file name.",
+        ) from error
+
+
+def pack_work(work: Work) -> bytes:
+    """Return what a file of saved work holds: the same bytes for the same work."""
+    said = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": {
+            "source": work.source,
+            "beside": work.beside,
+            "table": work.table,
+            "commit": work.commit,
+            "fingerprint": work.fingerprint,
+        },
+        "positions": list(work.positions),
+        "session": {name: work.fields[name] for name in FIELDS if name in work.fields},
+        "follows": work.place is not None and work.place.follows,
+        "panel": work.panel,
+        "window": None if work.size is None else list(work.size),
+        "layout": base64.b64encode(work.layout).decode(),
+    }
+    arrays = {"turn": work.turn}
+    if work.place is not None:
+        pose = work.place.pose
+        arrays |= {
+            "camera_position": pose.position,
+            "camera_focal_point": pose.focal_point,
+            "camera_up": pose.up,
+            "camera_parallel_scale": np.array(pose.parallel_scale),
+        }
+    numbers, archive = io.BytesIO(), io.BytesIO()
+    np.savez(numbers, **arrays)  # type: ignore[arg-type]
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, part in (
+            (JSON, json.dumps(said, indent=1, ensure_ascii=False).encode()),
+            (ARRAYS, numbers.getvalue()),
+        ):
+            # Without a date of its own, which is that of writing.
+            packed.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
+    return archive.getvalue()
+
+
+def read_work(path: Path) -> Work:
+    """Read a file of saved work.
+
+    Raises
+    ------
+    WorkError
+        When it cannot be read, is none, is of a later version, or holds what makes no sense.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise WorkError(f"{path} cannot be read: {error.strerror or error}", _AGAIN) from error
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            said = json.loads(_part(archive, JSON, path).decode())
+            _check_version(said, path)
+            numbers = _part(archive, ARRAYS, path)
+        with np.load(io.BytesIO(numbers), allow_pickle=False) as arrays:
+            return _unpack(said, dict(arrays))
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
+        raise WorkError(f"{path.name} is no saved work, or only a part of it.", _AGAIN) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WorkError(f"{path.name} is damaged: {error}.", _AGAIN) from error
+
+
+def _part(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+    if name not in archive.namelist():
+        raise WorkError(f"{path.name} is no saved work: it has no {name}.", _AGAIN)
+    if archive.getinfo(name).file_size > LARGEST:
+        raise WorkError(f"{path.name} is no saved work: its {name} is too large.", _AGAIN)
+    return archive.read(name)
+
+
+def _check_version(said: Any, path: Path) -> None:
+    if not isinstance(said, dict) or said.get("format") != FORMAT:
+        raise WorkError(f"{path.name} is no work saved by Helixscope.", _AGAIN)
+    version: Any = said.get("version")
+    if not _whole(version, 1):
+        raise WorkError(f"{path.name} is damaged: its version is {version!r}.", _AGAIN)
+    if version > VERSION:
+        raise WorkError(
+            f"{path.name} was saved by a newer Helixscope (format {version}; this one reads up to "
+            f"{VERSION}).",
+            "Install a newer version, then open it again.",
+        )
+
+
+def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
+    model = said["model"]
+    first, last = said["positions"]
+    if not (_whole(first) and _whole(last, first)):
+        raise ValueError(f"positions {first!r}–{last!r} are no range")
+    saved = {name: _tupled(value) for name, value in said["session"].items() if name in FIELDS}
+    for name, value in saved.items():
+        if not FIELDS[name](value):
+            raise ValueError(f"{name} cannot be {value!r}")
+    texts = {name: model.get(name) for name in ("table", "commit")}
+    return Work(
+        source=_text(model["source"]),
+        positions=(first, last),
+        fields=saved,
+        fingerprint=_text(model.get("fingerprint", "")),
+        beside=_text(model.get("beside", "")),
+        table=None if texts["table"] is None else _text(texts["table"]),
+        commit=None if texts["commit"] is None else _text(texts["commit"]),
+        place=_place(arrays, bool(said.get("follows", False))),
+        turn=_numbers(arrays, "turn", (3, 3)),
+        panel=_text(said.get("panel", "")),
+        size=_size(said.get("window")),
+        layout=base64.b64decode(_text(said.get("layout", "")), validate=True),
+    )
+
+
+def _place(arrays: dict[str, np.ndarray], follows: bool) -> Place | None:
+    if "camera_position" not in arrays:
+        return None
+    pose = CameraPose(
+        _numbers(arrays, "camera_position", (3,)),
+        _numbers(arrays, "camera_focal_point", (3,)),
+        _numbers(arrays, "camera_up", (3,)),
+        float(_numbers(arrays, "camera_parallel_scale", ())),
+    )
+    return Place(pose, follows)
+
+
+def _size(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    width, height = value
+    if not (_whole(width, 1) and _whole(height, 1)):
+        raise ValueError(f"a window cannot be {width!r} × {height!r}")
+    return width, height
+
+
+def _numbers(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    array = arrays[name]
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"{name} should be {shape} finite numbers")
+    return array
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

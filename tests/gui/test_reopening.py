@@ -1,0 +1,163 @@
+"""Saved work opens as it was, without a window."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from geometry.sources import open_source
+from gui.camera import CameraPose, Place
+from gui.reopening import OTHER, RESUMED, take_work
+from gui.work_file import read_work, write_work
+
+PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0), True)
+
+
+@pytest.fixture
+def save(session, controller, tmp_path):
+    def saved(name="a.helix", **changes):
+        path = tmp_path / name
+        write_work(replace(take_work(session, controller.shown, PLACE, path), **changes), path)
+        return path
+
+    return saved
+
+
+def reset(session, controller, folder) -> None:
+    """Look at something else, in another way."""
+    controller.open(str(folder))
+    session.change(
+        components=(1, 2, 3), color_by="position", selection=(), prompt="", sphere=False,
+        outside="hidden", norms_quantity="norm",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def other(tmp_path):
+    np.save(tmp_path / "other.npy", np.random.default_rng(3).normal(size=(40, 8)))
+    return tmp_path / "other.npy"
+
+
+def test_everything_is_as_it_was(session, controller, write_gpt2, save, other):
+    folder = write_gpt2()
+    controller.open(str(folder))
+    session.positions = (5, 60)
+    wanted = {
+        "components": (2, 1, 4), "color_by": "component", "color_component": 3, "selection": (7, 9),
+        "prompt": "hello my name", "outside": "faint", "norms_quantity": "step", "sphere": True,
+    }  # fmt: skip
+    session.change(**wanted)
+    curve = session.curve.coordinates.copy()
+    path = save()
+    reset(session, controller, other)
+    controller.open(str(path))
+    assert session.notice is None
+    assert session.model.source == str(folder)
+    assert session.curve.pca.positions == session.positions == (5, 60)
+    assert {name: getattr(session, name) for name in wanted} == wanted
+    assert session.tokens.texts[1:] == ("hello", "my", "name")
+    np.testing.assert_allclose(session.curve.coordinates, curve, atol=1e-9)
+    assert session.work.place.follows
+    assert session.recent[0] == str(path)
+
+
+def test_a_model_beside_the_file_is_found_where_both_were_moved(
+    session, controller, write_gpt2, save, tmp_path, other
+):
+    folder = write_gpt2()
+    controller.open(str(folder))
+    path = save()
+    reset(session, controller, other)
+    (tmp_path / "moved").mkdir()
+    shutil.move(folder, tmp_path / "moved" / folder.name)
+    shutil.move(path, tmp_path / "moved" / path.name)
+    controller.open(str(tmp_path / "moved" / path.name))
+    assert session.notice is None
+    assert session.model.source == str(tmp_path / "moved" / folder.name)
+
+
+def test_another_model_in_the_same_place_is_said(session, controller, write_table, save, other):
+    table = write_table()
+    controller.open(str(table))
+    session.selection = (150,)
+    session.components = (1, 2, 20)
+    path = save()
+    reset(session, controller, other)
+    np.save(table, np.load(table)[:100, :9])
+    controller.open(str(path))
+    assert session.notice is None or session.notice.text != OTHER
+    assert session.model.source != str(table)  # it has no such positions
+    np.save(table, np.random.default_rng(0).normal(size=(200, 9)))
+    controller.open(str(path))
+    assert session.notice.text == OTHER
+    assert session.selection == (150,)
+    assert session.components == (1, 2, 3)
+
+
+def test_a_model_that_is_gone_leaves_what_is_open(session, controller, write_table, save, other):
+    table = write_table()
+    controller.open(str(table))
+    session.prompt = "saved"
+    path = save()
+    reset(session, controller, other)
+    table.unlink()
+    controller.open(str(path))
+    assert "helix" in session.notice.text
+    assert session.model.source == str(other)
+    assert session.prompt == ""
+    # What is opened next has nothing to do with it.
+    controller.open(str(other))
+    assert session.prompt == ""
+
+
+def test_a_file_that_is_none_leaves_what_is_open(session, controller, other, tmp_path):
+    controller.open(str(other))
+    (tmp_path / "bad.helix").write_text("hello")
+    controller.open(str(tmp_path / "bad.helix"))
+    assert session.notice.text.startswith("bad.helix is no saved work")
+    assert session.model.source == str(other)
+
+
+def test_a_chosen_table_is_chosen_again(session, controller, write_safetensors, tmp_path, other):
+    tables = {name: np.random.default_rng(i).normal(size=(30, 6)) for i, name in enumerate("ab")}
+    np.savez(tmp_path / "two.npz", **tables)
+    controller.open(str(tmp_path / "two.npz"), table="b")
+    path = tmp_path / "two.helix"
+    write_work(take_work(session, controller.shown, None, path), path)
+    reset(session, controller, other)
+    controller.open(str(path))
+    np.testing.assert_array_equal(session.model.W_pos, tables["b"])
+
+
+def test_computed_tables_and_the_bundled_model_have_no_place_in_a_folder(
+    session, controller, save, other
+):
+    for source in ("sinusoidal:64x16", "sample"):
+        controller.open(source)
+        path = save()
+        assert read_work(path).beside == ""
+        reset(session, controller, other)
+        controller.open(str(path))
+        assert session.model.source == source
+        assert session.notice is None
+
+
+def test_work_that_was_never_saved_is_resumed(session, controller, write_table, save, other):
+    controller.open(str(write_table()))
+    session.positions = (20, 30)
+    work = read_work(save())
+    reset(session, controller, other)
+    controller.resume(work)
+    assert session.positions == (20, 30)
+    assert session.notice.text == RESUMED
+    assert not session.recent[0].endswith(".helix")
+
+
+def test_the_last_one_opened_is_opened_at_the_next_start(session, controller, save, other):
+    controller.open(str(other))
+    session.positions = (2, 20)
+    path = save()
+    controller.open_first(None, str(path))
+    assert session.positions == (2, 20)
+    assert open_source(other).fingerprint == session.model.fingerprint

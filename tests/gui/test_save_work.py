@@ -1,0 +1,193 @@
+"""Saving work from the window, opening it in a fresh one, and what a crash leaves."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+
+from gui.reopening import RESUMED
+from gui.save_picture import PictureOptions
+from gui.save_work import UnsavedWork, left_over
+from gui.settings import Settings
+from gui.work_file import read_work
+
+CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def answer(monkeypatch):
+    """Answer the file dialog with a path."""
+
+    def answer_with(path):
+        def execute(dialog: QFileDialog) -> int:
+            dialog.selectFile(str(path))
+            return QFileDialog.DialogCode.Accepted
+
+        monkeypatch.setattr(QFileDialog, "exec", execute)
+
+    return answer_with
+
+
+@pytest.fixture
+def press(qtbot):
+    def press_key(application, key, modifiers=CONTROL_ALT):
+        window = application.window
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        QTest.keyClick(window, key, modifiers)
+
+    return press_key
+
+
+def pixels(application) -> np.ndarray:
+    """The viewport as it would be saved."""
+    image = application.window.pictures.picture(PictureOptions(scale=1))
+    image = image.convertToFormat(image.Format.Format_RGB888)
+    lines = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    return lines[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
+
+
+def look_around(application, wait_until_idle) -> None:
+    session, window = application.session, application.window
+    session.change(selection=(20, 21), color_by="norm", outside="faint", prompt="hello my name")
+    session.positions = (4, 120)
+    wait_until_idle(application)
+    window.viewport.view("isometric")
+    wait_until_idle(application)
+    window.viewport.zoom(1.6)
+    window.bring("spectra")
+    wait_until_idle(application)
+
+
+def test_a_fresh_window_shows_the_same_pixels(
+    start_application, write_gpt2, answer, press, tmp_path, wait_until_idle
+):
+    application = start_application(write_gpt2())
+    look_around(application, wait_until_idle)
+    before = pixels(application)
+    path = tmp_path / "mine.helix"
+    answer(path)
+    press(application, Qt.Key.Key_S)
+    assert application.session.status == f"Saved {path}"
+    application.close()
+    fresh = start_application(path, settings=Settings(tmp_path / "fresh" / "settings.ini"))
+    after = pixels(fresh)
+    assert after.shape == before.shape
+    assert np.abs(after - before).max() <= 3
+    assert fresh.window.panels["spectra"].isVisible()
+    assert fresh.session.notice is None
+
+
+def test_saving_again_asks_no_more(application, answer, press, tmp_path, monkeypatch):
+    path = tmp_path / "mine.helix"
+    answer(path)
+    press(application, Qt.Key.Key_S)
+    assert read_work(path).fields["selection"] == ()
+    monkeypatch.setattr(QFileDialog, "exec", lambda _: pytest.fail("it asked"))
+    application.session.selection = (9,)
+    press(application, Qt.Key.Key_S)
+    assert read_work(path).fields["selection"] == (9,)
+
+
+def test_another_model_is_other_work(application, answer, press, tmp_path, write_table):
+    path = tmp_path / "mine.helix"
+    answer(path)
+    press(application, Qt.Key.Key_S)
+    application.controller.open(str(write_table()))
+    application.jobs.deliver("open", 20_000)
+    assert application.window.work.file is None
+
+
+def test_open_work_asks_and_opens(application, answer, press, tmp_path, wait_until_idle):
+    path = tmp_path / "mine.helix"
+    answer(path)
+    application.session.selection = (7,)
+    press(application, Qt.Key.Key_S)
+    application.session.selection = ()
+    press(application, Qt.Key.Key_O)
+    wait_until_idle(application)
+    assert application.session.selection == (7,)
+    assert application.window.work.file == path
+    assert str(path) in application.session.recent
+
+
+def test_a_folder_that_is_not_there_becomes_a_notice(application, answer, press, tmp_path):
+    answer(tmp_path / "nowhere" / "mine.helix")
+    press(application, Qt.Key.Key_S)
+    assert "cannot be written" in application.session.notice.text
+    assert application.window.work.file is None
+
+
+# ---- what nobody saved -------------------------------------------------------------------
+
+
+def kept(application) -> list[Path]:
+    return sorted(application.settings.unsaved.glob("*"))
+
+
+def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application):
+    unsaved = application.findChild(UnsavedWork)
+    unsaved.keep()
+    _, work = sorted(kept(application), key=lambda file: file.suffix == ".helix")
+    written = work.stat().st_mtime_ns
+    unsaved.keep()
+    assert work.stat().st_mtime_ns == written  # nothing has changed
+    application.session.selection = (5,)
+    unsaved.keep()
+    assert read_work(work).fields["selection"] == (5,)
+    assert left_over(application.settings.unsaved) is None  # this process holds it
+    application.close()
+    assert kept(application) == []
+
+
+def test_what_cannot_be_kept_is_given_up(application, caplog):
+    application.settings.unsaved.parent.mkdir(exist_ok=True)
+    application.settings.unsaved.write_text("in the way")
+    unsaved = application.findChild(UnsavedWork)
+    unsaved.keep()
+    assert "cannot be kept" in caplog.text
+    assert application.session.notice is None
+
+
+KEEPER = """
+import sys, time
+from pathlib import Path
+from gui.app import Application, prepare_qt
+from gui.save_work import UnsavedWork
+from gui.settings import Settings
+qt = prepare_qt()
+application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
+while application.session.model is None or not application.idle:
+    qt.processEvents()
+application.findChild(UnsavedWork).keep()
+print("kept", flush=True)
+time.sleep(600)
+"""
+
+
+def test_after_a_crash_the_next_start_shows_what_was_shown(
+    start_application, write_gpt2, settings, tmp_path, wait_until_idle
+):
+    ini = tmp_path / "crashed" / "settings.ini"
+    child = subprocess.Popen(
+        [sys.executable, "-c", KEEPER, ini, write_gpt2()],
+        stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
+    )  # fmt: skip
+    assert child.stdout.readline() == "kept\n"
+    assert left_over(Settings(ini).unsaved) is None  # it is alive
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    application = start_application(settings=Settings(ini))
+    assert application.session.positions == (30, 90)
+    assert application.session.model.name == "tiny-gpt2"
+    assert application.session.notice.text == RESUMED
+    application.close()
+    assert list(Settings(ini).unsaved.glob("*")) == []

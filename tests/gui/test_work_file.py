@@ -1,0 +1,212 @@
+"""Files of saved work: what goes in comes out, and nothing else is taken for one."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from contextlib import suppress
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geometry.errors import HelixscopeError
+from gui.camera import CameraPose, Place
+from gui.session import Session
+from gui.work_file import FIELDS, JSON, VERSION, Work, pack_work, read_work, write_work
+
+POSE = CameraPose(
+    np.array([1.0, 2.5, -3.0]), np.array([0.1, 0.0, 0.2]), np.array([0.0, 0.0, 1.0]), 2.25
+)
+WORK = Work(
+    source="/models/gpt2",
+    positions=(3, 99),
+    fields={name: getattr(Session(), name) for name in FIELDS}
+    | {"selection": (4, 7), "prompt": "Hello, “world”", "snapshot": 3},
+    fingerprint="abc",
+    beside="../gpt2",
+    table="wpe",
+    commit="0" * 40,
+    place=Place(POSE, follows=False),
+    turn=np.eye(3)[[1, 2, 0]],
+    panel="norms",
+    size=(1280, 800),
+    layout=bytes(range(256)),
+)
+
+
+def same(a: Work, b: Work) -> bool:
+    for field in fields(Work):
+        one, other = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "turn":
+            assert np.array_equal(one, other)
+        elif field.name == "place" and one is not None:
+            assert one.follows == other.follows
+            for part in ("position", "focal_point", "up", "parallel_scale"):
+                assert np.array_equal(getattr(one.pose, part), getattr(other.pose, part))
+        else:
+            assert one == other, field.name
+    return True
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "a b.helix"
+
+
+@pytest.mark.parametrize(
+    "work", [WORK, replace(WORK, place=None, table=None, commit=None, size=None, layout=b"")]
+)
+def test_what_goes_in_comes_out(path, work):
+    write_work(work, path)
+    assert same(read_work(path), work)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_the_same_work_is_the_same_bytes():
+    assert pack_work(WORK) == pack_work(replace(WORK))
+    assert pack_work(WORK) != pack_work(replace(WORK, positions=(3, 98)))
+
+
+def rewrite(path, change) -> None:
+    """Write the work with another JSON."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(pack_work(WORK))) as old, zipfile.ZipFile(archive, "w") as new:
+        for name in old.namelist():
+            part = old.read(name)
+            if name == JSON:
+                said = json.loads(part)
+                change(said)
+                part = json.dumps(said).encode()
+            new.writestr(name, part)
+    path.write_bytes(archive.getvalue())
+
+
+def test_what_an_older_version_did_not_know_takes_its_default(path):
+    def forget(said):
+        for name in ("panel", "window", "layout", "follows"):
+            del said[name]
+        del said["model"]["beside"]
+        said["session"] = {"prompt": "hi"}
+
+    rewrite(path, forget)
+    work = read_work(path)
+    assert work.fields == {"prompt": "hi"}
+    assert (work.panel, work.size, work.layout, work.beside) == ("", None, b"", "")
+
+
+def test_what_a_field_of_a_newer_minor_writer_adds_is_left_out(path):
+    rewrite(path, lambda said: said["session"].update(something_new=1))
+    assert "something_new" not in read_work(path).fields
+
+
+def test_a_newer_version_is_refused(path):
+    rewrite(path, lambda said: said.update(version=VERSION + 1))
+    with pytest.raises(HelixscopeError, match="saved by a newer Helixscope") as refused:
+        read_work(path)
+    assert "newer version" in refused.value.advice
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said.update(format="other"),
+        lambda said: said.update(version="1"),
+        lambda said: said.update(version=0),
+        lambda said: said.pop("positions"),
+        lambda said: said.update(positions=[9, 3]),
+        lambda said: said.update(positions=[-1, 3]),
+        lambda said: said.update(positions="1-9"),
+        lambda said: said.pop("model"),
+        lambda said: said["model"].update(source=None),
+        lambda said: said["session"].update(components=[1, 2]),
+        lambda said: said["session"].update(components=[0, 1, 2]),
+        lambda said: said["session"].update(color_by="taste"),
+        lambda said: said["session"].update(selection=[-1]),
+        lambda said: said["session"].update(sphere=1),
+        lambda said: said["session"].update(colormap="none"),
+        lambda said: said.update(window=[0, 10]),
+        lambda said: said.update(layout="no base64"),
+        lambda said: said.update(session=[]),
+    ],
+    ids=range(18),
+)
+def test_what_makes_no_sense_is_refused_in_a_sentence(path, change):
+    rewrite(path, change)
+    with pytest.raises(HelixscopeError, match=r"^a b\.helix is "):
+        read_work(path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"PK\x03\x04", pack_work(WORK)[:-30], pack_work(WORK)[50:]]
+)
+def test_what_is_no_archive_or_a_part_of_one_is_refused(path, content):
+    path.write_bytes(content)
+    with pytest.raises(HelixscopeError, match=r"^a b\.helix is "):
+        read_work(path)
+
+
+@given(at=st.integers(0, len(pack_work(WORK)) - 1), byte=st.integers(0, 255))
+def test_a_damaged_file_is_refused_or_reads_as_it_was(tmp_path_factory, at, byte):
+    path = tmp_path_factory.mktemp("damaged") / "a.helix"
+    data = bytearray(pack_work(WORK))
+    data[at] = byte
+    path.write_bytes(data)
+    with suppress(HelixscopeError):
+        assert same(read_work(path), WORK)
+
+
+def test_a_file_that_is_not_there(path):
+    with pytest.raises(HelixscopeError, match="cannot be read"):
+        read_work(path)
+
+
+def test_a_folder_that_is_not_there(path):
+    with pytest.raises(HelixscopeError, match="cannot be written"):
+        write_work(WORK, path.parent / "nowhere" / "a.helix")
+
+
+WRITER = """
+import sys
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from gui.work_file import read_work, write_work
+path = Path(sys.argv[1])
+work = read_work(path)
+for n in count(work.positions[0] + 1):
+    write_work(replace(work, positions=(n, n + 5), layout=bytes([n % 251]) * 200_000), path)
+    print(n, flush=True)
+"""
+KILLS = 8
+
+
+def test_killed_at_any_moment_nothing_saved_is_lost(path):
+    rng = np.random.default_rng(0)
+    write_work(replace(WORK, positions=(0, 5), layout=bytes(200_000)), path)
+    for _ in range(KILLS):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
+        )
+        told = 0
+        for _ in range(int(rng.integers(1, 40))):
+            told = int(writer.stdout.readline())
+        # Somewhere in the writing that follows.
+        writer.send_signal(signal.SIGKILL)
+        rest = writer.stdout.read().split()
+        writer.stdout.close()
+        writer.wait()
+        told = int(rest[-1]) if rest else told
+        work = read_work(path)
+        first, last = work.positions
+        assert last == first + 5
+        assert work.layout == bytes([first % 251]) * 200_000
+        assert first >= told > 0  # what it said is saved is saved
+    # What a killed writer leaves is written over by the next one.
+    write_work(WORK, path)
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
