@@ -12,7 +12,7 @@ from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.panels.training_curves import Line
 from gui.theme import LIGHT, SMALL, Theme
 
-SIZE = (6.8, 3.0)
+SIZE = (6.8, 3.4)
 LOWEST = -0.5
 """R² below this is as good as none, and would make the rest small."""
 
@@ -21,6 +21,12 @@ def lowest(lines: Sequence[Line]) -> float:
     """Return where an axis of R² begins."""
     least = min((float(np.nanmin(line.values)) for line in lines), default=0.0)
     return max(LOWEST, min(0.0, least))
+
+
+def known(lines: Sequence[Line]) -> int:
+    """Return how many lags, from the first on, any line has a value for."""
+    found = [np.flatnonzero(np.isfinite(line.values)) for line in lines]
+    return max((int(at[-1]) + 1 for at in found if len(at)), default=0)
 
 
 def lookback_figure(
@@ -48,13 +54,13 @@ def lookback_figure(
     theme
         Colours.
     """
-    known = [line for line in angles if np.isfinite(line.values).any()]
-    figure, axes = new_figures(theme, SIZE, columns=2 if known else 1)
+    reach = known(angles)
+    figure, axes = new_figures(theme, SIZE, columns=2 if reach else 1)
     axes[0].set_ylim(lowest(fits) - 0.02, 1.02)
     _draw(axes[0], lags, fits, lag, theme)
     name_axes(axes[0], "Lag N (tokens)", "R²")
-    if known:
-        _draw(axes[1], lags, known, lag, theme)
+    if reach:
+        _draw(axes[1], lags[:reach], angles, lag, theme)
         name_axes(axes[1], "Lag N (tokens)", "Angle (degrees)")
     title_axes(axes[0], title, scope, theme)
     return figure
@@ -64,9 +70,13 @@ def _draw(
     axes: Axes, lags: np.ndarray, lines: Sequence[Line], lag: int | None, theme: Theme
 ) -> None:
     for line in lines:
-        style = "--" if line.dashed else "-"
-        axes.plot(lags, line.values, style, color=line.color, linewidth=1.2, label=line.name)
-    if lag is not None:
+        style, values = "--" if line.dashed else "-", line.values[: len(lags)]
+        axes.plot(lags, values, style, color=line.color, linewidth=1.2, label=line.name)
+    if lag is not None and lag <= lags[-1]:
         axes.axvline(lag, color=theme.muted, linewidth=0.8)
     axes.set_xlim(0, float(lags[-1]))
-    axes.legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4)
+    axes.legend(
+        loc="upper left", bbox_to_anchor=(-0.1, -0.2), ncols=2, frameon=False,
+        fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4, borderaxespad=0.0,
+        columnspacing=1.2,
+    )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from gui.panels.lookback_figure import lowest
+from gui.panels.lookback_figure import known, lowest
 from gui.panels.lookback_question import LookedBack
 from gui.panels.lookback_text import angle_lines, fit_lines, no_angles
 from gui.panels.scrub_plot import CurveLegend, ScrubPlot
@@ -71,8 +71,7 @@ class LookBackPlots(QWidget):
         angles = angle_lines(result, head, self._theme)
         self._lines = {self.fits: fits, self.angles: angles}
         self.fits.show_lines(fits, lags, (lowest(fits) - 0.02, 1.03))
-        self.angles.show_lines(angles, lags)
-        self.angles.setEnabled(bool(angles))
+        self.angles.show_lines(angles, lags[: known(angles)] if angles else lags)
         self.show_lag(lag)
         self._show_numbers()
 
