@@ -153,6 +153,8 @@ def write_small_gpt2(
             ("mlp.c_fc", (d_model, 4 * d_model)),
         ):
             tensors[f"h.{layer}.{name}.weight"] = rng.normal(size=shape)
+        biases = np.random.default_rng(layer).normal(size=3 * d_model)
+        tensors[f"h.{layer}.attn.c_attn.bias"] = biases
         for norm in ("ln_1", "ln_2"):
             tensors[f"h.{layer}.{norm}.weight"] = rng.uniform(0.5, 1.5, d_model)
             tensors[f"h.{layer}.{norm}.bias"] = rng.normal(size=d_model)
