@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
-from geometry.kernels import HeadKernels
+from geometry.kernels import NEAR, HeadKernels
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.panels.kernels_question import LEAST
@@ -17,6 +17,8 @@ DEEPEST = 1e-6
 """The least mean attention on the axis."""
 NAMED = 3
 """So many heads have a colour and a name: those that look nearest."""
+TICKS = (-1000, -100, -10, 0, 5, 10, 100, 1000)
+"""Of the lags."""
 MAP = "gray_r"
 
 
@@ -55,6 +57,10 @@ def kernels_figure(
         )
     left.set_yscale("log")
     left.set_ylim(DEEPEST, 1.5)
+    # Lags to ten as far apart as on a line: there is where most heads look.
+    left.set_xscale("symlog", linthresh=NEAR)
+    ticks = [t for t in TICKS if found.lags[0] <= t <= found.lags[-1]]
+    left.set_xticks(ticks, [f"{t}".replace("-", "\N{MINUS SIGN}") for t in ticks], minor=False)
     left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
     left.legend(fontsize=SMALL * POINTS, frameon=False, labelcolor=LIGHT.text, loc="upper right")
     name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
