@@ -13,7 +13,8 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
 from gui.arrows import ComponentArrows
 from gui.camera import VIEW_ANGLE
-from gui.colors import ColorScale, legible, lookup_table
+from gui.colors import ColorScale
+from gui.curve_colors import CurveColors
 from gui.labels import PointLabels
 from gui.overlay import Box, ColorBar2D, Lines2D, Text2D
 from gui.picking import Projection
@@ -72,13 +73,7 @@ class HelixScene:
         for name, actor in self._actors.items():
             actor.mapper.SetInputDataObject(self._faint if "faint" in name else self._curve)
             actor.SetVisibility(False)
-        self._table = pv.LookupTable(values=lookup_table("jet"))
-        for name in ("curve", "points"):
-            mapper = self._actors[name].mapper
-            mapper.SetLookupTable(self._table)
-            mapper.SetUseLookupTableScalarRange(True)
-            mapper.SetScalarModeToUsePointData()
-            mapper.SetScalarVisibility(True)
+        self._colors = CurveColors([self._actors[name].mapper for name in ("curve", "points")])
         renderer = plotter.renderer
         leaders, self._rings, self._hover_ring = (Lines2D(renderer) for _ in range(3))
         self.arrows = ComponentArrows(renderer)
@@ -204,13 +199,14 @@ class HelixScene:
         if self._guides is None and state is not None and state.guides:
             from gui.guide_lines import GuideLines
 
-            self._guides = GuideLines(self.plotter, self._table)
+            self._guides = GuideLines(self.plotter, self._colors.table)
             self._guides.turn(self.turn)
             self._style_lines()
         if self._guides is not None and state is None:
             self._guides.show((), np.zeros((0, 3)), np.zeros(0))
         elif self._guides is not None and state is not None:
             self._guides.show(state.guides, state.coordinates, state.scale.values)
+            self._colors.dim(on=any(guide.positions is not None for guide in state.guides))
 
     def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
         """Take a theme's colours; ``background`` replaces the viewport's."""
@@ -273,9 +269,7 @@ class HelixScene:
         )
 
     def _recolor(self, scale: ColorScale) -> None:
-        table = legible(lookup_table(scale.colormap), self._background)
-        self._table.values = table
-        self._table.scalar_range = scale.limits
+        table = self._colors.show(scale, self._background)
         self._curve.point_data["value"] = scale.values
         self._curve.point_data.active_scalars_name = "value"
         self._bar.show(scale.title, scale.labels, table)

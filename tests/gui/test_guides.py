@@ -173,13 +173,33 @@ def test_positions_light_up_by_their_weight_in_their_own_colours(opened, control
     at, weights = np.array([40, 90, 140]), np.array([1.0, 0.5, 0.01])
     controller.show_guide("kernels", guide_of(opened, positions=at, weights=weights))
     picture = made.show(opened, None)
-    changed = np.abs(picture.astype(int) - plain.astype(int)).max(axis=2) > 12
+    full = np.ptp(picture.astype(int), axis=2) > 120  # no grey, and nothing pale
     xy, _ = made.pixels()
     areas = []
     for x, y in np.round(xy[at]).astype(int):
-        areas.append(changed[y - 12 : y + 13, x - 12 : x + 13].sum())
+        areas.append(full[y - 12 : y + 13, x - 12 : x + 13].sum())
+    for x, y in np.round(xy[at[:2]]).astype(int):
         assert np.abs(picture[y, x].astype(int) - plain[y, x].astype(int)).max() <= 40
-    assert areas[0] > areas[1] > areas[2] == 0
+    assert areas[0] > areas[1] > areas[2]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_the_rest_of_the_curve_is_pale_while_positions_light_up(opened, controller, stage, theme):
+    made = stage(theme)
+    plain = made.show(opened).astype(int)
+    xy, _ = made.pixels()
+    x, y = np.round(xy[20:180:10]).astype(int).T
+
+    def contrast(picture):
+        return np.abs(picture[y, x].astype(int) - rgb(theme.viewport)).sum(axis=1)
+
+    lit = guide_of(opened, positions=np.array([100]), weights=np.array([1.0]))
+    controller.show_guide("kernels", lit)
+    dimmed = contrast(made.show(opened, None)) / contrast(plain)
+    assert dimmed[8] == pytest.approx(1, abs=0.1), "this one lights up"
+    assert np.median(np.delete(dimmed, 8)) < 0.4
+    controller.show_guide("kernels", guide_of(opened, lines=(arc(opened),)))
+    np.testing.assert_allclose(contrast(made.show(opened, None)), contrast(plain), atol=3)
 
 
 def test_dashes_begin_and_end_with_the_line_and_are_alike():
