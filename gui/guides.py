@@ -42,7 +42,7 @@ class Guide:
     points : (k, 3)
         Small points.
     positions : (k,)
-        Positions that light up on the curve.
+        Positions that light up on the curve, whose other positions are pale meanwhile.
     weights : (k,)
         How strongly each of these does, 0 to 1: as large points.
     caption
