@@ -46,6 +46,11 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "overlap.W_in_P": _pair("W_in", "P"),
     "kernels.local": {"layer": 0, "sort": "near", "averaged": False},
     "kernels.averaged": {"layer": 0, "sort": "previous", "averaged": True},
+    "lookback.everywhere": {"lag": 50, "space": "3", "scoring": "halves"},
+    "lookback.rotation": {"lag": 50, "space": "3", "scoring": "even_odd"},
+    "lookback.angle": {"space": "3", "scoring": "even_odd"},
+    "lookback.heads": {"lag": 10, "space": "heads", "scoring": "halves"},
+    "lookback.lags": {"space": "heads"},
     "directions.context_waves": {"directions": (1, 2, 3, 4, 5)},
 }
 """What the panel is told to show, where it can show several things."""
