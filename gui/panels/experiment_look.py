@@ -12,8 +12,8 @@ from gui.theme import SERIES, Theme
 ACROSS = np.array([0.0, 0.45, 1.0, 0.0])
 UPWARDS = np.array([1.0, 0.25, 0.0, 1.0])
 
-MOST_DOTS = 1024
-"""Of a picture; more cannot be told apart."""
+MOST_DOTS = 512
+"""Of a picture, which is not much wider; more cannot be told apart."""
 MOST_STEPS = 4.0
 """Longer steps, in mean ones, go beyond the plot: one across the origin is as long as all."""
 

@@ -78,14 +78,14 @@ class CurvePicture(QWidget):
         painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
         if not len(self.points):
             return
-        places = self.places()
+        places = [QPointF(x, y) for x, y in self.places().tolist()]
         painter.setPen(QPen(QColor(self.theme.faint), 1))
-        painter.drawPolyline(QPolygonF([QPointF(*place) for place in places]))
+        painter.drawPolyline(QPolygonF(places))
         painter.setPen(Qt.PenStyle.NoPen)
         last = len(self._colors) - 1
-        for i, (x, y) in enumerate(places):
+        for i, place in enumerate(places):
             painter.setBrush(self._colors[round(i * last / max(len(places) - 1, 1))])
-            painter.drawEllipse(QPointF(x, y), DOT / 2, DOT / 2)
+            painter.drawEllipse(place, DOT / 2, DOT / 2)
 
 
 class ExperimentPictures(QWidget):

@@ -139,16 +139,15 @@ class ExperimentView(QWidget):
         self._page = page
         steps, price = self._plots
         pages: dict[str, QWidget] = {"curves": self.pictures, "steps": steps, "price": price}
+        self._draw_page()
         self.stack.setCurrentWidget(pages.get(page, self.pictures if self._wide else self.table))
 
     def show_result(self, result: Experiment, colormap: str, *, after: bool) -> None:
         """Show what was found, before or after LayerNorm."""
         self._shown = (result, colormap, after)
         self.form.show_settings(result.settings)
-        self.pictures.show_result(result, colormap, after=after)
         self.table.show_result(result, after=after)
-        self._draw_steps(result, after=after)
-        self._draw_price(result)
+        self._draw_page()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -179,7 +178,19 @@ class ExperimentView(QWidget):
         self.show_page(self._page)
         self.widthChanged.emit(wide)
 
-    # The plots.
+    # What is drawn.
+
+    def _draw_page(self) -> None:
+        """Draw the page that is shown, and no other: a drag waits for it."""
+        if self._shown is None:
+            return
+        result, colormap, after = self._shown
+        if self._page == "steps":
+            self._draw_steps(result, after=after)
+        elif self._page == "price":
+            self._draw_price(result)
+        else:
+            self.pictures.show_result(result, colormap, after=after)
 
     def _draw_steps(self, result: Experiment, *, after: bool) -> None:
         shown = [
