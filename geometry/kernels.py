@@ -152,10 +152,10 @@ def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int])
     first, last = check_range(positions, heads.queries.shape[1])
     size = last - first + 1
     found = np.zeros((size, size), heads.queries.dtype)
-    for block in _blocks(heads, head, first, last):
-        inverse = block.soften()
-        low, high = max(first, block.start), min(last + 1, block.stop)
-        if low < high:
+    with one_thread():
+        for block in _blocks(heads, head, first, last):
+            inverse = block.soften()
+            low, high = max(first, block.start), min(last + 1, block.stop)
             rows = slice(block.rows.start - first, block.rows.stop - first)
             part = block.cells[:, low - block.start : high - block.start]
             np.multiply(part, inverse[:, None], out=found[rows, low - first : high - first])
