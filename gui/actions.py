@@ -87,7 +87,7 @@ COMMANDS = (
             "Save the viewport or the whole window as a PNG", needs_model=True),
     Command("copy_picture", "File", "Copy picture", "Ctrl+Shift+C",
             "Put a picture on the clipboard, as chosen last in Save picture", needs_model=True),
-    Command("export_scene", "File", "Export scene…", "Ctrl+E",
+    Command("export_scene", "File", "Export scene…", "Ctrl+Shift+E",
             "Save the curve as a web page that turns, or as a glTF body", needs_model=True),
     Command("settings", "File-", "Settings…", "Ctrl+,",
             "What is kept of models from the Hub, and whether the network is used"),

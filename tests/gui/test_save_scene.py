@@ -7,6 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
+CONTROL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
 
 @pytest.fixture
 def answer(monkeypatch):
@@ -33,7 +35,7 @@ def press(application, qtbot):
         window = application.window
         window.activateWindow()
         qtbot.waitUntil(window.isActiveWindow)
-        QTest.keyClick(window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(window, Qt.Key.Key_E, CONTROL_SHIFT)
 
     return press_key
 
