@@ -117,24 +117,24 @@ def compare(
     lag
         How many tokens are looked back, from 1.
     """
-    with one_thread():
-        return {kind: survival(curve.of_kind(kind), token_norm, lag) for kind in KINDS}
+    return {kind: survival(curve.of_kind(kind), token_norm, lag) for kind in KINDS}
 
 
 def survival(curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1) -> Survival:
     """Send a curve through LayerNorm and see what is left; see :func:`compare`."""
-    rows = curve.coordinates()
-    after = normalised(rows, curve.d_model, token_norm)
-    drawn = (rows[:, :DIRECTIONS].copy(), after[:, :DIRECTIONS].copy())
-    if token_norm:
-        drawn[1][:, -1] = np.hypot(after[:, DIRECTIONS - 1], after[:, -1])
-    mean_square = float(np.einsum("ij,ij->", rows, rows) / len(rows))
-    for array in drawn:
-        array.flags.writeable = False
-    return Survival(
-        curve, distances(rows), distances(after), look_back_r2(rows, lag),
-        look_back_r2(after, lag), *drawn, mean_square,
-    )  # fmt: skip
+    with one_thread():
+        rows = curve.coordinates()
+        after = normalised(rows, curve.d_model, token_norm)
+        drawn = (rows[:, :DIRECTIONS].copy(), after[:, :DIRECTIONS].copy())
+        if token_norm:
+            drawn[1][:, -1] = np.hypot(after[:, DIRECTIONS - 1], after[:, -1])
+        mean_square = float(np.einsum("ij,ij->", rows, rows) / len(rows))
+        for array in drawn:
+            array.flags.writeable = False
+        return Survival(
+            curve, distances(rows), distances(after), look_back_r2(rows, lag),
+            look_back_r2(after, lag), *drawn, mean_square,
+        )  # fmt: skip
 
 
 def normalised(coordinates: Array, d_model: int, token_norm: float = 0.0) -> Array:

@@ -89,9 +89,9 @@ class ExperimentOf:
 
     settings: Settings
 
-    def answer(self, about: Subjects) -> Experiment:
-        """Make the curves."""
-        return experiment(self.settings)
+    def steps(self, about: Subjects) -> Iterator[Progress | Experiment]:
+        """Yield the :class:`Experiment` last."""
+        yield from experiment_steps(self.settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,23 +130,29 @@ class ExperimentLike:
         n = min(curve.n_positions, MOST_POSITIONS)
         settings = Settings(curve, token_norm(about.model), 1)
         settings = settings.with_(n_positions=n, lag=n // 10)
-        yield experiment(settings, self.positions, is_helix=known)
+        yield from experiment_steps(settings, self.positions, is_helix=known)
 
 
-def experiment(
+def experiment_steps(
     settings: Settings, positions: tuple[int, int] | None = None, *, is_helix: bool = False
-) -> Experiment:
-    """Make the curves, and tell what is left of them."""
-    from geometry.line_or_helix import compare
+) -> Iterator[Progress | Experiment]:
+    """Make the curves, and yield what is left of them last.
 
-    curve = settings.curve
+    While a slider is dragged most are given up: after each curve there is a point to do so.
+    """
+    from geometry.line_or_helix import survival
+
+    curve, found = settings.curve, {}
+    for done, kind in enumerate(KINDS):
+        yield Progress(done / len(KINDS), "Making the curves")
+        found[kind] = survival(curve.of_kind(kind), settings.token_norm, settings.lag)
     lengths = np.unique(np.geomspace(LEAST_POSITIONS, 4 * MOST_POSITIONS, LENGTHS).astype(int))
     lengths.setflags(write=False)
-    return Experiment(
+    yield Experiment(
         settings,
         positions,
         is_helix,
-        compare(curve, settings.token_norm, settings.lag),
+        found,
         lengths,
         {kind: curve.of_kind(kind).mean_square(lengths) for kind in KINDS},
     )

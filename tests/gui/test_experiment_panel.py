@@ -21,7 +21,6 @@ from gui.panels.experiment_question import (
     ExperimentLike,
     ExperimentOf,
     Settings,
-    experiment,
 )
 from gui.panels.experiment_text import NAMES, amount, reading
 from gui.questions import Subjects, resolve
@@ -36,6 +35,12 @@ def settings(**fields):
     given = {"n_positions": 301, "d_model": 32, "spacing": 0.1, "turns": 2.0, "climb": 0.4}
     token_norm, lag = fields.pop("token_norm", 0.0), fields.pop("lag", 20)
     return Settings(SyntheticCurve("helix", **{**given, **fields}), token_norm, lag)
+
+
+def experiment(wanted):
+    """What comes of settings; a curve like a model's needs the model, and this does not."""
+    *_, result = ExperimentOf(wanted).steps(None)
+    return result
 
 
 def asked(model, positions):
@@ -121,6 +126,11 @@ def test_prices_are_those_of_the_same_curve_made_longer_or_shorter():
         low, high = found.prices[kind][at - 1], found.prices[kind][at]
         assert low <= found.curves[kind].mean_square * (1 + 1e-9)
         assert found.curves[kind].mean_square <= high * (1 + 1e-9)
+
+
+def test_it_can_be_given_up_after_each_curve():
+    *steps, _ = ExperimentOf(settings()).steps(None)
+    assert [step.fraction for step in steps] == pytest.approx([0, 1 / 3, 2 / 3])
 
 
 # ---- what it says -----------------------------------------------------------------------------
