@@ -79,6 +79,7 @@ OF_GPT2 = (
     Panel("similarity", "similarity", (960, 431)),
     Panel("dimensions", "dimensions", (960, 360)),
     Panel("shape", "shape", (960, 240)),
+    Panel("kernels", "kernels", (960, 300), {"head": 7, "sort": "near"}),
     Panel("line-or-helix", "experiment", (1100, 290)),
 )
 OF_MINILM = (
