@@ -20,7 +20,7 @@ from gui.theme import GRID, Theme, format_number
 
 LEVELS = (LEAST, 1.0)
 """Attention at the ends of the map's colours, before anybody drags them."""
-COVERED = 0.999
+COVERED = 0.99
 """The curve of attention reaches so far that this share of it is seen."""
 LEAST_REACH = 24
 """But at least to this lag."""
