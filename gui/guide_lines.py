@@ -133,8 +133,8 @@ class _Batch:
             self._data.DeepCopy(pv.PolyData())
             self._data.points = points
             none = np.zeros(0, dtype=np.int64)
-            self._data.verts = _cells(sizes) if self._as_points else none
-            self._data.lines = none if self._as_points else _cells(sizes)
+            self._data.verts = polyline_cells(sizes) if self._as_points else none
+            self._data.lines = none if self._as_points else polyline_cells(sizes)
         if values is not None:
             self._data.point_data["value"] = values
             self._data.point_data.active_scalars_name = "value"
@@ -179,8 +179,8 @@ def lit_levels(guide: Guide) -> list[np.ndarray]:
     return [np.asarray(guide.positions, np.intp)[level == i] for i in range(count)]
 
 
-def _cells(sizes: Sequence[int]) -> np.ndarray:
-    """Return VTK's cells of runs of points, one after another."""
+def polyline_cells(sizes: Sequence[int]) -> np.ndarray:
+    """Return VTK's cells of polylines of so many points, one after another."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     cells = [
         np.concatenate([[size], np.arange(start, start + size)])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyvista as pv
 
 from gui.colors import point_colors
+from gui.guide_lines import LIT_SIZES, lit_levels, polyline_cells
+from gui.scene_guides import guide_points, guide_polylines
+from gui.scenes import POINT_SIZE
 from gui.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
     from gui.scene_state import SceneState
 
-TUBE, BALL = 1 / 900, 1 / 260
-"""Radii of the curve and of its points, as parts of the shown curve's longest extent: about as
-thick as they look in the window."""
+TUBE, BALL, THIN = 1 / 900, 1 / 260, 1 / 1500
+"""Radii of the curve, of its points and of guides, as parts of the shown curve's longest extent:
+about as thick as they look in the window."""
 TUBE_SIDES, BALL_SIDES = 8, 8
 FEW = 20_000
 """More points than this get no balls: hundreds of megabytes that nothing could show."""
@@ -25,8 +29,9 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     """Return the scene as binary glTF 2.0: a tube and balls in the colours of the window.
 
     glTF's own lines and points have no thickness, and most programs leave them out: so both are
-    surfaces, the nodes "curve" and "positions". The longest extent is 1, as sizes are metres
-    there. The caption is in the scene's extras.
+    surfaces, the nodes "curve" and "positions", and so is what panels draw beside them, "guides"
+    and "lit". The longest extent is 1, as sizes are metres there. The caption is in the scene's
+    extras.
 
     Parameters
     ----------
@@ -40,15 +45,55 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     first, last = state.positions
     colors = point_colors(state.scale, theme.viewport)[first : last + 1]
     points = (state.coordinates @ state.turn.T)[first : last + 1]
-    points = points - points.mean(axis=0)
-    points /= float(np.ptp(points, axis=0).max()) or 1.0
+    centre, longest = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+    points = (points - centre) / longest
     scene = trimesh.Scene(metadata={"caption": "\n".join(state.caption)})
     if len(points) > 1:
         scene.add_geometry(_tube(points, colors), "curve", "curve")
     if len(points) <= FEW:
         scene.add_geometry(_balls(points, colors), "positions", "positions")
+    for name, body in _guides(state, theme, centre, longest).items():
+        scene.add_geometry(body, name, name)
     data: bytes = scene.export(file_type="glb")
     return data
+
+
+def _guides(state: SceneState, theme: Theme, centre: np.ndarray, longest: float) -> dict[str, Any]:
+    """Return what panels draw beside the curve: "guides", and as larger balls what is "lit"."""
+    grey = np.array(pv.Color(theme.muted).int_rgba, dtype=np.uint8)
+    found = {}
+    # VTK finds no direction for a line without any length.
+    lines = [line for line in guide_polylines(state) if np.ptp(line, axis=0).any()]
+    lines = [(line - centre) / longest for line in lines]
+    bodies = [_thin_tubes(lines, grey)] if lines else []
+    own = (guide_points(state) - centre) / longest
+    if len(own):
+        bodies.append(_balls(own, np.tile(grey, (len(own), 1)), BALL / 2))
+    if bodies:
+        found["guides"] = _joined(bodies)
+    colors, placed = point_colors(state.scale, theme.viewport), state.coordinates @ state.turn.T
+    lit = [
+        _balls((placed[at] - centre) / longest, colors[at], BALL * size / POINT_SIZE)
+        for guide in state.guides
+        for at, size in zip(lit_levels(guide), LIT_SIZES, strict=True)
+        if len(at)
+    ]
+    return {**found, "lit": _joined(lit)} if lit else found
+
+
+def _thin_tubes(lines: Sequence[np.ndarray], color: np.ndarray) -> Any:
+    """Return tubes of one colour along polylines."""
+    data = pv.PolyData()
+    data.points = np.concatenate(lines)
+    data.lines = polyline_cells([len(line) for line in lines])
+    data["color"] = np.tile(color, (data.n_points, 1))
+    return _mesh(data.tube(radius=THIN, n_sides=TUBE_SIDES, capping=True))
+
+
+def _joined(bodies: Sequence[Any]) -> Any:
+    import trimesh
+
+    return trimesh.util.concatenate(bodies)
 
 
 def _tube(points: np.ndarray, colors: np.ndarray) -> Any:
@@ -61,10 +106,10 @@ def _tube(points: np.ndarray, colors: np.ndarray) -> Any:
     return _mesh(line.tube(radius=TUBE, n_sides=TUBE_SIDES, capping=True))
 
 
-def _balls(points: np.ndarray, colors: np.ndarray) -> Any:
+def _balls(points: np.ndarray, colors: np.ndarray, radius: float = BALL) -> Any:
     cloud = pv.PolyData(points)
     cloud["color"] = colors
-    ball = pv.Sphere(radius=BALL, theta_resolution=BALL_SIDES, phi_resolution=BALL_SIDES)
+    ball = pv.Sphere(radius=radius, theta_resolution=BALL_SIDES, phi_resolution=BALL_SIDES)
     return _mesh(cloud.glyph(geom=ball, orient=False, scale=False))
 
 

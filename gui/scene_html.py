@@ -11,6 +11,7 @@ import numpy as np
 
 from gui.camera import VIEW_ANGLE, CameraPose
 from gui.colors import ColorScale, legible, lookup_table
+from gui.scene_guides import guide_traces
 from gui.theme import SMALL, TEXT, Theme
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def scene_html(
         traces += [
             _faint(world[end], texts[end], theme) for end in ends if end.stop - end.start > 1
         ]
+    traces += guide_traces(state, theme)
     traces += _arrows(state, theme, _Box.around(traces), pose)
     figure = go.Figure([go.Scatter3d(trace) for trace in traces])
     # What lies outside the axes' ranges is not drawn.
@@ -134,7 +136,7 @@ class _Box:
     @classmethod
     def around(cls, traces: Sequence[Mapping[str, Any]]) -> _Box:
         points = np.concatenate([np.column_stack([t[axis] for axis in "xyz"]) for t in traces])
-        low, high = points.min(axis=0), points.max(axis=0)
+        low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
         longest = float((high - low).max()) or 1.0
         return cls((low + high) / 2, np.maximum(high - low, THINNEST * longest))
 

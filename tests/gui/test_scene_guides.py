@@ -1,0 +1,124 @@
+"""Guides in the scenes that other programs show: a page, and glTF."""
+
+import io
+
+import numpy as np
+import pytest
+import trimesh
+
+from geometry.sources import open_source
+from gui.colors import point_colors
+from gui.export import still_session
+from gui.guide_lines import DASHES, LIT_SIZES
+from gui.guides import Guide
+from gui.scene_files import SceneExport
+from gui.scene_glb import BALL, THIN, scene_glb
+from gui.scene_guides import guide_traces
+from gui.scene_state import resolve_scene
+from gui.theme import DARK, LIGHT
+from tests.gui.conftest import N_POSITIONS
+
+LINE = np.array([[0.0, 3, 0], [1, 3, 0], [1, 3, 1]])
+SEGMENTS = np.array([[[0.0, 3, 0], [0, 3, 1]], [[1, 3, 0], [1, 3, 1]]])
+
+
+@pytest.fixture
+def state_with(model):
+    """The scene of the small helix, turned, with one guide of some parts."""
+
+    def make(**parts):
+        session = still_session(model, positions=(1, 198))
+        turn = np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])
+        session.change(turn=turn, guides={"a": Guide(session.pca, session.components, **parts)})
+        return resolve_scene(session)
+
+    return make
+
+
+def points_of(trace):
+    return np.column_stack([trace[axis] for axis in "xyz"])
+
+
+def bodies(state):
+    return trimesh.load_scene(io.BytesIO(scene_glb(state)), file_type="glb").geometry
+
+
+def unit(state, points):
+    """Where points are in the body, whose longest extent is 1."""
+    first, last = state.positions
+    shown = (state.coordinates @ state.turn.T)[first : last + 1]
+    return (points @ state.turn.T - shown.mean(axis=0)) / np.ptp(shown, axis=0).max()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_the_page_has_lines_dashes_segments_and_points(state_with, theme):
+    state = state_with(lines=(LINE, LINE[:2]), dashed=(LINE,), segments=SEGMENTS, points=LINE)
+    lines, dashed, segments, points = guide_traces(state, theme)
+    assert [trace["mode"] for trace in (lines, dashed, segments, points)] == [
+        "lines", "lines", "lines", "markers"
+    ]  # fmt: skip
+    drawn = points_of(lines)
+    np.testing.assert_allclose(drawn[:3], LINE @ state.turn.T)
+    assert np.isnan(drawn[3]).all(), "a gap between the two"
+    np.testing.assert_allclose(drawn[4:], LINE[:2] @ state.turn.T)
+    assert lines["line"]["color"] == theme.text
+    assert np.isnan(points_of(dashed)[:, 0]).sum() > DASHES / 2
+    assert np.isnan(points_of(segments)[:, 0]).sum() == 1
+    np.testing.assert_allclose(points_of(points), LINE @ state.turn.T)
+    assert all(trace["hoverinfo"] == "skip" for trace in (lines, dashed, segments, points))
+
+
+def test_the_page_draws_what_is_pale_pale_and_what_lights_up_larger(state_with):
+    (pale,) = guide_traces(state_with(lines=(LINE,), pale=True), LIGHT)
+    assert pale["line"]["color"] == LIGHT.faint
+    at, weights = np.array([40, 90, 140]), np.array([1.0, 0.5, 0.0])
+    state = state_with(positions=at, weights=weights)
+    (lit,) = guide_traces(state, LIGHT)
+    np.testing.assert_allclose(points_of(lit), (state.coordinates @ state.turn.T)[[90, 40]], 1e-6)
+    assert lit["marker"]["size"][1] > lit["marker"]["size"][0]
+    red, green, blue, _ = point_colors(state.scale, LIGHT.viewport)[40]
+    assert lit["marker"]["color"][1] == f"rgb({red}, {green}, {blue})"
+
+
+def test_without_guides_nothing_is_added(state_with):
+    assert guide_traces(state_with(), LIGHT) == []
+    assert set(bodies(state_with())) == {"curve", "positions"}
+
+
+def test_the_file_of_a_page_with_guides_is_written(write_table, tmp_path):
+    session = still_session(open_source(write_table()), positions=(1, 198))
+    session.guides = {"a": Guide(session.pca, (1, 2, 3), segments=SEGMENTS, caption="lines: two")}
+    export = SceneExport.of(session, LIGHT, "article")
+    export.write(tmp_path / "scene.html")
+    assert "lines: two" in (tmp_path / "scene.html").read_text("utf-8")
+
+
+def test_the_body_has_tubes_and_balls_where_they_should_be(state_with):
+    state = state_with(lines=(LINE,), segments=SEGMENTS, points=LINE + 1)
+    guides = bodies(state)["guides"]
+    places = unit(state, np.concatenate([LINE, SEGMENTS.reshape(-1, 3)]))
+    for place in places:
+        assert np.linalg.norm(guides.vertices - place, axis=1).min() < 2 * THIN
+    for place in unit(state, LINE + 1):
+        near = np.linalg.norm(guides.vertices - place, axis=1).min()
+        assert near == pytest.approx(BALL / 2, rel=0.05)
+
+
+def test_what_lights_up_is_larger_balls_of_its_colour(state_with):
+    at, weights = np.array([40, 140]), np.array([1.0, 0.1])
+    state = state_with(positions=at, weights=weights)
+    lit = bodies(state)["lit"]
+    large, small = unit(state, state.coordinates[at])
+    for place, size in ((large, LIT_SIZES[-1]), (small, LIT_SIZES[0])):
+        near = np.linalg.norm(lit.vertices - place, axis=1).min()
+        assert near == pytest.approx(BALL * size / 7, rel=0.05)
+    assert len(state.coordinates) == N_POSITIONS
+    expected = point_colors(state.scale, LIGHT.viewport)[at]
+    assert {tuple(color) for color in lit.visual.vertex_colors} == set(map(tuple, expected))
+
+
+def test_a_segment_without_length_is_left_out(state_with):
+    flat = np.concatenate([SEGMENTS, np.ones((1, 2, 3))])
+    some, more = (bodies(state_with(segments=s))["guides"] for s in (SEGMENTS, flat))
+    assert len(some.vertices) == len(more.vertices)
+    assert "guides" not in bodies(state_with(segments=np.ones((3, 2, 3))))
