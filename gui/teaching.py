@@ -31,8 +31,9 @@ DOCK = "lesson"
 SHIPPED = Path(__file__).parent.parent / "resources" / "lessons"
 BESIDE = ("inspector", "prompt")
 """The panels of the lesson's column; one of them is below it."""
-WIDTH, BELOW = 336, {"inspector": 260, "prompt": 168}
-"""Of the column while there is a lesson; the height of what is below it; in pixels."""
+WIDTH, LEAST, BELOW = 336, 240, {"inspector": 260, "prompt": 168}
+"""Of the column while there is a lesson; the lesson's least height, the height of what is below it;
+in pixels."""
 ALWAYS = (
     "components", "color_component", "color_by", "outside", "sphere", "prompt", "norms_quantity",
 )  # fmt: skip
@@ -88,13 +89,14 @@ class Teaching(QObject):
         self.action = QAction("Lesson", window)
         self.action.setCheckable(True)
         self.action.triggered.connect(lambda on: self.open() if on else self.leave())
-        self._dock.toggleViewAction().toggled.connect(self._on_dock_toggled)
+        self._dock.visibilityChanged.connect(self._on_dock_toggled)
         self._listening = Listening()
         events = self._session.events
         self._listening.to(events.model, self._on_model_changed)
         self._listening.to(events.answers, self._on_answers_changed)
         for signal in (events.curve, events.turn):
             self._listening.to(signal, self._on_curve_changed)
+        self._show_state()
 
     @property
     def on(self) -> bool:
@@ -138,7 +140,7 @@ class Teaching(QObject):
         self._soon.stop()
         self._shown.stop()
         self._listening.stop()
-        self._dock.toggleViewAction().toggled.disconnect(self._on_dock_toggled)
+        self._dock.visibilityChanged.disconnect(self._on_dock_toggled)
 
     def _remember(self) -> Before:
         window, session = self._window, self._session
@@ -231,7 +233,7 @@ class Teaching(QObject):
             if dock.isHidden() is (name == beside):
                 dock.setVisible(name == beside)
                 if name == beside:
-                    room = [self._dock.height() + BELOW[name], BELOW[name]]
+                    room = [max(self._dock.height() - BELOW[name], LEAST), BELOW[name]]
                     self._window.resizeDocks([self._dock, dock], room, Qt.Orientation.Vertical)
 
     def _setup(self, model: PositionalModel) -> Setup:

@@ -1,0 +1,305 @@
+"""Lessons in the window: beginning, going on, changing things, and having everything back."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from gui.session import Session
+from gui.settings import Settings
+from tests.gui.lesson_stage import LEFT, LESSON, LessonStage
+
+NONE = Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def own(settings):
+    """The folder of the user's own lessons, with one in it."""
+    settings.lessons.mkdir()
+    (settings.lessons / "own.md").write_text(LESSON.format(title="Own"), "utf-8")
+    return settings.lessons
+
+
+@pytest.fixture
+def stage(own, application, qtbot, monkeypatch):
+    """The application, where the user's lessons are the only ones."""
+    monkeypatch.setattr(application.window.teaching, "_folders", (own,))
+    return LessonStage(qtbot, application)
+
+
+def state(stage):
+    """All that a lesson gives back."""
+    session, window = stage.session, stage.window
+    fields = ("positions", "components", "color_by", "color_component", "outside", "selection",
+              "sphere", "prompt", "norms_quantity", "snapshot")  # fmt: skip
+    docks = {name: dock.isFloating() for name, dock in window.docks.items() if not dock.isHidden()}
+    front = {name: window.docks[name].geometry() for name in window._panels if stage.in_front(name)}
+    return {name: getattr(session, name) for name in fields}, docks, front
+
+
+def change(stage):
+    """Change what can be changed, as a user does."""
+    window, session = stage.window, stage.session
+    window.focus_on("similarity")
+    window.docks["view"].close()
+    stage.settle()
+    controller = window.controller
+    controller.request_positions(20, 150)
+    session.components = (1, 3, 5)
+    controller.color_by("component", 2)
+    controller.select((30, 40))
+    session.prompt = "my name"
+    viewport = window.viewport.interactor
+    at = viewport.rect().center()
+    QTest.mousePress(viewport, LEFT, NONE, at)
+    QTest.mouseMove(viewport, at + QPoint(60, 25))
+    QTest.mouseRelease(viewport, LEFT, NONE, at + QPoint(60, 25))
+    stage.settle()
+
+
+def test_nothing_of_lessons_is_there_at_first(application):
+    window = application.window
+    assert not window.docks["lesson"].isVisible()
+    assert "lesson" not in window._panels
+    by_name = window.commands.by_name
+    assert by_name["lesson"].isEnabled()
+    assert not by_name["lesson_next"].isEnabled()
+    assert not by_name["lesson_previous"].isEnabled()
+    assert not window.teaching.action.isChecked()
+
+
+def test_steps_set_up_the_window_back_and_forth(stage):
+    stage.begin()
+    session, panel = stage.session, stage.panel
+    assert panel.title.text() == "First"
+    assert panel.count.text() == "1 of 2"  # the third needs a history
+    assert session.positions == (10, 50)
+    assert "The norms of tiny-gpt2 are" in stage.text
+    assert "Because" not in stage.text
+    assert not panel.previous.isEnabled()
+    assert not stage.window.docks["prompt"].isVisible()
+    stage.click(panel.next)
+    check_second(stage)
+    stage.click(panel.previous)
+    assert session.positions == (10, 50)
+    assert session.components == (1, 2, 3)
+    assert session.color_by == "position"
+    assert session.outside == "hidden"
+    assert session.selection == ()
+    assert not session.sphere
+    assert session.prompt == ""
+    assert session.norms_quantity == "norm"
+    assert stage.in_front("norms")
+
+
+def check_second(stage):
+    session, window = stage.session, stage.window
+    assert session.positions == session.curve.pca.positions == (159, 199)
+    assert session.components == session.curve.components == (2, 3, 4)
+    assert (session.color_by, session.outside, session.sphere) == ("norm", "faint", True)
+    assert session.selection == (0, 199)
+    assert (session.norms_quantity, session.prompt) == ("step", "hello adam")
+    assert stage.in_front("spectra")
+    assert window._panels["spectra"]._k == 7
+    assert stage.in_front("inspector")
+    pose = window.viewport.place.pose
+    toward = pose.position - pose.focal_point
+    np.testing.assert_allclose(toward / np.linalg.norm(toward), (0, 0, 1), atol=1e-6)
+    assert "Positions 159 to 199." in stage.text
+    assert stage.panel.next.text() == "Finish"
+
+
+def test_set_up_again_after_changes(stage):
+    stage.begin()
+    stage.click(stage.panel.next)
+    change(stage)
+    stage.window.docks["inspector"].close()
+    assert stage.session.positions == (20, 150)
+    stage.click(stage.panel.again)
+    check_second(stage)
+
+
+@pytest.mark.parametrize("leave", ["cross", "finish", "menu", "twice"])
+def test_leaving_gives_the_window_back(stage, leave):
+    change(stage)
+    before, pose = state(stage), stage.window.viewport.place.pose
+    stage.begin()
+    stage.click(stage.panel.next)
+    window, panel = stage.window, stage.panel
+    window.focus_on("capture")
+    window.docks["models"].close()
+    window.docks["positions"].setFloating(True)
+    stage.settle()
+    if leave == "cross":
+        title = window.docks["lesson"].titleBarWidget()
+        QTest.mouseClick(title.findChildren(QToolButton)[-1], LEFT)
+    elif leave == "finish":
+        QTest.mouseClick(panel.next, LEFT)
+    elif leave == "menu":
+        window.teaching.action.trigger()
+    else:
+        window.teaching.leave()
+        window.teaching.leave()  # twice is once
+    stage.settle()
+    assert state(stage) == before
+    after = window.viewport.place.pose
+    np.testing.assert_allclose(after.position, pose.position)
+    np.testing.assert_allclose(after.focal_point, pose.focal_point)
+    assert not window.docks["lesson"].isVisible()
+    assert not window.commands.by_name["lesson_next"].isEnabled()
+
+
+def test_a_lesson_goes_on_where_it_was_left(stage):
+    stage.begin()
+    stage.click(stage.panel.next)
+    stage.window.docks["lesson"].close()
+    stage.settle()
+    assert stage.session.positions == (1, 199)
+    stage.begin()
+    check_second(stage)
+
+
+def test_keys_lead_through_a_lesson_but_never_out_of_it(stage):
+    stage.press(Qt.Key.Key_F8)
+    assert stage.session.lesson is None
+    stage.begin()
+    stage.press(Qt.Key.Key_F7)
+    assert stage.session.lesson.number == 0
+    stage.press(Qt.Key.Key_F8)
+    assert stage.session.lesson.number == 1
+    stage.press(Qt.Key.Key_F8)
+    assert stage.session.lesson.number == 1
+    stage.press(Qt.Key.Key_F7)
+    assert stage.session.lesson.number == 0
+    stage.press(Qt.Key.Key_F6)
+    assert stage.session.lesson.number == 0
+    stage.settle()
+    assert stage.window.teaching.on
+
+
+def test_the_answer_comes_out_when_it_is_asked_for_and_goes_with_the_step(stage):
+    stage.begin()
+    stage.click_text("Show an answer")
+    assert "Because" in stage.text
+    stage.click(stage.panel.next)
+    stage.click(stage.panel.previous)
+    assert "Because" not in stage.text
+
+
+def test_a_link_leads_to_a_panel(stage):
+    stage.begin()
+    stage.click(stage.panel.next)
+    assert not stage.window._panels.get("shape")
+    stage.click_text("Shape")
+    assert stage.in_front("shape")
+
+
+def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(stage, write_table, helix):
+    stage.begin()
+    stage.click(stage.panel.next)
+    stage.window.controller.open(str(write_table(helix(90, 16), "other")))
+    stage.settle()
+    assert stage.session.positions == (49, 89)
+    assert stage.session.lesson.number == 1
+    assert "Positions 49 to 89." in stage.text
+    stage.window.docks["lesson"].close()
+    stage.settle()
+    assert stage.session.positions == (49, 89)
+    assert stage.session.components == (1, 2, 3)
+    assert stage.session.prompt == ""
+
+
+def test_resetting_the_layout_keeps_the_lesson_and_is_what_comes_back(stage):
+    stage.window.docks["view"].close()
+    stage.begin()
+    stage.window.commands.by_name["reset_layout"].trigger()
+    stage.settle()
+    assert stage.window.teaching.on
+    assert stage.window.docks["lesson"].isVisible()
+    assert stage.session.positions == (10, 50)
+    stage.window.docks["lesson"].close()
+    stage.settle()
+    assert stage.window.docks["view"].isVisible()
+    assert stage.window.docks["prompt"].isVisible()
+    assert stage.session.positions == (1, 199)
+
+
+def test_the_menu_of_all_docks_begins_a_lesson_too(stage, qtbot):
+    before = state(stage)
+    menu = stage.window.createPopupMenu()
+    assert isinstance(menu, QMenu)
+    (action,) = [action for action in menu.actions() if action.text() == "Lesson"]
+    action.trigger()
+    qtbot.waitUntil(lambda: stage.window.teaching.on)
+    stage.settle()
+    assert stage.panel.title.text() == "First"
+    stage.window.docks["lesson"].close()
+    stage.settle()
+    assert state(stage) == before
+    menu.deleteLater()
+
+
+def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
+    stage, settings, start_application
+):
+    stage.session.prompt = "my name"
+    stage.begin()
+    stage.click(stage.panel.next)
+    stage.application.close()
+    again = Session()
+    Settings(settings.lessons.parent / "settings.ini").load_session(again)
+    assert (again.prompt, again.outside) == ("my name", "hidden")
+    window = start_application(stage.session.recent[0]).window
+    assert not window.docks["lesson"].isVisible()
+    assert window.docks["prompt"].isVisible()
+
+
+def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtbot):
+    (own / "bad.md").write_text(LESSON.format(title="Bad").replace("color_by", "colour"), "utf-8")
+    stage = LessonStage(qtbot, application)
+    stage.begin()
+    choice, notice = stage.panel.choice, stage.session.notice
+    assert choice.isVisible()
+    assert [choice.itemText(i) for i in range(choice.count())] == ["The helix", "Own"]
+    assert notice.text.startswith("The lesson bad.md cannot be read: line 21: a setup has no “colo")
+    choice.setFocus()
+    QTest.keyClick(choice, Qt.Key.Key_Down)
+    stage.settle()
+    assert stage.panel.title.text() == "First"
+    assert stage.session.positions == (10, 50)
+
+
+def test_options_that_a_panel_cannot_show_are_told_with_file_and_line(stage, own):
+    (own / "own.md").write_text(LESSON.format(title="Own").replace("k = 7", "kk = 7"), "utf-8")
+    stage.begin()
+    stage.click(stage.panel.next)
+    assert stage.session.notice.text == (
+        "The lesson own.md, line 17: the panel “spectra” cannot show what this step wants."
+    )
+    assert stage.panel.title.text() == "Second"
+
+
+def test_without_any_lesson_the_panel_says_so(stage, own):
+    (own / "own.md").unlink()
+    stage.begin()
+    assert "no lesson" in stage.text
+    assert not stage.panel.next.isEnabled()
+
+
+def test_without_a_model_the_lesson_waits_for_one(
+    own, start_application, monkeypatch, qtbot, write_gpt2
+):
+    monkeypatch.setattr("geometry.catalogue.locate", lambda *_: None)
+    application = start_application(None)
+    monkeypatch.setattr(application.window.teaching, "_folders", (own,))
+    stage = LessonStage(qtbot, application)
+    stage.begin()
+    assert "none is open" in stage.text
+    assert not stage.panel.next.isEnabled()
+    stage.window.controller.open(str(write_gpt2()))
+    qtbot.waitUntil(lambda: stage.session.model is not None)
+    stage.settle()
+    assert stage.session.positions == (10, 50)
+    assert "The norms of tiny-gpt2 are" in stage.text
+    assert stage.panel.count.text() == "1 of 2"
