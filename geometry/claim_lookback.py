@@ -6,7 +6,6 @@ import numpy as np
 
 from geometry.claim_measures import CannotTell
 from geometry.head_lookback import HeadLookBack, look_back_heads
-from geometry.heads import project_heads
 from geometry.lookback import Kind, Scoring, follow_turning
 from geometry.measurements import Measurements
 
@@ -20,7 +19,7 @@ def _r2(measured: Measurements, kind: Kind, scoring: Scoring) -> float:
     found = measured.look_back
     if found is None or found[scoring].lags[-1] < LAG:
         raise CannotTell("too few positions are shown")
-    return float(found[scoring].r2[kind][LAG - 1])
+    return float(found[scoring].r2[kind][found[scoring].index(LAG)])
 
 
 def everywhere(measured: Measurements) -> float:
@@ -67,7 +66,6 @@ def _heads(measured: Measurements) -> HeadLookBack:
         raise CannotTell("too few positions are shown")
 
     def find() -> HeadLookBack:
-        heads = project_heads(measured.model)
-        return look_back_heads(heads, positions, (HEAD_LAG,), scoring="halves")
+        return look_back_heads(measured.heads(0), positions, (HEAD_LAG,), scoring="halves")
 
     return measured.of_model.once(("heads look back", positions), find)

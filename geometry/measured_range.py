@@ -18,8 +18,8 @@ from geometry.similarity import Similarity, mean_by_lag, similarity
 from geometry.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
 
 N_COMPONENTS = 10
-LONGEST_LAG = 200
-"""Looking back is measured up to this lag."""
+LAGS = (1, 5, 10, 20, 50, 100, 200)
+"""How far back is looked; for angles, by every lag up to the last of these."""
 
 
 class MeasuredRange:
@@ -98,19 +98,18 @@ class MeasuredRange:
 
     @cached_property
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
-        """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
+        """Motions of the first three components, as far as lags fit: all to 200; by halves, some.
 
         None for a range of fewer than 9 positions or 3 components.
         """
-        m = len(self.rows)
-        if longest_lag(m, 3) < 1 or len(self.pca.components) < 3:
+        longest = min(longest_lag(len(self.rows), 3), LAGS[-1])
+        if longest < 1 or len(self.pca.components) < 3:
             return None
         coordinates, first = self.pca.project(self.rows)[:, :3], self.positions[0]
-        lags = np.arange(1, min(longest_lag(m, 3), LONGEST_LAG) + 1)
-        scorings: tuple[Scoring, ...] = ("even_odd", "halves")
+        some = [lag for lag in LAGS if lag <= longest]
         return {
-            scoring: look_back(coordinates, lags, scoring=scoring, first=first)
-            for scoring in scorings
+            "even_odd": look_back(coordinates, np.arange(1, longest + 1), first=first),
+            "halves": look_back(coordinates, some, scoring="halves"),
         }
 
     @cached_property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from geometry.components import Array, PositionPCA
 from geometry.directions import Directions
-from geometry.heads import project_heads
+from geometry.heads import HeadProjections, project_heads
 from geometry.kernels import HeadKernels, average_blocks, head_kernels
 from geometry.layernorm import LayerNormErrors, TokenPositionCosines
 from geometry.lookback import LookBack, Scoring
@@ -88,6 +88,7 @@ class Measurements:
             model, layer=scope.layer, rank=scope.rank, after=scope.after, fold_ln=scope.fold_ln
         )
         self.range_was_read = False
+        self._heads: dict[int, HeadProjections] = {}
         self._kernels: dict[tuple[int, bool], HeadKernels] = {}
 
     @property
@@ -163,6 +164,12 @@ class Measurements:
         """Looking back, in both scorings; None for a range that is too short."""
         return self.of_range.look_back
 
+    def heads(self, layer: int) -> HeadProjections:
+        """All heads' queries and keys of all positions; TensorUnavailable without their weights."""
+        if layer not in self._heads:
+            self._heads = {layer: project_heads(self.model, layer)}  # they are large
+        return self._heads[layer]
+
     def kernels(self, layer: int | None = None, *, averaged: bool = False) -> HeadKernels:
         """Where the heads of a layer look by position alone, for the queries of the range.
 
@@ -181,8 +188,10 @@ class Measurements:
         key = (self.of_model.layer if layer is None else layer, averaged)
         positions = self.positions
         if key not in self._kernels:
-            rows = average_blocks(self.model.W_pos) if averaged else None
-            heads = project_heads(self.model, key[0], rows=rows)
+            if averaged:
+                heads = project_heads(self.model, key[0], rows=average_blocks(self.model.W_pos))
+            else:
+                heads = self.heads(key[0])
             self._kernels[key] = head_kernels(heads, positions)
         return self._kernels[key]
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from geometry.lookback import KINDS, LookBack
+from geometry.measured_range import LAGS
 from geometry.measurements import Measurements
-
-LAGS = (1, 5, 10, 20, 50, 100, 200)
 
 
 def describe_lookback(measured: Measurements) -> dict[str, Any] | None:
