@@ -171,7 +171,8 @@ class KernelsPanel(ResultPanel):
 
     def show_result(self, result: Kernels) -> None:
         """Draw everything."""
-        self.view.show_result(result, self.sort.currentData(), self.curves.value())
+        query = self._query()
+        self.view.show_result(result, self.sort.currentData(), self.curves.value(), query)
         self._on_selection_changed()
         self._on_hover_changed()
 

@@ -78,9 +78,10 @@ class KernelsView(QWidget):
 
     # What is shown.
 
-    def show_result(self, result: Kernels, sort: str, curve: str) -> None:
-        """Show another answer."""
+    def show_result(self, result: Kernels, sort: str, curve: str, query: int | None) -> None:
+        """Show another answer; the other arguments are those of the methods below."""
         self.result = result
+        self.query = query
         self.show_wall(result, sort)
         self.show_curves(curve)
         self._color()
@@ -107,10 +108,10 @@ class KernelsView(QWidget):
 
     def show_query(self, query: int | None) -> None:
         """Mark the row of a query, and draw what it attends to; None for none."""
-        self.query = query
-        marked = [] if query is None else [query]
-        self.map.set_selected(marked, [])
-        self._draw_curves()
+        if query != self.query:
+            self.query = query
+            self._draw_curves()
+        self.map.set_selected([] if query is None else [query], [])
 
     def show_hover(self, position: int | None, token_at: Callable[[int], str | None]) -> None:
         """Show a position as hovered."""

@@ -21,7 +21,9 @@ from gui.panels.claims_text import outcome
 from gui.panels.dimensions import DimensionsPanel
 from gui.panels.directions import DirectionsPanel
 from gui.panels.experiment import ExperimentPanel
+from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
+from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
@@ -42,7 +44,8 @@ CLASSES = {
     made.slot: made
     for made in (
         SpectraPanel, CapturePanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
-        DimensionsPanel, LayerNormPanel, ShapePanel, ExperimentPanel, TrainingPanel, ClaimsPanel,
+        DimensionsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
+        TrainingPanel, ClaimsPanel,
     )
 }  # fmt: skip
 PANELS = tuple(dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM)
@@ -54,6 +57,7 @@ LACKING = {
     (BARE, "capture"): "No token embeddings",
     (BARE, "overlaps"): "bare table of positions",
     (BARE, "layernorm"): "No token embeddings",
+    (BARE, "kernels"): "bare table of positions",
     **{(family, "training"): "comes without a history" for family in FAMILIES},
 }
 """What cannot be shown, and words of the reason."""
