@@ -109,7 +109,6 @@ class ExperimentLike:
             There are too few positions.
         """
         from geometry.measurements import Measurements, Scope
-        from geometry.shape import CLEAR_R2
         from geometry.synthetic import curve_like
 
         first, last = self.positions
@@ -123,9 +122,10 @@ class ExperimentLike:
         shapes = None
         if about.model.d_model >= 3:
             shapes = Measurements(about.model, Scope(self.positions), about.measured()).shapes
-        fit = None if shapes is None else shapes.fits["helix"]
-        known = fit is not None and fit.r2 >= CLEAR_R2
-        curve = curve_like(about.model.W_pos[first : last + 1], fit if known else None)
+        # Of another curve a helix may be a good fit too, with any number of turns.
+        known = shapes is not None and shapes.best in ("helix", "drifting_helix")
+        fit = shapes.fits["helix"] if shapes is not None and known else None
+        curve = curve_like(about.model.W_pos[first : last + 1], fit)
         yield Progress(None, "Reading token embeddings")
         n = min(curve.n_positions, MOST_POSITIONS)
         settings = Settings(curve, token_norm(about.model), 1)

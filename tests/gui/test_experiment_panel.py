@@ -22,7 +22,7 @@ from gui.panels.experiment_question import (
     ExperimentOf,
     Settings,
 )
-from gui.panels.experiment_text import NAMES, amount, reading
+from gui.panels.experiment_text import NAMES, amount, reading, scope
 from gui.questions import Subjects, resolve
 from gui.theme import DARK, LIGHT
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
@@ -97,6 +97,14 @@ def test_without_a_helix_it_takes_two_turns(open_table):
     assert found.settings.curve.turns == 2.0
     narrow = open_table(np.random.default_rng(3).normal(size=(30, 2)), "narrow")
     assert asked(narrow, (0, 29)).settings.curve.d_model == 6
+
+
+def test_a_line_has_no_turns_to_take_though_a_helix_fits_it_perfectly():
+    line = open_source("synthetic:line,n=300,d=32")
+    found = asked(line, (1, 299))
+    assert not found.is_helix
+    assert (found.settings.curve.turns, found.settings.curve.spacing) == pytest.approx((2.0, 0.1))
+    assert scope(line, found).endswith("positions 1–299, no clear helix: two turns are taken")
 
 
 def test_a_long_table_is_cut_and_a_short_range_is_refused(open_table):
@@ -313,7 +321,8 @@ def test_a_drag_of_the_range_is_waited_for(stage):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_curve_opens_as_a_model(stage, kind):
     panel = stage.panel
-    type_into(panel.view.form.sliders["turns"], "1.5")
+    type_into(panel.view.form.sliders["turns"], "2.5")
+    type_into(panel.view.form.sliders["climb"], "0.3")
     curve = panel.result.settings.curve.of_kind(kind)
     QTest.mouseClick(panel.view.pictures.buttons[kind], LEFT)
     QApplication.processEvents()
@@ -321,7 +330,7 @@ def test_a_curve_opens_as_a_model(stage, kind):
     np.testing.assert_array_equal(stage.session.model.W_pos, curve.table())
     if kind == "helix":  # and is found again in it
         assert panel.result.is_helix
-        assert panel.result.settings.curve.turns == pytest.approx(1.5 * 197 / 198, abs=0.01)
+        assert panel.result.settings.curve.turns == pytest.approx(2.5 * 197 / 198, abs=0.01)
 
 
 # ---- the pages --------------------------------------------------------------------------------
