@@ -78,6 +78,7 @@ OF_GPT2 = (
     # A whole number of cells to a pixel: the heatmap is drawn as it is, and nothing between.
     Panel("similarity", "similarity", (960, 431)),
     Panel("dimensions", "dimensions", (960, 360)),
+    Panel("look-back", "lookback", (960, 280)),
     Panel("shape", "shape", (960, 240)),
     Panel("kernels", "kernels", (960, 300), {"head": 7, "sort": "near"}),
     Panel("line-or-helix", "experiment", (1100, 290)),
