@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from geometry.hub.transfer import TransferProgress
 from gui.fetch_status import FetchBar, transfer_text
@@ -21,6 +21,7 @@ HOW = (
     "Choose a model from the list on the left, enter the id of any other on the Hugging Face Hub, "
     "or open a model folder or a single tensor file; both can be dropped onto this window."
 )
+LESSON = "New to this? Take the lesson, on the bundled model"
 WIDTH = 480
 """Of the text, in pixels: lines that are easy to read."""
 
@@ -32,6 +33,8 @@ class EmptyState(Panel):
     -------
     hubRequested(), folderRequested(), fileRequested()
         The user wants to open a model of the Hub, a folder, a file.
+    lessonRequested()
+        The user wants to begin with a lesson.
     cancelRequested()
         The user gives up on what is being opened.
     """
@@ -39,6 +42,7 @@ class EmptyState(Panel):
     hubRequested = Signal()
     folderRequested = Signal()
     fileRequested = Signal()
+    lessonRequested = Signal()
     cancelRequested = Signal()
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
@@ -67,6 +71,9 @@ class EmptyState(Panel):
         for button, signal in buttons:
             button.clicked.connect(lambda _=False, signal=signal: signal.emit())
             row.addWidget(button)
+        self.lesson = QToolButton()
+        self.lesson.setText(LESSON)
+        self.lesson.clicked.connect(lambda: self.lessonRequested.emit())
         self.cancel.clicked.connect(lambda: self.cancelRequested.emit())
         self.bar = FetchBar()
         self.bar.setFixedWidth(240)
@@ -84,7 +91,8 @@ class EmptyState(Panel):
         layout.setSpacing(2 * GRID)
         layout.addStretch(1)
         for widget in (
-            self.title, self._words, self._buttons, self.bar, self.details, self.cancel,
+            self.title, self._words, self._buttons, self.lesson, self.bar, self.details,
+            self.cancel,
         ):  # fmt: skip
             row = QHBoxLayout()
             row.addStretch(1)
@@ -111,6 +119,7 @@ class EmptyState(Panel):
         for widget in (self.bar, self.details, self.cancel):
             widget.setVisible(opening)
         self._buttons.setVisible(not opening)
+        self.lesson.setVisible(not opening)
         self._how.setVisible(not opening)
 
     def _on_transfer_changed(self, progress: TransferProgress | None) -> None:

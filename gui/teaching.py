@@ -117,6 +117,11 @@ class Teaching(QObject):
         self._dock.show()
         self._dock.raise_()
 
+    def begin_with_sample(self) -> None:
+        """Begin on the bundled model, where none is open."""
+        self._window.controller.open("sample")
+        self.open()
+
     def leave(self) -> None:
         """Give the window back as it was before."""
         if self._before is None:

@@ -34,6 +34,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "save_work_as": window.work.save_as,
         "settings": window.settingsRequested.emit,
         "quit": window.close,
+        "undo": window.undo.undo,
+        "redo": window.undo.redo,
         "go_to": lambda: window.focus_on("inspector", "focus_go_to"),
         "next": lambda: controller.walk(1),
         "previous": lambda: controller.walk(-1),
@@ -73,6 +75,7 @@ def connect_centre(window: MainWindow) -> None:
     window.empty_state.folderRequested.connect(window.open_folder)
     window.empty_state.fileRequested.connect(window.open_file)
     window.empty_state.hubRequested.connect(lambda: window.focus_on("models", "focus_search"))
+    window.empty_state.lessonRequested.connect(window.teaching.begin_with_sample)
     window.empty_state.cancelRequested.connect(controller.cancel)
     window.status_bar.cancelRequested.connect(controller.cancel)
     viewport.hoverRequested.connect(lambda position: window.set_field("hover", position))

@@ -287,6 +287,24 @@ def test_without_any_lesson_the_panel_says_so(stage, own):
     assert not stage.panel.next.isEnabled()
 
 
+def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
+    own, start_application, monkeypatch, qtbot
+):
+    with monkeypatch.context() as nothing_here:
+        nothing_here.setattr("geometry.catalogue.locate", lambda *_: None)
+        application = start_application(None)
+    monkeypatch.setattr(application.window.teaching, "_folders", (own,))
+    stage = LessonStage(qtbot, application)
+    offer = stage.window.empty_state.lesson
+    assert offer.isVisible()
+    QTest.mouseClick(offer, LEFT)
+    qtbot.waitUntil(lambda: stage.session.model is not None)
+    stage.settle()
+    assert stage.session.model.name == "sample"
+    assert stage.session.positions == (10, 50)
+    assert stage.panel.count.text() == "1 of 3"  # this one has a history
+
+
 def test_without_a_model_the_lesson_waits_for_one(
     own, start_application, monkeypatch, qtbot, write_gpt2
 ):
