@@ -92,6 +92,10 @@ COMMANDS = (
     Command("settings", "File-", "Settings…", "Ctrl+,",
             "What is kept of models from the Hub, and whether the network is used"),
     Command("quit", "File", "Quit", "Ctrl+Q", "Close the window"),
+    Command("undo", "Edit", "Undo", "Ctrl+Z",
+            "Take back the last change of the view or the selection"),
+    Command("redo", "Edit", "Redo", "Ctrl+Shift+Z",
+            "Do again what was taken back"),
     Command("go_to", "Positions", "Go to a position", "Ctrl+G",
             "Type the number of a position to select it", needs_model=True),
     Command("next", "Positions", "Go to the next position", "Right",
@@ -149,7 +153,7 @@ COMMANDS = (
             "Version, and where the ideas come from"),
 )  # fmt: skip
 MENUS = {
-    "File": "&File", "Positions": "&Positions", "View": "&View", "Panels": "P&anels",
+    "File": "&File", "Edit": "&Edit", "Positions": "&Positions", "View": "&View", "Panels": "P&anels",
     "Help": "&Help",
 }  # fmt: skip
 """Menu -> its title with the letter that opens it with Alt."""

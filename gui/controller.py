@@ -250,6 +250,7 @@ class Controller:
         self._fitter.use(opened.fast)
         self._reopening.on_shown(wanted)
         session.recent = session.recent[:MAX_RECENT]
+        session.shown += 1
         if model.commit is not None:  # it may have been fetched, and is kept from now on
             self.refresh_models()
 

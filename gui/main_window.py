@@ -41,8 +41,9 @@ from gui.status_bar import StatusBar
 from gui.teaching import DOCK as LESSON
 from gui.teaching import SHIPPED, Teaching
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
+from gui.undo import Undo
 from gui.viewport import Viewport
-from gui.window_wiring import connect_centre, connect_panels, handlers
+from gui.window_wiring import connect_centre, connect_panels, connect_undo, handlers
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 DEFAULT_SIZE = QSize(1440, 900)
@@ -108,11 +109,13 @@ class MainWindow(QMainWindow):
         for dock in DOCKS:
             self._build_dock(dock)
         self._results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
+        self.undo = Undo(session, lambda: self.viewport.place, self.viewport.return_to)
         self.commands = Actions(self, handlers(self))
         self.teaching = Teaching(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
         self._build_status()
         connect_centre(self)
+        connect_undo(self)
         self._calm = Calm(session, self)
         self._listen_to_session()
         self._restore_layout()
@@ -388,6 +391,7 @@ class MainWindow(QMainWindow):
         self._results.stop()
         self.films.close()
         self.work.release()
+        self.undo.close()
         for panel in self._themed():
             panel.release()
         self.viewport.close()

@@ -209,6 +209,8 @@ class Session:
         The last thing that went wrong, or None.
     work
         The saved work that was opened last: told of when the session shows it.
+    shown
+        Counts the models that were opened: told of when all that is theirs is set.
     """
 
     events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
@@ -265,6 +267,7 @@ class Session:
     jobs: int = 0
     notice: Notice | None = None
     work: Work | None = None
+    shown: int = 0
 
     @property
     def pca(self) -> PositionPCA | None:

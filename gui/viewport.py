@@ -59,6 +59,8 @@ class Viewport(QWidget):
         A click selects these positions, the last one being the current one.
     menuRequested(QPoint)
         The right button was clicked, in global coordinates.
+    cameraLeft(Place)
+        Where the camera was, before the user moves it.
     firstFrame()
         The first frame is on the screen, with or without a curve.
     firstPainted()
@@ -68,6 +70,7 @@ class Viewport(QWidget):
     hoverRequested = Signal(object)
     selectionRequested = Signal(tuple)
     menuRequested = Signal(QPoint)
+    cameraLeft = Signal(object)
     firstFrame = Signal()
     firstPainted = Signal()
 
@@ -88,6 +91,7 @@ class Viewport(QWidget):
         self._followed: tuple[int, int] | None = None
         self._follows = True
         self._press: QPoint | None = None
+        self._pressed_place: Place | None = None
         self._dragged = False
         self._ease_from: np.ndarray | None = None
         self._camera_ease = self._animation(self._on_camera_eased)
@@ -239,6 +243,7 @@ class Viewport(QWidget):
         if self._painted and self._dirty:
             self._draw()  # of the curve that is shown next
         if self.scene.state is not None:
+            self.cameraLeft.emit(self.place)
             self._follows = True
             self._ease_camera(self._pose(name))
 
@@ -250,6 +255,7 @@ class Viewport(QWidget):
         """Bring a point to the middle, keeping direction and distance."""
         if self.scene.state is None:
             return
+        self.cameraLeft.emit(self.place)
         self._follows = False
         now = CameraPose.of(self.interactor.camera)
         shift = self.scene.displayed[position] - now.focal_point
@@ -259,6 +265,7 @@ class Viewport(QWidget):
 
     def zoom(self, factor: float) -> None:
         """Come nearer (factor above 1) or go back."""
+        self.cameraLeft.emit(self.place)
         self._follows = False
         now = CameraPose.of(self.interactor.camera)
         position = now.focal_point + (now.position - now.focal_point) / factor
@@ -269,6 +276,7 @@ class Viewport(QWidget):
     def set_spinning(self, spinning: bool) -> None:
         """Turn the camera steadily around what is up on the screen, or stop."""
         if spinning:
+            self.cameraLeft.emit(self.place)
             self._antialiasing.move()
             self._spin.start()
         else:
@@ -322,6 +330,7 @@ class Viewport(QWidget):
         if isinstance(event, QMouseEvent):
             return self._on_mouse(kind, event)
         if kind == QEvent.Type.Wheel:
+            self.cameraLeft.emit(self.place)
             self._follows = False
             self._antialiasing.move()
             self._antialiasing.rest()
@@ -334,6 +343,7 @@ class Viewport(QWidget):
         at = event.position().toPoint()
         if kind == QEvent.Type.MouseButtonPress:
             self._press, self._dragged = at, False
+            self._pressed_place = self.place
             self._camera_ease.stop()
             self._antialiasing.rest()  # an animation that is stopped does not say so
         elif kind == QEvent.Type.MouseMove and event.buttons():
@@ -352,6 +362,7 @@ class Viewport(QWidget):
         if self._press is not None and not self._dragged:
             self._dragged = (at - self._press).manhattanLength() >= CLICK_SLACK
             if self._dragged:
+                self.cameraLeft.emit(self._pressed_place)
                 plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
                 rotates = plain and event.buttons() == Qt.MouseButton.LeftButton
                 self._follows = self._follows and rotates

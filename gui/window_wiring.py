@@ -90,6 +90,20 @@ def connect_centre(window: MainWindow) -> None:
     window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
 
 
+def connect_undo(window: MainWindow) -> None:
+    """Tell what is changed by the mouse, and say in the menu what can be taken back."""
+    undo, actions = window.undo, window.commands.by_name
+    window.viewport.cameraLeft.connect(undo.camera_left)
+
+    def show() -> None:
+        for name, title, what in (("undo", "Undo", undo.undoes), ("redo", "Redo", undo.redoes)):
+            actions[name].setEnabled(bool(what))
+            actions[name].setText(f"{title}: {what}" if what else title)
+
+    undo.on_changed = show
+    show()
+
+
 def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
     """Connect the panels that are there from the start, by their docks' names."""
     controller = window.controller

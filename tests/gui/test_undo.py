@@ -1,0 +1,184 @@
+"""What was changed is taken back: as a whole, in order, and on again."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from gui.undo import MOST, NAMES, Undo
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def camera():
+    return ["start"]
+
+
+@pytest.fixture
+def undo(opened, clock, camera):
+    def move(place):
+        camera[0] = place
+
+    made = Undo(opened, lambda: camera[0], move, clock)
+    yield made
+    made.close()
+
+
+def do(session, clock, **fields):
+    clock.now += 10
+    for name, value in fields.items():
+        setattr(session, name, value)
+
+
+def test_changes_are_taken_back_in_order_and_done_again(opened, undo, clock):
+    start = opened.positions
+    do(opened, clock, positions=(5, 50))
+    do(opened, clock, selection=(7,))
+    do(opened, clock, colormap="viridis")
+    assert undo.undoes == "colours"
+    undo.undo()
+    assert (opened.colormap, opened.selection, opened.positions) == ("jet", (7,), (5, 50))
+    undo.undo()
+    undo.undo()
+    assert (opened.selection, opened.positions) == ((), start)
+    assert opened.curve.pca.positions == start  # it is fitted, not only said
+    assert (undo.undoes, undo.redoes) == ("", "range")
+    undo.undo()  # there is nothing: nothing happens
+    for _ in range(3):
+        undo.redo()
+    assert (opened.colormap, opened.selection, opened.positions) == ("viridis", (7,), (5, 50))
+    undo.undo()
+    assert opened.colormap == "jet"
+
+
+def test_a_new_change_forgets_what_was_taken_back(opened, undo, clock):
+    do(opened, clock, selection=(7,))
+    undo.undo()
+    do(opened, clock, sphere=True)
+    assert undo.redoes == ""
+    undo.redo()
+    assert opened.selection == ()
+
+
+def test_a_drag_is_one_change_however_long_it_takes(opened, undo, clock):
+    start = opened.positions
+    opened.dragging = True
+    for first in range(2, 30):
+        do(opened, clock, positions=(first, 150))
+    opened.dragging = False
+    undo.undo()
+    assert opened.positions == start
+    assert undo.undoes == ""
+
+
+def test_a_held_key_is_one_change_and_a_pause_begins_another(opened, undo, clock):
+    for position in range(10, 20):
+        clock.now += 0.05
+        opened.selection = (position,)
+    do(opened, clock, selection=(40,))
+    undo.undo()
+    assert opened.selection == (19,)
+    undo.undo()
+    assert opened.selection == ()
+
+
+def test_what_changes_together_is_taken_back_together(opened, undo, clock):
+    do(opened, clock, color_component=2, color_by="component")
+    undo.undo()
+    assert (opened.color_component, opened.color_by) == (4, "position")
+
+
+def test_setting_what_is_there_is_no_change(opened, undo, clock):
+    do(opened, clock, selection=())
+    assert undo.undoes == ""
+
+
+def test_the_camera_goes_back_and_on(opened, undo, clock, camera):
+    undo.camera_left("start")
+    camera[0] = "there"
+    do(opened, clock, selection=(3,))
+    undo.undo()
+    assert camera[0] == "there"
+    undo.undo()
+    assert camera[0] == "start"
+    undo.redo()
+    assert camera[0] == "there"
+    undo.undo()
+    assert camera[0] == "start"
+
+
+def test_turns_of_the_wheel_are_one_change(undo, clock, camera):
+    for place in ("start", "a", "b"):
+        clock.now += 0.1
+        undo.camera_left(place)
+    undo.undo()
+    assert camera[0] == "start"
+    assert undo.undoes == ""
+
+
+def test_another_model_is_another_story(opened, undo, clock, controller, write_table, helix):
+    do(opened, clock, selection=(7,))
+    undo.undo()
+    controller.open(str(write_table(helix(60), "other")))
+    assert (undo.undoes, undo.redoes) == ("", "")
+
+
+def test_only_so_much_is_remembered(opened, undo, clock):
+    for n in range(MOST + 20):
+        do(opened, clock, selection=(n % 150,))
+    taken = 0
+    while undo.undoes:
+        undo.undo()
+        taken += 1
+    assert taken == MOST
+
+
+def test_every_field_can_be_taken_back(opened, undo):
+    assert all(hasattr(opened, name) for name in NAMES)
+
+
+def test_in_the_window_by_keys(application, qtbot, wait_until_idle):
+    session, window = application.session, application.window
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    actions = window.commands.by_name
+    assert not actions["undo"].isEnabled()
+    application.controller.select((9,))
+    assert actions["undo"].text() == "Undo: selection"
+    interactor = window.viewport.interactor
+    before = window.viewport.place.pose.position
+    middle = interactor.rect().center()
+    QTest.mousePress(interactor, Qt.MouseButton.LeftButton, pos=middle)
+    for step in range(1, 6):
+        QTest.mouseMove(interactor, middle + QPoint(12 * step, 0))
+    QTest.mouseRelease(interactor, Qt.MouseButton.LeftButton, pos=middle + QPoint(60, 0))
+    wait_until_idle(application)
+    turned = window.viewport.place.pose.position
+    assert np.abs(turned - before).max() > 0.1
+    assert actions["undo"].text() == "Undo: camera"
+    QTest.keyClick(window, Qt.Key.Key_Z, CONTROL)
+    wait_until_idle(application)
+    np.testing.assert_allclose(window.viewport.place.pose.position, before, atol=1e-6)
+    QTest.keyClick(window, Qt.Key.Key_Z, CONTROL)
+    assert session.selection == ()
+    assert actions["undo"].text() == "Undo"
+    QTest.keyClick(window, Qt.Key.Key_Z, CONTROL | SHIFT)
+    QTest.keyClick(window, Qt.Key.Key_Z, CONTROL | SHIFT)
+    wait_until_idle(application)
+    assert session.selection == (9,)
+    np.testing.assert_allclose(window.viewport.place.pose.position, turned, atol=1e-6)
