@@ -20,8 +20,9 @@ from geometry.lookback import longest_lag, look_back
 from geometry.synthetic import DIRECTIONS, KINDS, CurveKind, SyntheticCurve
 from geometry.threads import one_thread
 
-#: Two rows that are no neighbours are alike if they are nearer than this share of the mean step.
-ALIKE = 0.5
+#: Two rows that are no neighbours are alike if they are nearer than this share of the mean step. A
+#: circle that comes round again passes each of its rows at half a step at most.
+ALIKE = 0.75
 #: In more dimensions than these a tree of the rows is slower than all their products.
 TREE_DIMENSIONS = 8
 BLOCK_ROWS = 256
@@ -56,7 +57,7 @@ class Distances:
 
     @property
     def alike(self) -> int:
-        """How many rows have one that is no neighbour, and nearer than half a mean step."""
+        """How many rows have one that is no neighbour, and nearer than 3/4 of a mean step."""
         return int(np.count_nonzero(self.others <= ALIKE * self.mean_step))
 
     @property

@@ -19,7 +19,7 @@ from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
 
 MARGIN = 6
-DOT = 3.0
+DOT = 4.0
 
 
 class CurvePicture(QWidget):

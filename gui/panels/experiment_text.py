@@ -19,7 +19,7 @@ COLUMNS = (
     ("Evenness", "The shortest step between neighbours as a share of the mean one: 1 where all are"
      " equally far apart"),
     ("Alike", "How many positions have another one, no neighbour of theirs, that is nearer than"
-     " half a mean step: they are hard to tell apart"),
+     " three quarters of a mean step: they are hard to tell apart"),
     ("Look back", "R² of looking back N tokens by one rotation and shift, the same for all: fitted"
      " on the first half of the positions, scored on the second, in three components. 1 is perfect,"
      " below 0 is worse than no motion at all"),

@@ -62,7 +62,7 @@ class NumbersTable(QWidget):
         super().__init__()
         self.rows: dict[CurveKind, list[QLabel]] = {}
         self._swatches: dict[CurveKind, QLabel] = {}
-        grid = QGridLayout()
+        grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(GRID * 3 // 2)
         grid.setVerticalSpacing(GRID // 2)
@@ -76,10 +76,9 @@ class NumbersTable(QWidget):
             grid.addWidget(label(NAMES[kind]), row, 1)
             for column, cell in enumerate(self.rows[kind], start=2):
                 grid.addWidget(cell, row, column, right)
-        around = QVBoxLayout(self)
-        around.setContentsMargins(0, 0, 0, 0)
-        around.addLayout(grid)
-        around.addStretch(1)
+        # As a page of its own it is no wider than its numbers.
+        grid.setColumnStretch(len(COLUMNS) + 2, 1)
+        grid.setRowStretch(len(KINDS) + 1, 1)
         self.set_theme(theme)
 
     def show_result(self, result: Experiment, *, after: bool) -> None:

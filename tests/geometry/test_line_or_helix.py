@@ -176,6 +176,14 @@ def test_a_circle_that_comes_round_again_cannot_tell_its_positions_apart(kind, t
         assert found.after.nearest_other == pytest.approx(0, abs=1e-6)
 
 
+@given(st.integers(20, 300), st.floats(2, 6), st.floats(0, 4))
+def test_every_position_of_a_circle_of_two_turns_or_more_has_another_one_beside_it(n, turns, away):
+    curve = made("circle", n_positions=n, turns=min(turns, (n - 1) / 8), offset=away)
+    found = survival(curve)
+    if curve.turns >= 2:
+        assert found.after.alike == found.before.alike == n
+
+
 @given(CURVES, st.integers(1, 12))
 def test_before_layernorm_looking_back_is_a_screw_for_all_of_them(curve, lag):
     r2 = look_back_r2(curve.coordinates(), lag)
