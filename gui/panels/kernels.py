@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from geometry.kernels import BLOCK
@@ -16,6 +17,7 @@ from gui.panels.kernels_question import HeadsOf, Kernels, KernelsOf
 from gui.panels.kernels_text import (
     SORTS,
     caption_of,
+    extrapolation,
     kernels_scope,
     kernels_title,
     python_of,
@@ -139,7 +141,10 @@ class KernelsPanel(ResultPanel):
         self._model, self._head = model, None
         blocked = self.layer.blockSignals(True), self.content_box.blockSignals(True)
         self.layer.clear()
-        self.layer.addItems([f"Layer {layer}" for layer in range(max(model.n_layers or 1, 1))])
+        for layer in range(max(model.n_layers or 1, 1)):
+            self.layer.addItem(f"Layer {layer}")
+            note = "Exact: it reads positions" if layer == 0 else extrapolation(layer).capitalize()
+            self.layer.setItemData(layer, note, Qt.ItemDataRole.ToolTipRole)
         why = model.missing.get("W_E", "")
         self.content_box.setEnabled(not why)
         self.content_box.setToolTip(wrapped(f"{CONTENT} (not here: {why})" if why else CONTENT))

@@ -35,7 +35,8 @@ def order_of(found: HeadKernels, sort: str) -> np.ndarray:
 def score_of(found: HeadKernels, sort: str, head: int) -> str:
     """Write the number that heads are sorted by."""
     if sort == "nearest":
-        return f"Δ {format_number(found.mean_lag[head], 1)}"
+        lag = float(found.mean_lag[head])
+        return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
     values = {"self": found.own, "near": found.mass_lag_0_10}.get(sort, found.previous_token)
     return format_number(float(values[head]))
 
@@ -61,11 +62,16 @@ def kernels_scope(of: HeadsOf, positions: tuple[int, int]) -> str:
     return " · ".join([*switches_of(of), f"queries {first}–{last}, keys of all positions"])
 
 
+def extrapolation(layer: int) -> str:
+    """Say why a deeper layer's attention is not what this shows."""
+    return f"an extrapolation: layer {layer} reads more than positions"
+
+
 def switches_of(of: HeadsOf) -> list[str]:
     """Say what is not as it is in the first layer without tokens."""
     parts = []
     if of.layer > 0:
-        parts.append(f"an extrapolation: layer {of.layer} reads more than positions")
+        parts.append(extrapolation(of.layer))
     if of.content:
         parts.append("a token in LayerNorm's denominator")
     if of.averaged:

@@ -239,6 +239,7 @@ def test_deeper_layers_are_an_extrapolation(stage):
     assert panel.result.of.layer == 1
     said = "an extrapolation: layer 1 reads more than positions"
     assert said in panel.header.caption.text()
+    assert panel.layer.itemData(1, Qt.ItemDataRole.ToolTipRole) == said.capitalize()
     QTest.keyClick(panel.layer, Qt.Key.Key_Down)
     assert stage.answer.state == "impossible"
     assert panel.message.text() == "h.2.ln_1.weight is not in this checkpoint."
