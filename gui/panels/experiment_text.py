@@ -113,7 +113,7 @@ def scope(model: PositionalModel, result: Experiment) -> str:
         like = f"chosen, with the {format_count(curve.d_model)} dimensions of {model.name}"
     else:
         like = f"as in {model.name}, positions {result.positions[0]}–{result.positions[1]}"
-        like += "" if result.is_helix else ", no clear helix: two turns are taken"
+        like += "" if result.is_helix else ", no clear helix"
     return (
         f"made up: {_positions(curve.n_positions)} {amount(curve.spacing)} apart, "
         f"{format_number(curve.turns, 2)} turns, look back {format_count(settings.lag)} · {like}"

@@ -104,7 +104,7 @@ def test_a_line_has_no_turns_to_take_though_a_helix_fits_it_perfectly():
     found = asked(line, (1, 299))
     assert not found.is_helix
     assert (found.settings.curve.turns, found.settings.curve.spacing) == pytest.approx((2.0, 0.1))
-    assert scope(line, found).endswith("positions 1–299, no clear helix: two turns are taken")
+    assert scope(line, found).endswith("positions 1–299, no clear helix")
 
 
 def test_a_long_table_is_cut_and_a_short_range_is_refused(open_table):
