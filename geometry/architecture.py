@@ -11,7 +11,8 @@ from typing import Any
 
 from geometry.config import first_int
 from geometry.errors import NoPositionalEmbeddings, SourceError
-from geometry.families import FAMILIES, PARTS, Stack
+from geometry.families import FAMILIES, PARTS
+from geometry.stack import Stack
 from geometry.stores import FLOATS, TensorInfo
 from geometry.without_table import why_no_table
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from geometry.block_norm import BlockNorm
 from geometry.components import Array
 from geometry.errors import SourceError, TensorUnavailable
-from geometry.families import Stack
 from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, orient_bias
+from geometry.stack import Stack
 
 
 class AttentionLayer:

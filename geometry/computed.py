@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from geometry.architecture import Architecture
 from geometry.errors import SourceError
-from geometry.families import ALONE, Sinusoid
 from geometry.sinusoids import sinusoid
+from geometry.stack import ALONE, Sinusoid
 from geometry.stores import FloatArray, OnThisMachine, TensorInfo
 from geometry.synthetic import MOST_NUMBERS, parse_curve
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from geometry.architecture import Architecture
 from geometry.errors import SourceError, TensorUnavailable
-from geometry.families import Stack
 from geometry.matrices import WEIGHTS, WeightName, orient
+from geometry.stack import Stack
 from geometry.stores import TensorStore
 
 FULL = "Open the full checkpoint of this model."

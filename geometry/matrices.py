@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from geometry.architecture import Architecture, table_shape
 from geometry.errors import SourceError, TensorUnavailable
-from geometry.families import Fused, Stack
 from geometry.sinusoids import sinusoid
+from geometry.stack import Fused, Stack
 from geometry.stores import FloatArray, TensorStore
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]

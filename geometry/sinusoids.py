@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from geometry.families import Sinusoid
+from geometry.stack import Sinusoid
 
 
 def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]:
