@@ -42,6 +42,8 @@ MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 WINDOW = (1440, 900)
 FILM = (640, 480)
 PATIENCE_MS = 300_000
+LESSON_STEP = "Looking back"
+"""The step of the first lesson that is pictured."""
 MOST_BYTES = 180_000
 """A larger PNG gets a palette."""
 
@@ -122,10 +124,24 @@ def main(gpt2: str, minilm: str, folder: Path) -> None:
         application.window.commands.by_name["theme_light"].trigger()
         for wanted in OF_GPT2:
             _picture_panel(application, wanted, gallery)
+    picture_lesson(qt, gpt2, gallery)
     with _opened(qt, minilm) as application:
         for wanted in OF_MINILM:
             _picture_panel(application, wanted, gallery)
     picture_sample(qt, gallery)
+
+
+def picture_lesson(qt: Any, source: str, gallery: Path) -> None:
+    """Picture the window in the middle of the lesson."""
+    with _opened(qt, source) as application:
+        window, session = application.window, application.session
+        window.commands.by_name["lesson"].trigger()
+        _settle(application)
+        while session.lesson is not None and session.lesson.step.title != LESSON_STEP:
+            window.commands.by_name["lesson_next"].trigger()
+        _settle(application)
+        options = PictureOptions(whole_window=True, scale=1)
+        _save(window.pictures.picture(options), gallery / "lesson.png")
 
 
 def picture_sample(qt: Any, gallery: Path) -> None:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction
 
-from gui.docks import RIGHT
+from gui.lesson_layout import Before, make_room, show_beside
 from gui.listening import Listening
 from gui.session import Notice
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
-    from gui.camera import Place
     from gui.lesson_setup import Setup
     from gui.lesson_text import Facts
     from gui.lessons import Course, Lesson, Step
@@ -29,40 +27,8 @@ log = logging.getLogger(__name__)
 
 DOCK = "lesson"
 SHIPPED = Path(__file__).parent.parent / "resources" / "lessons"
-BESIDE = ("inspector", "prompt")
-"""The panels of the lesson's column; one of them is below it."""
-WIDTH, LEAST, BELOW = 336, 240, {"inspector": 260, "prompt": 168}
-"""Of the column while there is a lesson; the lesson's least height, the height of what is below it;
-in pixels."""
-ALWAYS = (
-    "components", "color_component", "color_by", "outside", "sphere", "prompt", "norms_quantity",
-)  # fmt: skip
-OF_MODEL = ("positions", "selection", "snapshot")
-"""Fields of the session that a lesson sets, and gives back: always, or to the same model only."""
 _AS_SUBJECTS = {"overlaps": ("rows", "columns")}
 """Options that name a matrix, and are a subject to their panel."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Before:
-    """How the window was before a lesson.
-
-    Attributes
-    ----------
-    layout
-        Of its docks, with those in front.
-    fields
-        Of the session.
-    model
-        That was open.
-    place
-        Of the camera.
-    """
-
-    layout: QByteArray
-    fields: Mapping[str, Any]
-    model: PositionalModel | None
-    place: Place
 
 
 class Teaching(QObject):
@@ -108,10 +74,10 @@ class Teaching(QObject):
     def open(self) -> None:
         """Begin, where the user was last; or bring the lesson to the front."""
         if self._before is None:
-            self._before = self._remember()
+            self._before = Before.of(self._window)
             self._read()
             self._build()
-            self._make_room()
+            make_room(self._window, self._dock)
             self._go_on_from(self._session.lesson)
             self._show_state()
         self._dock.show()
@@ -128,14 +94,8 @@ class Teaching(QObject):
             return
         before, self._before = self._before, None
         self._aim, self._due = "", False
-        same = before.model is self._session.model
-        names = (*ALWAYS, *(OF_MODEL if same else ()))
-        for name in names:
-            setattr(self._session, name, before.fields[name])
-        self._window.restoreState(before.layout)
+        before.give_back(self._window)
         self._dock.hide()
-        if same:
-            self._window.viewport.return_to(before.place)
         self._window.controller.answers.forget(DOCK)
         self._show_state()
 
@@ -146,13 +106,6 @@ class Teaching(QObject):
         self._shown.stop()
         self._listening.stop()
         self._dock.visibilityChanged.disconnect(self._on_dock_toggled)
-
-    def _remember(self) -> Before:
-        window, session = self._window, self._session
-        fields = {name: getattr(session, name) for name in (*ALWAYS, *OF_MODEL)}
-        return Before(
-            window.saveState(), MappingProxyType(fields), session.model, window.viewport.place
-        )
 
     def _show_state(self) -> None:
         self.action.setChecked(self.on)
@@ -183,19 +136,6 @@ class Teaching(QObject):
         panel.lessonRequested.connect(lambda number: self._go(self._session.lessons[number]))
         panel.showRequested.connect(lambda name: self._bring(name, {}))
 
-    def _make_room(self) -> None:
-        """Put the lesson on top of the right column, as wide as its lines need."""
-        window, docks = self._window, self._window.docks
-        below = [docks[name] for name in BESIDE]
-        self._dock.setFloating(False)
-        window.addDockWidget(RIGHT, self._dock)
-        self._dock.show()
-        for dock in below:
-            if not dock.isFloating():
-                window.splitDockWidget(self._dock, dock, Qt.Orientation.Vertical)
-            dock.hide()
-        window.resizeDocks([self._dock], [WIDTH], Qt.Orientation.Horizontal)
-
     # ---- the steps -----------------------------------------------------------------------
 
     def go_on(self, steps: int) -> None:
@@ -223,23 +163,13 @@ class Teaching(QObject):
         prompt = setup.prompt
         session.prompt = self._before.fields["prompt"] if prompt is None else prompt
         controller.select(tuple(position_of(place, model.n_positions) for place in setup.select))
-        self._show_beside(setup.beside)
+        show_beside(self._window, self._dock, setup.beside)
         if setup.panel:
             self._bring(setup.panel, _options(setup, model, None))
             self._due = True
             self._on_answers_changed()
         self._aim = setup.camera
         self._soon.start()
-
-    def _show_beside(self, beside: str) -> None:
-        """Show one of the panels of the lesson's column below it, or none."""
-        for name in BESIDE:
-            dock = self._window.docks[name]
-            if dock.isHidden() is (name == beside):
-                dock.setVisible(name == beside)
-                if name == beside:
-                    room = [max(self._dock.height() - BELOW[name], LEAST), BELOW[name]]
-                    self._window.resizeDocks([self._dock, dock], room, Qt.Orientation.Vertical)
 
     def _setup(self, model: PositionalModel) -> Setup:
         from gui.lesson_text import setup_for

@@ -117,9 +117,14 @@ class LessonStage:
         self._qtbot.waitUntil(self._is_settled, timeout=TIMEOUT_MS)
 
     def _is_settled(self) -> bool:
-        teaching = self.window.teaching
-        known = not teaching.on or self.session.model is None or "…" not in self.text
-        return self.application.idle and not teaching._aim and known
+        session, teaching = self.session, self.window.teaching
+        if session.model is None:
+            return self.application.idle
+        known = not teaching.on or "…" not in self.text
+        pca = session.curve.pca
+        fitted = pca.exact and pca.positions == session.positions and session.status == "Ready"
+        # What a panel shows may take longer: it says so itself.
+        return fitted and self.window.viewport.idle and not teaching._aim and known
 
     def in_front(self, name: str) -> bool:
         """Tell whether a panel can be seen."""

@@ -195,10 +195,13 @@ def test_a_link_leads_to_a_panel(stage):
     assert stage.in_front("shape")
 
 
-def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(stage, write_table, helix):
+def test_another_model_is_set_up_as_the_step_says_and_keeps_its_range(
+    stage, write_table, helix, qtbot
+):
     stage.begin()
     stage.click(stage.panel.next)
     stage.window.controller.open(str(write_table(helix(90, 16), "other")))
+    qtbot.waitUntil(lambda: stage.session.model.name == "other")
     stage.settle()
     assert stage.session.positions == (49, 89)
     assert stage.session.lesson.number == 1
