@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.errors import RangeError
 from geometry.heads import project_heads
 from geometry.kernels import attention_map, average_blocks, head_kernels
 from geometry.sources import open_source
 from gui.panels.head_wall import SHADES
 from gui.panels.kernels import KernelsPanel
-from gui.panels.kernels_question import LEAST, MOST, HeadsOf, KernelsOf
+from gui.panels.kernels_question import LEAST, HeadsOf
 from gui.panels.kernels_text import order_of
-from gui.questions import Subjects, resolve
 from gui.theme import DARK, LIGHT
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
 
@@ -60,51 +57,6 @@ def click_head(panel, head):
 
 def expected(source, **options):
     return head_kernels(project_heads(open_source(source), **options), RANGE)
-
-
-# The numbers.
-
-
-@pytest.mark.parametrize(
-    "of", [HeadsOf(), HeadsOf(1), HeadsOf(0, content=True), HeadsOf(0, averaged=True)]
-)
-def test_numbers_are_those_of_geometry(source, of):
-    model = open_source(source)
-    found = resolve(KernelsOf(of, RANGE, 1), Subjects(model))
-    rows = average_blocks(model.W_pos) if of.averaged else None
-    heads = project_heads(model, of.layer, content=of.content, rows=rows)
-    kernels = head_kernels(heads, RANGE)
-    for name in ("previous_token", "own", "mass_lag_0_10", "mean_lag", "attention", "scores"):
-        np.testing.assert_allclose(
-            getattr(found.found, name), getattr(kernels, name), rtol=2e-4, atol=1e-5
-        )
-    np.testing.assert_allclose(found.weights, attention_map(heads, 1, RANGE), atol=2e-5)
-    np.testing.assert_allclose(10**found.picture, np.maximum(found.weights, LEAST), rtol=1e-5)
-    assert (found.before is not None) == of.averaged
-
-
-def test_another_head_takes_its_map_only(source, monkeypatch):
-    projected = []
-    project = HeadsOf.project
-
-    def counted(self, model):
-        projected.append(self)
-        return project(self, model)
-
-    monkeypatch.setattr(HeadsOf, "project", counted)
-    about = Subjects(open_source(source))
-    averaged = HeadsOf(averaged=True)
-    first, second = (resolve(KernelsOf(averaged, RANGE, head), about) for head in (0, 1))
-    assert projected == [averaged, HeadsOf()]
-    assert first.found is second.found
-    assert (first.weights != second.weights).any()
-
-
-def test_too_many_positions_are_refused_with_advice():
-    about = SimpleNamespace(model=None)
-    with pytest.raises(RangeError, match="4\u2009097 positions") as caught:
-        KernelsOf(HeadsOf(), (0, MOST)).answer(about)
-    assert caught.value.advice == "Choose a shorter range."
 
 
 # Heads.
