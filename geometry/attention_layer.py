@@ -65,7 +65,11 @@ class AttentionLayer:
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """How far back and ahead a position attends; None for as far as there are positions."""
+        """How far back and ahead a position attends; None for as far as there are positions.
+
+        BigBird's random blocks are no window: its attention is taken as full, as its module does
+        with all but long texts.
+        """
         if self._stack.window == "some layers":
             kinds = self._config.get("attention_layers")
             size = self._config.get("window_size", 256)
