@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.catalogue import find_entry, is_here, state
@@ -135,6 +135,7 @@ def test_what_is_no_curve_is_said(text, why):
     assert computed_name(f"synthetic:{text}") == f"synthetic:{text}"
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         SyntheticCurve, st.sampled_from(KINDS), st.integers(4, 99), st.integers(6, 40),
@@ -185,12 +186,14 @@ def test_the_report_says_what_is_impossible_and_measures_the_rest():
 SIZES = st.tuples(st.integers(2, 60), st.integers(1, 20).map(lambda half: 2 * half))
 
 
+@settings(deadline=None)
 @given(SIZES, st.sampled_from(NAMES))
 def test_every_row_has_the_norm_of_half_the_dimensions(size, name):
     P = of_size(name, *size)
     np.testing.assert_allclose(np.linalg.norm(P, axis=1), np.sqrt(size[1] / 2), rtol=1e-12)
 
 
+@settings(deadline=None)
 @given(SIZES)
 def test_every_pair_of_dimensions_is_a_circle(size):
     n_positions, d_model = size
@@ -202,6 +205,7 @@ def test_every_pair_of_dimensions_is_a_circle(size):
         np.testing.assert_allclose(steps, np.exp(1j * 10_000.0 ** (-2 * k / d_model)), atol=1e-9)
 
 
+@settings(deadline=None)
 @given(SIZES, st.data())
 def test_looking_back_is_one_rotation_in_all_dimensions(size, data):
     n_positions, d_model = size
@@ -225,6 +229,7 @@ def test_the_screw_that_is_fitted_for_looking_back_is_that_rotation(scoring):
     assert (found.r2["translation"] < 0.9).all()
 
 
+@settings(deadline=None)
 @given(st.integers(2, 60), st.integers(1, 12).map(lambda half: 2 * half), st.data())
 def test_the_scalar_product_depends_on_the_distance_alone(n_positions, d_model, data):
     P = of_size("sinusoidal", n_positions, d_model)
