@@ -148,7 +148,9 @@ COMMANDS = (
             "Short steps through what the articles found, on the open model"),
     Command("lesson_previous", "Help", "Go back a step", "F7", "Show the lesson's step before"),
     Command("lesson_next", "Help", "Go on a step", "F8", "Show the lesson's next step"),
-    Command("shortcuts", "Help-", "Show keys and gestures", "F1", "What keys and mouse do"),
+    Command("palette", "Help-", "Find a command…", "Ctrl+K",
+            "Type a few letters of a command, a panel or a model, or a position"),
+    Command("shortcuts", "Help", "Show keys and gestures", "F1", "What keys and mouse do"),
     Command("about", "Help", "About Helixscope", "Shift+F1",
             "Version, and where the ideas come from"),
 )  # fmt: skip

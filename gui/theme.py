@@ -235,6 +235,9 @@ QHeaderView::section {{
     background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
     border: none; border-bottom: 1px solid {theme.line}; padding: 4px;
 }}
+QFrame[role="palette"] {{ background: {theme.panel}; border: 1px solid {theme.line}; }}
+QFrame[role="palette"] QTreeView {{ background: {theme.panel}; border: none; }}
+QFrame[role="palette"] QTreeView::item {{ height: 26px; padding: 0 8px; }}
 #notice {{
     background: {theme.panel}; border-bottom: 1px solid {theme.line};
     border-left: 3px solid {theme.warning};

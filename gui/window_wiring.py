@@ -64,9 +64,16 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "lesson": lambda: window.teaching.open(),
         "lesson_previous": lambda: window.teaching.go_on(-1),
         "lesson_next": lambda: window.teaching.go_on(1),
+        "palette": lambda: _show_palette(window),
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
     }
+
+
+def _show_palette(window: MainWindow) -> None:
+    from gui.palette import Palette
+
+    Palette(window).popup()
 
 
 def connect_centre(window: MainWindow) -> None:

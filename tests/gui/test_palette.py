@@ -1,0 +1,146 @@
+"""The command palette: what a few letters mean, and that it is done."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.palette import ROWS, Palette
+from gui.palette_items import Item, matching, positions_meant
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+def item(title: str, kind: str = "View") -> Item:
+    return Item(title, kind, lambda: None)
+
+
+ITEMS = [item("Zoom in"), item("Show Norms", "Panels"), item("Look isometrically"),
+         item("Show Spectra", "Panels"), item("Open GPT-2 small", "Models"),
+         item("Show the sphere of mean norm")]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ("", [one.title for one in ITEMS]),
+        ("zoo", ["Zoom in"]),
+        ("norm", ["Show Norms", "Show the sphere of mean norm"]),
+        ("NORMS show", ["Show Norms"]),
+        ("panels", ["Show Norms", "Show Spectra"]),
+        ("gpt small", ["Open GPT-2 small"]),
+        ("2", ["Open GPT-2 small"]),
+        ("metric", ["Look isometrically"]),
+        ("in", ["Zoom in"]),
+        ("nothing like it", []),
+    ],
+)
+def test_all_words_of_a_text_and_the_nearest_first(text, titles):
+    assert [one.title for one in matching(ITEMS, text)] == titles
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("7", "Go to position 7"), (" 5-9 ", "Show positions 5–9"), ("5–5", "Show positions 5–5"),
+     ("99", "Go to position 99"), ("100", None), ("9-5", None), ("5-100", None), ("x", None),
+     ("-3", None), ("1-2-3", None), ("99999999999", None)],
+)  # fmt: skip
+def test_numbers_are_positions(text, said):
+    found = positions_meant(text, 100, lambda _: None, lambda *_: None)
+    assert [one.title for one in found] == ([] if said is None else [said])
+
+
+@pytest.fixture
+def palette(application, qtbot):
+    """Open it by its key, as from anywhere."""
+    window = application.window
+    window.activateWindow()
+    qtbot.waitUntil(lambda: bool(window._panels) and window.isActiveWindow())
+
+    def opened(focus=None):
+        QTest.keyClick(focus or window, Qt.Key.Key_K, CONTROL)
+        shown = [w for w in window.findChildren(Palette) if w.isVisible()]
+        assert len(shown) == 1
+        return shown[0]
+
+    return opened
+
+
+def titles(palette: Palette) -> list[str]:
+    return [palette.list.topLevelItem(i).text(0) for i in range(palette.list.topLevelItemCount())]
+
+
+def test_a_command_by_its_letters(application, palette):
+    shown = palette()
+    QTest.keyClicks(shown.field, "parallel")
+    assert titles(shown) == ["Use parallel projection"]
+    assert shown.list.topLevelItem(0).text(2) == "P"
+    QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    assert application.session.projection == "parallel"
+
+
+def test_arrows_walk_and_a_click_chooses(application, palette):
+    shown = palette()
+    QTest.keyClicks(shown.field, "show")
+    first, second = titles(shown)[:2]
+    assert shown.list.currentItem().text(0) == first
+    QTest.keyClick(shown.field, Qt.Key.Key_Down)
+    assert shown.list.currentItem().text(0) == second
+    assert shown.field.text() == "show"
+    shown.field.clear()
+    QTest.keyClicks(shown.field, "show spectra")
+    row = shown.list.visualItemRect(shown.list.topLevelItem(0))
+    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=row.center())
+    assert application.window.panels["spectra"].isVisible()
+
+
+def test_positions(application, palette, wait_until_idle):
+    shown = palette()
+    QTest.keyClicks(shown.field, "20-60")
+    QTest.keyClick(shown.field, Qt.Key.Key_Enter)
+    wait_until_idle(application)
+    assert application.session.positions == (20, 60)
+    shown = palette()
+    QTest.keyClicks(shown.field, "33")
+    QTest.keyClick(shown.field, Qt.Key.Key_Enter)
+    assert application.session.selection == (33,)
+
+
+def test_a_model(application, palette, wait_until_idle):
+    shown = palette()
+    QTest.keyClicks(shown.field, "open helixscope sample")
+    QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    wait_until_idle(application)
+    assert application.session.model.source == "sample"
+
+
+def test_escape_closes_and_nothing_is_done(application, palette):
+    shown = palette()
+    QTest.keyClick(shown.field, Qt.Key.Key_Escape)
+    assert not application.window.findChildren(Palette) or not shown.isVisible()
+
+
+def test_what_is_called_nothing_is_said(palette):
+    shown = palette()
+    QTest.keyClicks(shown.field, "qqqq")
+    assert shown.nothing.isVisible()
+    QTest.keyClick(shown.field, Qt.Key.Key_Return)
+    assert shown.isVisible()
+
+
+def test_a_text_field_leaves_it_its_key(application, palette):
+    field = application.window.panels["prompt"].field
+    field.setFocus()
+    QTest.keyClicks(field, "hello")
+    before = field.toPlainText()
+    shown = palette(QApplication.focusWidget())
+    assert shown.field.hasFocus()
+    assert field.toPlainText() == before
+
+
+def test_it_is_as_high_as_what_it_offers(palette):
+    shown = palette()
+    many = shown.height()
+    QTest.keyClicks(shown.field, "zoom in")
+    assert len(titles(shown)) < ROWS
+    assert shown.height() < many
