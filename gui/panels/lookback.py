@@ -58,7 +58,7 @@ class LookBackPanel(ResultPanel):
         "One rotation R and one shift t are fitted that carry every position onto the one N tokens "
         "before it; beside them, the shift alone and the rotation alone. On a helix all positions "
         "move alike, so that looking back is the same everywhere, and the angle grows by the same "
-        "amount with each token; it is followed for as long as R² ≥ 0.5. Press Space to play it."
+        "amount with each token; it is followed for as long as R² ≥ 0.5; Space plays it."
     )
     empty = "Open a model to see whether looking back N tokens is one rotation and shift."
     instead = "The other spaces may have what this lacks."
