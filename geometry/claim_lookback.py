@@ -6,7 +6,7 @@ import numpy as np
 
 from geometry.claim_measures import CannotTell
 from geometry.head_lookback import HeadLookBack, look_back_heads
-from geometry.lookback import Kind, Scoring, follow_turning
+from geometry.lookback import Kind, Scoring
 from geometry.measurements import Measurements
 
 LAG = 50
@@ -35,13 +35,11 @@ def beyond_a_shift(measured: Measurements) -> float:
 
 def steady_turning(measured: Measurements) -> float:
     """R² of a straight line through the angles by lag."""
-    found = measured.look_back
-    if found is None:
+    if measured.look_back is None:
         raise CannotTell("too few positions are shown")
-    turning = follow_turning(found["even_odd"])
-    if turning is None:
+    if measured.turning is None:
         raise CannotTell("no rotation fits, not even for lags 1 and 2")
-    return turning.r2
+    return measured.turning.r2
 
 
 def in_heads(measured: Measurements) -> float:

@@ -10,7 +10,14 @@ import numpy as np
 from geometry.addable_tokens import addable_tokens
 from geometry.components import Array, PositionPCA, check_range
 from geometry.layernorm import LayerNormErrors, layernorm_errors
-from geometry.lookback import LookBack, Scoring, longest_lag, look_back
+from geometry.lookback import (
+    LookBack,
+    Scoring,
+    Turning,
+    follow_turning,
+    longest_lag,
+    look_back,
+)
 from geometry.model import PositionalModel
 from geometry.pca import fit_pca, off_subspace_residual
 from geometry.shape import Shapes, fit_shapes
@@ -98,7 +105,7 @@ class MeasuredRange:
 
     @cached_property
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
-        """Motions of the first three components, as far as lags fit: all to 200; by halves, some.
+        """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
 
         None for a range of fewer than 9 positions or 3 components.
         """
@@ -106,11 +113,16 @@ class MeasuredRange:
         if longest < 1 or len(self.pca.components) < 3:
             return None
         coordinates, first = self.pca.project(self.rows)[:, :3], self.positions[0]
-        some = [lag for lag in LAGS if lag <= longest]
+        lags = np.arange(1, longest + 1)
         return {
-            "even_odd": look_back(coordinates, np.arange(1, longest + 1), first=first),
-            "halves": look_back(coordinates, some, scoring="halves"),
+            "even_odd": look_back(coordinates, lags, first=first),
+            "halves": look_back(coordinates, lags, scoring="halves"),
         }
+
+    @cached_property
+    def turning(self) -> Turning | None:
+        """How the rotation grows with the lag; None where none fits."""
+        return None if self.look_back is None else follow_turning(self.look_back["even_odd"])
 
     @cached_property
     def layernorm(self) -> LayerNormErrors:

@@ -10,7 +10,7 @@ from geometry.directions import Directions
 from geometry.heads import HeadProjections, project_heads
 from geometry.kernels import HeadKernels, average_blocks, head_kernels
 from geometry.layernorm import LayerNormErrors, TokenPositionCosines
-from geometry.lookback import LookBack, Scoring
+from geometry.lookback import LookBack, Scoring, Turning
 from geometry.measured_model import DEFAULT_RANK, LEADING, MeasuredModel
 from geometry.measured_range import N_COMPONENTS, MeasuredRange
 from geometry.model import PositionalModel
@@ -163,6 +163,11 @@ class Measurements:
     def look_back(self) -> Mapping[Scoring, LookBack] | None:
         """Looking back, in both scorings; None for a range that is too short."""
         return self.of_range.look_back
+
+    @property
+    def turning(self) -> Turning | None:
+        """How the rotation grows with the lag; None where none fits."""
+        return self.of_range.turning
 
     def heads(self, layer: int) -> HeadProjections:
         """All heads' queries and keys of all positions; TensorUnavailable without their weights."""

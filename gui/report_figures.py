@@ -34,7 +34,7 @@ from gui.panels.kernels_text import kernels_scope, kernels_title
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
 from gui.panels.lookback_figure import lookback_figure
-from gui.panels.lookback_question import LookBackOf
+from gui.panels.lookback_question import of_measured
 from gui.panels.norms_figure import norms_figure
 from gui.panels.overlaps_figure import draw_figure, draw_overlap
 from gui.panels.overlaps_look import Look
@@ -286,9 +286,7 @@ def _kernels(reported: Reported) -> Figure:
 
 
 def _lookback(reported: Reported) -> Figure:
-    positions = reported.measured.positions
-    found = resolve(LookBackOf(positions, "3", "even_odd"), reported.about)
-    halves = resolve(LookBackOf(positions, "3", "halves"), reported.about)
+    found, halves = (of_measured(reported.measured, how) for how in ("even_odd", "halves"))
     scored = f"{lookback_text.SCORINGS['even_odd']}; dashed: {lookback_text.SCORINGS['halves']}"
     return lookback_figure(
         found.lags,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from geometry.errors import RangeError
 from geometry.head_lookback import HeadLookBack, look_back_heads
 from geometry.lookback import LookBack, Scoring, Turning, follow_turning
 from geometry.lookback_range import RangeLookBack, look_back_range
+from geometry.measured_range import first_three
 from gui.questions import Subjects, Tensor
+
+if TYPE_CHECKING:
+    from geometry.measurements import Measurements
 
 Space = Literal["3", "6", "all", "heads"]
 COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
@@ -163,6 +168,25 @@ class HeadsLookBackOf:
             tuple(turned(found) for found in side) for side in (back.queries, back.keys)
         )
         return OfHeads(back, queries, keys)
+
+
+def of_measured(measured: Measurements, scoring: Scoring) -> OfPositions:
+    """Return what a report has measured in three components, up to lag 200.
+
+    Raises
+    ------
+    RangeError
+        The range or the table is too small for it.
+    """
+    found, (first, last) = measured.look_back, measured.positions
+    if found is None:
+        raise RangeError(
+            f"the range is {first}–{last}, in {len(measured.pca.components)} components"
+        )
+    pca, even_odd = first_three(measured.pca), scoring == "even_odd"
+    back = RangeLookBack(pca, pca.project(measured.rows), found[scoring])
+    turning = measured.turning if even_odd else None
+    return OfPositions(back, Turned(found[scoring], turning, np.degrees(found[scoring].angles)))
 
 
 def turned(found: LookBack) -> Turned:
