@@ -155,8 +155,8 @@ COMMANDS = (
             "Version, and where the ideas come from"),
 )  # fmt: skip
 MENUS = {
-    "File": "&File", "Edit": "&Edit", "Positions": "&Positions", "View": "&View", "Panels": "P&anels",
-    "Help": "&Help",
+    "File": "&File", "Edit": "&Edit", "Positions": "&Positions", "View": "&View",
+    "Panels": "P&anels", "Help": "&Help",
 }  # fmt: skip
 """Menu -> its title with the letter that opens it with Alt."""
 _SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "-": "−"}

@@ -73,7 +73,7 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
             ("Range slider", SLIDER), ("Training panel", TRAINING),
-            ("File", _keys_of("File")))  # fmt: skip
+            ("File", _keys_of("File")), ("Edit", _keys_of("Edit")))  # fmt: skip
     right = tuple((menu, _keys_of(menu)) for menu in ("View", "Positions"))
     right += (("Panels", panels), ("Help", _keys_of("Help")))
     columns = QHBoxLayout()
@@ -159,7 +159,7 @@ def _keys_of(menu: str) -> Rows:
 def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(2 * GRID)
-    grid.setVerticalSpacing(1)  # all of them fit on a small screen
+    grid.setVerticalSpacing(0)  # all of them fit on a small screen
     for title, rows in groups:
         if grid.count():
             grid.setRowMinimumHeight(grid.rowCount(), GRID - 2)
