@@ -73,8 +73,8 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
             ("Range slider", SLIDER), ("Training panel", TRAINING),
-            ("File", _keys_of("File")), ("Edit", _keys_of("Edit")))  # fmt: skip
-    right = tuple((menu, _keys_of(menu)) for menu in ("View", "Positions"))
+            ("File", _keys_of("File")))  # fmt: skip
+    right = tuple((menu, _keys_of(menu)) for menu in ("Edit", "View", "Positions"))
     right += (("Panels", panels), ("Help", _keys_of("Help")))
     columns = QHBoxLayout()
     columns.setSpacing(5 * GRID)
@@ -162,7 +162,7 @@ def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
     grid.setVerticalSpacing(0)  # all of them fit on a small screen
     for title, rows in groups:
         if grid.count():
-            grid.setRowMinimumHeight(grid.rowCount(), GRID - 2)
+            grid.setRowMinimumHeight(grid.rowCount(), GRID // 2)
         grid.addWidget(label(title, "heading"), grid.rowCount(), 0, 1, 2)
         for keys, meaning in rows:
             row = grid.rowCount()
