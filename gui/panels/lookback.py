@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from gui.panels import lookback_text
@@ -238,17 +238,8 @@ class LookBackPanel(ResultPanel):
             self.in_view.setChecked(True)
             self.way.toggle()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def key_acts(self) -> dict[int, Callable[[], None]]:
         """Space plays, arrows step, Home and End go to the ends, Esc ends the movement."""
-        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        act = self._key_acts().get(event.key()) if plain else None
-        if act is None:
-            super().keyPressEvent(event)
-        else:
-            act()
-
-    def _key_acts(self) -> dict[int, Callable[[], None]]:
-        """Return what the keys do now."""
         if self.result is None:
             return {}
         ends = [int(lag) for lag in self.result.lags[[0, -1]]]

@@ -133,6 +133,10 @@ class ResultPanel(Panel):
         if options:
             raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
 
+    def key_acts(self) -> Mapping[int, Callable[[], None]]:
+        """Return what keys without a modifier do now."""
+        return {}
+
     # What subclasses call.
 
     def ask(self) -> None:
@@ -289,8 +293,12 @@ class ResultPanel(Panel):
             self.asked.emit(question, self._answer is not None and self._answer.state == "to fetch")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Give up waiting with Esc; here too, as a panel may be a window of its own."""
-        if event.key() == Qt.Key.Key_Escape and not self.strip.isHidden():
+        """Do what the panel's keys do; else give up waiting with Esc: it may be its own window."""
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        act = self.key_acts().get(event.key()) if plain else None
+        if act is not None:
+            act()
+        elif event.key() == Qt.Key.Key_Escape and not self.strip.isHidden():
             self.cancelRequested.emit()
         else:
             super().keyPressEvent(event)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
 from geometry.errors import SourceError
@@ -237,17 +237,8 @@ class TrainingPanel(ResultPanel):
             self.plots.stop()
         super().release()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def key_acts(self) -> dict[int, Callable[[], None]]:
         """Space plays, arrows step, Home and End go to the ends, Esc shows the model as it is."""
-        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        act = self._key_acts().get(event.key()) if plain else None
-        if act is None:
-            super().keyPressEvent(event)
-        else:
-            act()
-
-    def _key_acts(self) -> dict[int, Callable[[], None]]:
-        """Return what the keys do now."""
         player, lapse = self.player, self.session.lapse
         acts: dict[int, Callable[[], None]] = {}
         if lapse is not None:
