@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from geometry.errors import HelixscopeError
-from geometry.model import PositionalModel
 from gui.camera import CameraPose, view_pose
-from gui.export import still_session
 from gui.scene_state import SceneState, point_text, resolve_scene
-from gui.session import Session
 from gui.theme import THEMES, Theme
+
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+    from gui.session import Session
 
 SCENES = (".html", ".glb")
 SCREEN = 4 / 3
@@ -112,5 +114,7 @@ def export_scene(
     HelixscopeError
         When it cannot be written, or the model has no such positions or components.
     """
+    from gui.export import still_session  # and with it VTK
+
     session = still_session(model, positions, components)
     SceneExport.of(session, THEMES[theme], view).write(out)

@@ -78,7 +78,7 @@ def test_a_transfer_tells_how_far_and_how_fast(panel):
 def test_nothing_moves_while_a_model_is_fetched(panel):
     """Neither the lines under the mouse nor the buttons, whatever is said of the transfer."""
     session = panel.session
-    session.model = SimpleNamespace(source="sentence-transformers/all-MiniLM-L6-v2", commit=None)
+    session.model = SimpleNamespace(source=session.models[-1].entry.id, commit=None)
     bar = panel.list.verticalScrollBar()
     assert bar.value() == bar.maximum() > 0  # the open model is the last one
 
