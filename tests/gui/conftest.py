@@ -307,6 +307,16 @@ def _moving() -> set[QObject]:
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_imported_stays() -> None:
+    """Leave out what is there by now when garbage is collected and timers are looked for.
+
+    With torch and transformers that is a million objects, which every test would look through.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 def _threads() -> set[str]:
     return {t.name for t in threading.enumerate() if t.name.startswith("helixscope")}
 
