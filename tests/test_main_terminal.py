@@ -104,7 +104,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
             env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"},
-            stdout=subprocess.DEVNULL, stderr=theirs,
+            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=_heed_ctrl_c,
         )  # fmt: skip
         os.close(theirs)
         self._shown = b""
