@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import (
-    QEasingCurve,
-    QEvent,
-    QObject,
-    QPoint,
-    Qt,
-    QTimer,
-    QVariantAnimation,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QVariantAnimation, Signal
 from PySide6.QtGui import QCloseEvent, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pyvistaqt import QtInteractor
@@ -23,21 +13,20 @@ from pyvistaqt import QtInteractor
 from gui import selection
 from gui.antialiasing import Antialiasing
 from gui.camera import CameraPose, Place, framed, view_pose
+from gui.camera_moves import CameraMoves, easing
 from gui.listening import Listening
 from gui.picking import PICK_RADIUS, nearest_point
 from gui.scene_state import resolve_scene
 from gui.scenes import HelixScene
 from gui.session import Session
 from gui.theme import Theme
+from gui.turn import ease_to_true
 
 if TYPE_CHECKING:
     from geometry.norms import NormProfile
-from gui.turn import ease_to_true
 
-EASE_MS = 250
 CLICK_SLACK = 4
 """A press that moved fewer logical pixels than this before its release is a click."""
-SPIN_DEGREES_PER_SECOND = 24.0
 SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
@@ -94,11 +83,8 @@ class Viewport(QWidget):
         self._pressed_place: Place | None = None
         self._dragged = False
         self._ease_from: np.ndarray | None = None
-        self._camera_ease = self._animation(self._on_camera_eased)
-        self._turn_ease = self._animation(self._on_turn_eased)
-        self._path: tuple[CameraPose, CameraPose] | None = None
-        self._spin = QTimer(self, interval=16)
-        self._spin.timeout.connect(self._on_spin_tick)
+        self._moves = CameraMoves(self.interactor, self._antialiasing)
+        self._turn_ease = easing(self, self._on_turn_eased, self._antialiasing)
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
         self._listening = Listening()
@@ -108,13 +94,6 @@ class Viewport(QWidget):
         self._listening.to(session.events.norms, self._on_norms_changed)
         self._listening.to(session.events.turn, self._on_turn_changed)
         self._listening.to(session.events.dragging, self._on_dragging_changed)
-
-    def _animation(self, slot: Callable[[float], None]) -> QVariantAnimation:
-        animation = QVariantAnimation(self, startValue=0.0, endValue=1.0, duration=EASE_MS)
-        animation.setEasingCurve(QEasingCurve.Type.InOutCubic)
-        animation.valueChanged.connect(slot)
-        animation.finished.connect(self._antialiasing.rest)
-        return animation
 
     # ---- drawing -----------------------------------------------------------------------
 
@@ -147,11 +126,10 @@ class Viewport(QWidget):
     @property
     def idle(self) -> bool:
         """True when everything is drawn, nothing moves and stills are antialiased."""
-        running = QVariantAnimation.State.Running
         return (
             not self._dirty
-            and self._camera_ease.state() != running
-            and self._turn_ease.state() != running
+            and not self._moves.easing
+            and self._turn_ease.state() != QVariantAnimation.State.Running
             and self._antialiasing.at_rest
         )
 
@@ -184,7 +162,7 @@ class Viewport(QWidget):
         self._followed = curve.pca.positions
         same_model = self.session.model is self._framed_model
         if self._painted and same_model and self._follows and not self._well_framed():
-            self._ease_camera(self._pose("keep"))
+            self._moves.go_to(self._pose("keep"))
 
     def _well_framed(self) -> bool:
         projection = self.scene.projection()
@@ -236,7 +214,7 @@ class Viewport(QWidget):
         """Go to where the camera was before, when the shown range was that of the session now."""
         self._followed = self.session.positions
         self._follows = place.follows
-        self._ease_camera(place.pose)
+        self._moves.go_to(place.pose)
 
     def view(self, name: str) -> None:
         """Go to one of :data:`gui.camera.VIEWS`, with the whole curve in sight."""
@@ -245,7 +223,7 @@ class Viewport(QWidget):
         if self.scene.state is not None:
             self.cameraLeft.emit(self.place)
             self._follows = True
-            self._ease_camera(self._pose(name))
+            self._moves.go_to(self._pose(name))
 
     def frame(self) -> None:
         """Bring the whole shown curve into sight without turning the camera."""
@@ -259,7 +237,7 @@ class Viewport(QWidget):
         self._follows = False
         now = CameraPose.of(self.interactor.camera)
         shift = self.scene.displayed[position] - now.focal_point
-        self._ease_camera(
+        self._moves.go_to(
             CameraPose(now.position + shift, now.focal_point + shift, now.up, now.parallel_scale)
         )
 
@@ -269,7 +247,7 @@ class Viewport(QWidget):
         self._follows = False
         now = CameraPose.of(self.interactor.camera)
         position = now.focal_point + (now.position - now.focal_point) / factor
-        self._ease_camera(
+        self._moves.go_to(
             CameraPose(position, now.focal_point, now.up, now.parallel_scale / factor)
         )
 
@@ -277,11 +255,7 @@ class Viewport(QWidget):
         """Turn the camera steadily around what is up on the screen, or stop."""
         if spinning:
             self.cameraLeft.emit(self.place)
-            self._antialiasing.move()
-            self._spin.start()
-        else:
-            self._spin.stop()
-            self._antialiasing.rest()
+        self._moves.spin(spinning)
 
     def _pose(self, view: str) -> CameraPose:
         points = self.scene.framed
@@ -290,24 +264,6 @@ class Viewport(QWidget):
             return view_pose(view, points, self.session.turn, aspect)
         now = CameraPose.of(self.interactor.camera)
         return framed(points, now.position - now.focal_point, now.up, aspect)
-
-    def _ease_camera(self, target: CameraPose) -> None:
-        self._path = (CameraPose.of(self.interactor.camera), target)
-        self._antialiasing.move()
-        self._camera_ease.stop()
-        self._camera_ease.start()
-
-    def _on_camera_eased(self, fraction: float) -> None:
-        if self._path is None:
-            return
-        start, end = self._path
-        (end if fraction >= 1.0 else start.towards(end, fraction)).apply(self.interactor.camera)
-        self.interactor.update()
-
-    def _on_spin_tick(self) -> None:
-        self._antialiasing.move()
-        self.interactor.camera.Azimuth(SPIN_DEGREES_PER_SECOND * self._spin.interval() / 1000)
-        self.interactor.update()
 
     # ---- the mouse ---------------------------------------------------------------------
 
@@ -344,7 +300,7 @@ class Viewport(QWidget):
         if kind == QEvent.Type.MouseButtonPress:
             self._press, self._dragged = at, False
             self._pressed_place = self.place
-            self._camera_ease.stop()
+            self._moves.halt()
             self._antialiasing.rest()  # an animation that is stopped does not say so
         elif kind == QEvent.Type.MouseMove and event.buttons():
             self._on_drag(at, event)
@@ -414,8 +370,8 @@ class Viewport(QWidget):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Let go of the session and of VTK."""
         self._listening.stop()
-        for timer in (self._camera_ease, self._turn_ease, self._spin):
-            timer.stop()
+        self._moves.stop()
+        self._turn_ease.stop()
         self._antialiasing.stop()
         self.interactor.removeEventFilter(self)
         self.scene.release()
