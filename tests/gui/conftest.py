@@ -2,31 +2,30 @@
 
 import gc
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import pyvista as pv
 import shiboken6
-from PySide6.QtCore import QAbstractAnimation, QCoreApplication, QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
 from geometry.model import PositionalModel
 from geometry.sources import open_source
 from gui.app import Application, prepare_qt
-from gui.camera import view_pose
 from gui.controller import Controller
 from gui.jobs import InlineJobs
-from gui.scene_state import resolve_scene
-from gui.scenes import HelixScene
+from gui.qt_jobs import QtJobs
 from gui.session import Session
 from gui.settings import Settings
 from gui.theme import LIGHT, Theme
+from tests.gui.hand_jobs import HandJobs
+from tests.gui.remains import Remains
+from tests.gui.scene_stage import Stage
 
 N_POSITIONS, D_MODEL = 200, 24
 WORDS = ("<|endoftext|>", "[UNK]", "hello", "my", "name", "is", "adam")
@@ -114,96 +113,25 @@ def write_gpt2(tmp_path: Path) -> Callable[..., Path]:
 # ---- without a window ------------------------------------------------------------------
 
 
-class HandJobs:
-    """Jobs whose results come when the test says so; superseded ones are stopped and never come."""
-
-    def __init__(self) -> None:
-        self.waiting: dict[str, tuple[Callable[[], Any], ...]] = {}
-        self._computed: dict[str, Callable[[], None]] = {}
-        self._on_slow: dict[str, Callable[[], None] | None] = {}
-        self._stops: dict[str, Callable[[], None]] = {}
-        self._on_progress: dict[str, Callable[[Any], None]] = {}
-        self.started: list[str] = []
-
-    def start(
-        self,
-        slot: str,
-        function: Any,
-        on_result: Any,
-        on_error: Any,
-        on_slow: Any = None,
-        *,
-        on_progress: Any = None,
-        stop: Any = None,
-    ) -> None:
-        self.cancel(slot)
-        self._on_slow[slot] = on_slow
-        self.started.append(slot)
-        if stop is not None:
-            self._stops[slot] = stop
-        work = function
-        if on_progress is not None:
-            self._on_progress[slot] = on_progress
-
-            def tell(progress: Any) -> None:
-                if self.waiting.get(slot) is job:
-                    on_progress(progress)
-
-            def work() -> Any:
-                return function(tell)
-
-        job = (work, on_result, on_error)
-        self.waiting[slot] = job
-
-    def cancel(self, slot: str) -> None:
-        self._forget(slot)
-        if (stop := self._stops.pop(slot, None)) is not None:
-            stop()
-
-    def _forget(self, slot: str) -> None:
-        self.waiting.pop(slot, None)
-        self._computed.pop(slot, None)
-
-    def tell(self, slot: str, progress: Any) -> None:
-        """Let the thread of a job tell how far it is."""
-        assert slot in self.waiting
-        self._on_progress[slot](progress)
-
-    def drag_on(self, slot: str) -> None:
-        """Let a job take so long that the user may wonder."""
-        assert slot in self.waiting
-        if (announce := self._on_slow[slot]) is not None:
-            announce()
-
-    def compute(self, slot: str) -> None:
-        """Let the thread of a job finish; its result is not delivered yet."""
-        function, on_result, on_error = self.waiting[slot]
-        try:
-            result = function()
-        except Exception as error:
-            caught = error
-            self._computed[slot] = lambda: on_error(caught)
-        else:
-            self._computed[slot] = lambda: on_result(result)
-
-    def deliver(self, slot: str) -> None:
-        """Let a result arrive on the GUI thread."""
-        if slot not in self._computed:
-            self.compute(slot)
-        arrive = self._computed[slot]
-        self._forget(slot)
-        self._stops.pop(slot, None)
-        arrive()
-
-    def deliver_all(self) -> None:
-        """Let everything arrive, what the arrivals start included."""
-        while self.waiting:
-            self.deliver(next(iter(self.waiting)))
-
-
 @pytest.fixture
 def hand_jobs() -> HandJobs:
     return HandJobs()
+
+
+@pytest.fixture
+def thread_jobs(qapp: QApplication) -> Iterator[Callable[[Session], QtJobs]]:
+    """Jobs of a session on threads, as in the window; shut down however the test ends."""
+    made: list[QtJobs] = []
+
+    def make(session: Session) -> QtJobs:
+        # With an owner, as in the window: what nobody owns the collector deletes on any thread.
+        made.append(QtJobs(session, qapp))
+        return made[-1]
+
+    yield make
+    for jobs in made:
+        jobs.shut_down()
+        shiboken6.delete(jobs)
 
 
 @pytest.fixture
@@ -230,40 +158,6 @@ def opened(session: Session, controller: Controller, write_table: Callable[..., 
 # ---- the scene, drawn without a window --------------------------------------------------
 
 
-class Stage:
-    """A scene on an off-screen plotter."""
-
-    def __init__(self, theme: Theme, size: tuple[int, int], scale: float) -> None:
-        self.plotter = pv.Plotter(off_screen=True, window_size=size)
-        self.plotter.render_window.SetMultiSamples(0)
-        self.plotter.render_window.SetDPI(round(72 * scale))
-        self.scene = HelixScene(self.plotter, theme, scale)
-
-    def show(self, session: Session, view: str | None = "article") -> np.ndarray:
-        """Draw a session; return the picture, (height, width, 3), upside up."""
-        state = resolve_scene(session)
-        self.scene.show(state)
-        width, height = self.plotter.window_size
-        if state is not None and view is not None:
-            pose = view_pose(view, self.scene.displayed_range, self.scene.turn, width / height)
-            pose.apply(self.plotter.camera)
-        return self.draw()
-
-    def draw(self) -> np.ndarray:
-        self.plotter.renderer.ResetCameraClippingRange()
-        self.plotter.render_window.Render()
-        return np.array(self.plotter.screenshot())
-
-    def pixels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where all positions are: (n, 2) x and y of the picture, (n,) depth."""
-        xy, depth = self.scene.projection().to_screen(self.scene.displayed)
-        return np.column_stack([xy[:, 0], self.plotter.window_size[1] - 1 - xy[:, 1]]), depth
-
-    def close(self) -> None:
-        self.scene.release()
-        self.plotter.close()
-
-
 @pytest.fixture
 def stage() -> Iterator[Callable[..., Stage]]:
     """Make stages: ``stage(theme, size, scale)``."""
@@ -283,6 +177,27 @@ def stage() -> Iterator[Callable[..., Stage]]:
 # ---- the application -------------------------------------------------------------------
 
 
+class PatientBot(QtBot):
+    """pytest-qt's own, which gives up after five seconds: too few where other tests run beside."""
+
+    def waitUntil(self, callback: Callable[[], bool | None], *, timeout: int = TIMEOUT_MS) -> None:
+        super().waitUntil(callback, timeout=timeout)
+
+    def waitSignal(self, signal: Any, *, timeout: int = TIMEOUT_MS, **options: Any) -> Any:
+        return super().waitSignal(signal, timeout=timeout, **options)
+
+    def waitExposed(self, widget: Any, *, timeout: int = TIMEOUT_MS) -> Any:
+        return super().waitExposed(widget, timeout=timeout)
+
+    def waitActive(self, widget: Any, *, timeout: int = TIMEOUT_MS) -> Any:
+        return super().waitActive(widget, timeout=timeout)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> PatientBot:
+    return PatientBot(request)
+
+
 @pytest.fixture(scope="session")
 def qapp() -> QApplication:
     """The QApplication as the application makes it: VTK's surface format has to come first."""
@@ -295,18 +210,6 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(tmp_path / "settings.ini")
 
 
-def _moving() -> set[QObject]:
-    """Return the timers and animations made in Python that run now."""
-    running = QAbstractAnimation.State.Running
-    found = set()
-    for item in gc.get_objects():
-        if not isinstance(item, QTimer | QAbstractAnimation) or not shiboken6.isValid(item):
-            continue
-        if item.isActive() if isinstance(item, QTimer) else item.state() == running:
-            found.add(item)
-    return found
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _what_is_imported_stays() -> None:
     """Leave out what is there by now when garbage is collected and timers are looked for.
@@ -317,28 +220,14 @@ def _what_is_imported_stays() -> None:
     gc.freeze()
 
 
-def _threads() -> set[str]:
-    return {t.name for t in threading.enumerate() if t.name.startswith("helixscope")}
-
-
-def _described(widget: QWidget) -> str:
-    inside = ", ".join(type(child).__name__ for child in widget.children()[:6])
-    return f"{widget.metaObject().className()} with {inside or 'nothing'} in it"
-
-
 @pytest.fixture
 def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
     """Fail the test if it leaves a top-level widget, a thread of the pool or a running timer."""
-    windows, moving = set(qapp.topLevelWidgets()), _moving()
+    before = Remains.of(qapp)
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
-    left = {
-        "threads": sorted(_threads()),
-        "timers": [f"{t!r} of {t.parent()!r}" for t in _moving() - moving],
-        "windows": [_described(w) for w in qapp.topLevelWidgets() if w not in windows],
-    }
-    left = {what: which for what, which in left.items() if which}
+    left = Remains.of(qapp).described(since=before)
     assert not left, f"left behind: {left}"
 
 

@@ -11,7 +11,6 @@ from gui.controller import Controller
 from gui.gathering import GATHER, LIST
 from gui.panels.training_gather import GatherForm
 from gui.panels.training_gather_text import MOST_NAMED, skipped_text
-from gui.qt_jobs import QtJobs
 from gui.session import Session
 from gui.theme import DARK, LIGHT, format_bytes
 from gui.window_wiring import connect_gathering
@@ -27,16 +26,13 @@ def hub(loopback_hub, tmp_path):
 
 
 @pytest.fixture
-def show(qtbot):
+def show(qtbot, thread_jobs):
     """Show a form, answered on threads, or by jobs of another kind."""
-    controllers, threads = [], []
+    controllers = []
 
     def shown(jobs=None):
         session = Session()
-        if jobs is None:
-            jobs = QtJobs(session)
-            threads.append(jobs)
-        controller = Controller(session, jobs)
+        controller = Controller(session, jobs or thread_jobs(session))
         hasten(controller)
         form = GatherForm(session, LIGHT)
         connect_gathering(form, controller.gatherer)
@@ -50,8 +46,6 @@ def show(qtbot):
     yield shown
     for controller in controllers:
         controller.close()
-    for jobs in threads:
-        jobs.shut_down()
 
 
 @pytest.fixture

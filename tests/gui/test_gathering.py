@@ -6,7 +6,6 @@ import pytest
 from geometry.history.plan import BESIDE_BYTES
 from gui.controller import Controller
 from gui.gathering import GATHER, LIST, SO_FAR
-from gui.qt_jobs import QtJobs
 from gui.session import Session
 from tests.geometry.hub_opening import asked
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
@@ -261,11 +260,10 @@ def test_closing_gives_up(session, hand_jobs, hub):
 
 
 @pytest.fixture
-def on_threads(qtbot, hub):
+def on_threads(qtbot, hub, thread_jobs):
     """A session with the model open, whose jobs run on threads; and its controller."""
     session = Session()
-    jobs = QtJobs(session)
-    controller = Controller(session, jobs)
+    controller = Controller(session, thread_jobs(session))
     hasten(controller)
     controller.open(NAME)
     qtbot.waitUntil(lambda: session.model is not None and not session.jobs)
@@ -273,7 +271,6 @@ def on_threads(qtbot, hub):
     qtbot.waitUntil(lambda: session.gathering is not None)
     yield session, controller
     controller.close()
-    jobs.shut_down()
 
 
 def test_cancelled_at_once_and_what_came_is_shown(on_threads, hub, qtbot):

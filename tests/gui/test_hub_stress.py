@@ -1,7 +1,6 @@
 """Opening and giving up in any order, with any fault: the session and the cache stay sound."""
 
 import random
-import threading
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from geometry.hub.tensor_cache import default_cache
 from geometry.sources import open_source
 from gui.controller import Controller
 from gui.jobs import InlineJobs
-from gui.qt_jobs import QtJobs
 from gui.session import Session
 from tests.loopback_hub import Fault
 from tests.stand_ins import NINE, add_nine, positions_of
@@ -29,11 +27,8 @@ def nine(loopback_hub, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def jobs(qapp, session):
-    made = QtJobs(session, qapp)
-    yield made
-    made.shut_down()
-    assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]
+def jobs(nothing_left_behind, thread_jobs, session):
+    return thread_jobs(session)
 
 
 def any_fault(dice):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QThread
 from gui.jobs import InlineJobs
 from gui.qt_jobs import QtJobs
 from gui.session import Session
+from tests.gui.remains import pool_threads
 
 TIMEOUT_MS = 5_000
 
@@ -19,11 +20,8 @@ def session():
 
 
 @pytest.fixture
-def jobs(qapp, session):
-    # With an owner, as in the window: what nobody owns the collector deletes on any thread.
-    made = QtJobs(session, qapp)
-    yield made
-    made.shut_down()
+def jobs(thread_jobs, session):
+    return thread_jobs(session)
 
 
 class Gate:
@@ -168,7 +166,7 @@ def test_shutting_down_waits_for_the_threads_and_delivers_nothing(qtbot, session
     assert gate.begun.wait(10)
     threading.Timer(0.05, gate.open.set).start()
     jobs.shut_down()
-    assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]
+    assert not pool_threads()
     qtbot.wait(0)
     assert results == []
     assert session.jobs == 0
@@ -254,7 +252,7 @@ def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, how):
         qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
         jobs.shut_down()
     assert results == (["newer"] if how == "superseded" else [])
-    assert not [t for t in threading.enumerate() if t.name.startswith("helixscope")]
+    assert not pool_threads()
 
 
 def test_what_has_ended_is_not_stopped(qtbot, jobs):

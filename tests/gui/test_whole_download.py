@@ -15,7 +15,6 @@ from geometry.sizes import size_text
 from gui.jobs import InlineJobs
 from gui.panels.capture import CapturePanel
 from gui.panels.overlaps import OverlapsPanel
-from gui.qt_jobs import QtJobs
 from gui.session import Session
 from gui.theme import format_bytes
 from tests.geometry.hub_opening import QUICK, serve
@@ -41,11 +40,9 @@ def size(folder):
 
 
 @pytest.fixture
-def threads(qtbot):
+def threads(thread_jobs):
     """Jobs on threads, as in the window."""
-    made = QtJobs(Session())
-    yield made
-    made.shut_down()
+    return thread_jobs(Session())
 
 
 def open_stage(qtbot, hub, jobs=None, *, before=lambda: None):

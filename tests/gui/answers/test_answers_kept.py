@@ -9,13 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import shiboken6
 
 from geometry.hub.transfer import Cancelled
 from geometry.residual_stream import Subject
 from gui.answers import Answers
 from gui.jobs import InlineJobs
-from gui.qt_jobs import QtJobs
 from gui.questions import Progress, Seldom, Subjects, resolve
 from gui.session import Session
 from tests.gui.answers.questions_asked import ANSWERED, Double, Slow
@@ -145,7 +143,7 @@ def test_check_ends_the_work_between_two_steps(model):
     assert ANSWERED == [0, 1]
 
 
-def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session):
+def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session, thread_jobs):
     """One job that runs until it is cancelled keeps no other from being answered."""
     begun, ended = threading.Event(), threading.Event()
 
@@ -159,8 +157,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
             finally:
                 ended.set()
 
-    jobs = QtJobs(session)
-    answers = Answers(session, jobs)
+    answers = Answers(session, thread_jobs(session))
     answers.ask("long", Endless())
     assert begun.wait(10)
     answers.ask("short", Double(21))
@@ -172,8 +169,6 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
     assert session.answers["long"].state == "cancelled"
     assert ended.wait(10)
     answers.close()
-    jobs.shut_down()
-    shiboken6.delete(jobs)  # here and now, and not by the garbage collector on another thread
 
 
 def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(

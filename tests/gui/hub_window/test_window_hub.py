@@ -15,6 +15,7 @@ from tests.gui.hub_window.window_hub import (
     MEDIUM,
     click,
 )
+from tests.gui.remains import pool_threads
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
@@ -30,10 +31,6 @@ def type_id(window, text):
     assert field is window.panels["models"].search
     QTest.keyClicks(field, text)
     QTest.keyClick(field, Qt.Key.Key_Return)
-
-
-def pool_threads():
-    return [t for t in threading.enumerate() if t.name.startswith("helixscope")]
 
 
 # ---- fetching --------------------------------------------------------------------------

@@ -9,7 +9,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
 from gui.kept_page import BOUNDS, WHEN_FULL
-from gui.qt_jobs import QtJobs
 from gui.settings_dialog import FORCED_TIP, NO_TOKEN, TOKEN
 from gui.theme import LIGHT
 from tests.gui.settings.settings_stage import (
@@ -208,9 +207,8 @@ def test_close_closes_and_enter_elsewhere_does_nothing(make, filled, opener):
     assert not dialog.isVisible()
 
 
-def test_with_real_jobs(make, filled, session, qtbot, qapp):
-    jobs = QtJobs(session, qapp)
-    dialog = make(filled, jobs)
+def test_with_real_jobs(make, filled, session, qtbot, thread_jobs):
+    dialog = make(filled, thread_jobs(session))
     qtbot.waitUntil(lambda: session.jobs == 0)
     assert len(rows(dialog)) == 3
     click_row(dialog, 1)
@@ -223,7 +221,6 @@ def test_with_real_jobs(make, filled, session, qtbot, qapp):
     assert rows(dialog) == []
     dialog.kept.refresh()
     dialog.release()
-    jobs.shut_down()
 
 
 def test_a_released_dialog_hears_nothing(make, filled, session, hand_jobs):

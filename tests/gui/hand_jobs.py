@@ -1,0 +1,91 @@
+"""Jobs done by hand, for tests of what happens before a result, after it, and in its place."""
+
+from collections.abc import Callable
+from typing import Any
+
+
+class HandJobs:
+    """Jobs whose results come when the test says so; superseded ones are stopped and never come."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, tuple[Callable[[], Any], ...]] = {}
+        self._computed: dict[str, Callable[[], None]] = {}
+        self._on_slow: dict[str, Callable[[], None] | None] = {}
+        self._stops: dict[str, Callable[[], None]] = {}
+        self._on_progress: dict[str, Callable[[Any], None]] = {}
+        self.started: list[str] = []
+
+    def start(
+        self,
+        slot: str,
+        function: Any,
+        on_result: Any,
+        on_error: Any,
+        on_slow: Any = None,
+        *,
+        on_progress: Any = None,
+        stop: Any = None,
+    ) -> None:
+        self.cancel(slot)
+        self._on_slow[slot] = on_slow
+        self.started.append(slot)
+        if stop is not None:
+            self._stops[slot] = stop
+        work = function
+        if on_progress is not None:
+            self._on_progress[slot] = on_progress
+
+            def tell(progress: Any) -> None:
+                if self.waiting.get(slot) is job:
+                    on_progress(progress)
+
+            def work() -> Any:
+                return function(tell)
+
+        job = (work, on_result, on_error)
+        self.waiting[slot] = job
+
+    def cancel(self, slot: str) -> None:
+        self._forget(slot)
+        if (stop := self._stops.pop(slot, None)) is not None:
+            stop()
+
+    def _forget(self, slot: str) -> None:
+        self.waiting.pop(slot, None)
+        self._computed.pop(slot, None)
+
+    def tell(self, slot: str, progress: Any) -> None:
+        """Let the thread of a job tell how far it is."""
+        assert slot in self.waiting
+        self._on_progress[slot](progress)
+
+    def drag_on(self, slot: str) -> None:
+        """Let a job take so long that the user may wonder."""
+        assert slot in self.waiting
+        if (announce := self._on_slow[slot]) is not None:
+            announce()
+
+    def compute(self, slot: str) -> None:
+        """Let the thread of a job finish; its result is not delivered yet."""
+        function, on_result, on_error = self.waiting[slot]
+        try:
+            result = function()
+        except Exception as error:
+            caught = error
+            self._computed[slot] = lambda: on_error(caught)
+        else:
+            self._computed[slot] = lambda: on_result(result)
+
+    def deliver(self, slot: str) -> None:
+        """Let a result arrive on the GUI thread."""
+        if slot not in self._computed:
+            self.compute(slot)
+        arrive = self._computed[slot]
+        self._forget(slot)
+        self._stops.pop(slot, None)
+        arrive()
+
+    def deliver_all(self) -> None:
+        """Let everything arrive, what the arrivals start included."""
+        while self.waiting:
+            self.deliver(next(iter(self.waiting)))

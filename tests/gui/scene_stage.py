@@ -1,0 +1,44 @@
+"""The scene, drawn without a window."""
+
+import numpy as np
+import pyvista as pv
+
+from gui.camera import view_pose
+from gui.scene_state import resolve_scene
+from gui.scenes import HelixScene
+from gui.session import Session
+from gui.theme import Theme
+
+
+class Stage:
+    """A scene on an off-screen plotter."""
+
+    def __init__(self, theme: Theme, size: tuple[int, int], scale: float) -> None:
+        self.plotter = pv.Plotter(off_screen=True, window_size=size)
+        self.plotter.render_window.SetMultiSamples(0)
+        self.plotter.render_window.SetDPI(round(72 * scale))
+        self.scene = HelixScene(self.plotter, theme, scale)
+
+    def show(self, session: Session, view: str | None = "article") -> np.ndarray:
+        """Draw a session; return the picture, (height, width, 3), upside up."""
+        state = resolve_scene(session)
+        self.scene.show(state)
+        width, height = self.plotter.window_size
+        if state is not None and view is not None:
+            pose = view_pose(view, self.scene.displayed_range, self.scene.turn, width / height)
+            pose.apply(self.plotter.camera)
+        return self.draw()
+
+    def draw(self) -> np.ndarray:
+        self.plotter.renderer.ResetCameraClippingRange()
+        self.plotter.render_window.Render()
+        return np.array(self.plotter.screenshot())
+
+    def pixels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where all positions are: (n, 2) x and y of the picture, (n,) depth."""
+        xy, depth = self.scene.projection().to_screen(self.scene.displayed)
+        return np.column_stack([xy[:, 0], self.plotter.window_size[1] - 1 - xy[:, 1]]), depth
+
+    def close(self) -> None:
+        self.scene.release()
+        self.plotter.close()
