@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from geometry.pca import PositionPCA
     from geometry.row_lengths import RowLengths
     from gui.answer import Answer
+    from gui.compared import Compared
     from gui.gathering import GatherState
     from gui.guides import Guide
     from gui.lapse import Lapse
@@ -174,6 +175,8 @@ class Session:
         Norms and steps of the open model's rows, once steps were wanted; else None.
     overlays
         The models that are compared with the open one in the norms panel.
+    compared
+        The models that are shown beside the open one, in views of their own, in their order.
     details
         What the inspector tells about the current position.
     tokens, tokens_missing
@@ -246,6 +249,7 @@ class Session:
     norms: NormProfile | None = None
     lengths: RowLengths | None = None
     overlays: tuple[Overlay, ...] = ()
+    compared: tuple[Compared, ...] = ()
     details: PositionDetails | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
