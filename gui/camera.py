@@ -86,6 +86,16 @@ class CameraPose:
         )
 
 
+def where(camera: Any) -> tuple[float, ...]:
+    """Return a VTK camera's pose as numbers: equal ones are equal poses."""
+    return (
+        *camera.GetPosition(),
+        *camera.GetFocalPoint(),
+        *camera.GetViewUp(),
+        camera.GetParallelScale(),
+    )
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
     """Where a camera is, and whether it follows the curve when that outgrows the view."""
@@ -129,6 +139,55 @@ def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
     )
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Outlook:
+    """How a camera looks at a curve, whatever the size of that: another can look so at its own.
+
+    Attributes
+    ----------
+    direction, up
+        (3,) of length 1: from the focal point towards the camera; what is up on the screen.
+    nearness, magnification
+        How many times nearer it is than a camera that frames the curve, and how many times larger
+        that makes things in parallel projection.
+    shift
+        (3,) from the middle of the curve to the focal point, in distances of a camera that frames
+        the curve.
+    """
+
+    direction: np.ndarray
+    up: np.ndarray
+    nearness: float
+    magnification: float
+    shift: np.ndarray
+
+    @classmethod
+    def of(cls, pose: CameraPose, points: np.ndarray, aspect: float) -> Outlook:
+        """Tell how a camera looks at points; see :func:`framed` for the arguments."""
+        way = pose.position - pose.focal_point
+        whole = framed(points, way, pose.up, aspect)
+        distance, reach = np.linalg.norm(way), np.linalg.norm(whole.position - whole.focal_point)
+        return cls(
+            way / distance,
+            pose.up,
+            float(reach / distance),
+            whole.parallel_scale / pose.parallel_scale,
+            (pose.focal_point - whole.focal_point) / reach,
+        )
+
+    def at(self, points: np.ndarray, aspect: float) -> CameraPose:
+        """Return the pose of a camera that looks so at points."""
+        whole = framed(points, self.direction, self.up, aspect)
+        reach = float(np.linalg.norm(whole.position - whole.focal_point))
+        focal = whole.focal_point + reach * self.shift
+        return CameraPose(
+            focal + self.direction * reach / self.nearness,
+            focal,
+            whole.up,
+            whole.parallel_scale / self.magnification,
+        )
+
+
 def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) -> CameraPose:
     """Frame points in one of the named views, along the axes as they are shown.
 
@@ -150,6 +209,17 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
     """
     direction, up = VIEWS[view]
     return framed(points, turn @ np.array(direction), turn @ np.array(up), aspect)
+
+
+def _rotated(vector: np.ndarray, axis: np.ndarray, degrees: float) -> np.ndarray:
+    """Turn a vector around an axis of length 1, counterclockwise for whom it points at."""
+    angle = np.radians(degrees)
+    turned: np.ndarray = (
+        np.cos(angle) * vector
+        + np.sin(angle) * np.cross(axis, vector)
+        + (1 - np.cos(angle)) * (axis @ vector) * axis
+    )
+    return turned
 
 
 def _mix(start: Any, end: Any, fraction: float) -> Any:

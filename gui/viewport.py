@@ -12,7 +12,7 @@ from pyvistaqt import QtInteractor
 
 from gui import selection
 from gui.antialiasing import Antialiasing
-from gui.camera import CameraPose, Place, framed, view_pose
+from gui.camera import CameraPose, Outlook, Place, framed, view_pose, where
 from gui.camera_moves import CameraMoves, easing
 from gui.listening import Listening
 from gui.picking import PICK_RADIUS, nearest_point
@@ -50,6 +50,8 @@ class Viewport(QWidget):
         The right button was clicked, in global coordinates.
     cameraLeft(Place)
         Where the camera was, before the user moves it.
+    cameraMoved()
+        The camera is elsewhere in the frame that is being painted, whoever moved it.
     firstFrame()
         The first frame is on the screen, with or without a curve.
     firstPainted()
@@ -60,6 +62,7 @@ class Viewport(QWidget):
     selectionRequested = Signal(tuple)
     menuRequested = Signal(QPoint)
     cameraLeft = Signal(object)
+    cameraMoved = Signal()
     firstFrame = Signal()
     firstPainted = Signal()
 
@@ -83,6 +86,7 @@ class Viewport(QWidget):
         self._pressed_place: Place | None = None
         self._dragged = False
         self._ease_from: np.ndarray | None = None
+        self._camera_at: tuple[float, ...] = ()
         self._moves = CameraMoves(self.interactor, self._antialiasing)
         self._turn_ease = easing(self, self._on_turn_eased, self._antialiasing)
         self.interactor.installEventFilter(self)
@@ -150,6 +154,9 @@ class Viewport(QWidget):
             self._pose(self._framing).apply(self.interactor.camera)
             self._framing = None
         self.interactor.renderer.ResetCameraClippingRange()
+        if self.scene.state is not None and self._camera_at != where(self.interactor.camera):
+            self._camera_at = where(self.interactor.camera)
+            self.cameraMoved.emit()
 
     def _follow(self) -> None:
         """Bring the curve back into sight when another range made it too large or too small.
@@ -216,6 +223,26 @@ class Viewport(QWidget):
         self._follows = place.follows
         self._moves.go_to(place.pose)
 
+    @property
+    def outlook(self) -> Outlook | None:
+        """How the camera looks at the curve; None while there is none."""
+        if self.scene.state is None or self._framing is not None:
+            return None
+        pose = CameraPose.of(self.interactor.camera)
+        return Outlook.of(pose, self.scene.framed, self._aspect)
+
+    def look(self, outlook: Outlook) -> None:
+        """Look at the curve so from the next paint on, as soon as there is one."""
+        if self._dirty:
+            self._draw()
+        if self.scene.state is not None:
+            self._moves.halt()
+            outlook.at(self.scene.framed, self._aspect).apply(self.interactor.camera)
+            self._camera_at = where(self.interactor.camera)  # nobody need be told
+            self._antialiasing.move()
+            self._antialiasing.rest()
+            self.interactor.update()
+
     def view(self, name: str) -> None:
         """Go to one of :data:`gui.camera.VIEWS`, with the whole curve in sight."""
         if self._painted and self._dirty:
@@ -257,9 +284,12 @@ class Viewport(QWidget):
             self.cameraLeft.emit(self.place)
         self._moves.spin(spinning)
 
+    @property
+    def _aspect(self) -> float:
+        return max(self.interactor.width(), 1) / max(self.interactor.height(), 1)
+
     def _pose(self, view: str) -> CameraPose:
-        points = self.scene.framed
-        aspect = max(self.interactor.width(), 1) / max(self.interactor.height(), 1)
+        points, aspect = self.scene.framed, self._aspect
         if view != "keep":
             return view_pose(view, points, self.session.turn, aspect)
         now = CameraPose.of(self.interactor.camera)

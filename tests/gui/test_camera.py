@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import ortho_group
 from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.camera import MARGIN, VIEW_ANGLE, VIEWS, CameraPose, framed, view_pose
+from gui.camera import MARGIN, VIEW_ANGLE, VIEWS, CameraPose, Outlook, framed, view_pose
 from gui.picking import Projection
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -154,3 +154,36 @@ def test_a_move_to_the_other_side_turns_around_what_is_up():
 def test_a_pose_is_read_back_as_it_was_applied():
     first = pose(4)
     assert_same(CameraPose.of(camera_at(first)), first)
+
+
+def _random_pose(rng):
+    way = rng.normal(size=3)
+    up = np.cross(way, rng.normal(size=3))
+    return CameraPose(
+        3 * way, rng.normal(size=3), up / np.linalg.norm(up), float(rng.uniform(0.5, 3))
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_look_at_one_curve_is_the_same_look_at_a_larger_one_elsewhere(seed):
+    rng = np.random.default_rng(seed)
+    points, aspect = rng.normal(size=(50, 3)), float(rng.uniform(0.4, 2.5))
+    pose = _random_pose(rng)
+    outlook = Outlook.of(pose, points, aspect)
+    back = outlook.at(points, aspect)
+    for one, other in ((pose, back), (outlook, Outlook.of(back, points, aspect))):
+        for name in one.__slots__:
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-9)
+    # Seven times as large and somewhere else: everything is where it was on the screen.
+    move = np.array([5.0, -3.0, 2.0])
+    other = outlook.at(7 * points + move, aspect)
+    np.testing.assert_allclose(other.position, 7 * pose.position + move, atol=1e-9)
+    np.testing.assert_allclose(other.focal_point, 7 * pose.focal_point + move, atol=1e-9)
+    np.testing.assert_allclose(other.parallel_scale, 7 * pose.parallel_scale, atol=1e-9)
+
+
+def test_framing_a_curve_is_to_look_at_it_from_where_all_of_it_is_seen():
+    points = np.random.default_rng(1).normal(size=(50, 3))
+    outlook = Outlook.of(view_pose("article", points, np.eye(3), 1.5), points, 1.5)
+    np.testing.assert_allclose((outlook.nearness, outlook.magnification), 1.0)
+    np.testing.assert_allclose(outlook.shift, 0.0, atol=1e-12)
