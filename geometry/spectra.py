@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import entr
 
 from geometry.components import Array
 from geometry.directions import BLOCK_ROWS, gram
@@ -29,6 +30,26 @@ class Spectrum:
     singular_values: Array
     stable_rank: float
     energy_top30: float
+
+    @property
+    def effective_rank(self) -> float:
+        """exp(−Σ p ln p) with p = σ/Σσ: n for n equal singular values; 0 for a zero matrix.
+
+        Roy and Vetterli, "The effective rank: a measure of effective dimensionality", 2007.
+        """
+        total = float(self.singular_values.sum())
+        if not total > 0.0:
+            return 0.0
+        return float(np.exp(entr(self.singular_values / total).sum()))
+
+    @property
+    def participation_ratio(self) -> float:
+        """(Σσ²)²/Σσ⁴: n for n equal singular values; 0 for a zero matrix."""
+        first = float(self.singular_values[0])
+        if not first > 0.0:
+            return 0.0
+        squares = (self.singular_values / first) ** 2
+        return float(squares.sum() ** 2 / np.square(squares).sum())
 
 
 def spectrum(matrix: npt.ArrayLike) -> Spectrum:

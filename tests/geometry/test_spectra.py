@@ -63,3 +63,14 @@ def test_turned_scaled_and_permuted(seed, scale):
 def test_not_a_matrix():
     with pytest.raises(ValueError, match=r"\(4,\)"):
         spectrum(np.ones(4))
+
+
+def test_ranks_count_equal_directions_and_weigh_unequal_ones():
+    equal = spectrum(3 * np.eye(7))
+    assert equal.effective_rank == pytest.approx(7)
+    assert equal.participation_ratio == pytest.approx(7)
+    found = spectrum(np.diag([3.0, 1.0, 0.0]))
+    assert found.effective_rank == pytest.approx(4 / 3**0.75)
+    assert found.participation_ratio == pytest.approx(100 / 82)
+    nothing = spectrum(np.zeros((4, 3)))
+    assert nothing.effective_rank == nothing.participation_ratio == 0

@@ -1,0 +1,171 @@
+"""The single numbers of a position table: closed forms, the functions they come from, GPT-2's."""
+
+import numpy as np
+import pytest
+
+from geometry.errors import RangeError
+from geometry.hub.transfer import Cancelled
+from geometry.norms import norm_profile
+from geometry.pca import fit_pca, off_subspace_residual
+from geometry.roughness import roughness
+from geometry.scalar_results import QUANTITIES, scalar_results
+from geometry.shape import fit_shapes
+from geometry.sources import open_source
+from geometry.spectra import spectrum
+
+
+def values(model, *arguments, **options):
+    return {one.quantity.key: one.value for one in scalar_results(model, *arguments, **options)}
+
+
+def reasons(model, *arguments):
+    return {one.quantity.key: one.why for one in scalar_results(model, *arguments) if one.why}
+
+
+@pytest.fixture
+def open_array(tmp_path):
+    def opened(table):
+        path = tmp_path / "table.npy"
+        np.save(path, table)
+        return open_source(path)
+
+    return opened
+
+
+def helix(m=300, turns=4.0, radius=2.0, climb=1.5, d=12):
+    t = np.linspace(0, 1, m)
+    curve = np.zeros((m, d))
+    angle = 2 * np.pi * turns * t
+    curve[:, :3] = np.column_stack(
+        [radius * np.cos(angle), radius * np.sin(angle), climb * turns * t]
+    )
+    basis, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(d, d)))
+    return curve @ basis
+
+
+def test_there_is_one_of_each_in_the_tables_order(open_array):
+    found = scalar_results(open_array(helix()))
+    assert tuple(one.quantity for one in found) == QUANTITIES
+    keys = [quantity.key for quantity in QUANTITIES]
+    assert len(set(keys)) == len(keys)
+    assert all(quantity.meaning.endswith(".") for quantity in QUANTITIES)
+
+
+def test_a_helix_is_told_by_its_own_numbers(open_array):
+    found = values(open_array(helix()), (0, 299))
+    assert found["n_positions"] == 300
+    assert found["d_model"] == 12
+    assert found["variance_3"] == pytest.approx(1, abs=1e-12)
+    assert found["verdict"] == "helix"
+    assert found["helix_r2"] == pytest.approx(1, abs=1e-9)
+    assert found["turns"] == pytest.approx(4, rel=1e-6)
+    assert found["radius"] == pytest.approx(2, rel=1e-6)
+    assert found["climb"] == pytest.approx(1.5, rel=1e-4)
+    assert found["drift"] == pytest.approx(0, abs=1e-6)
+    assert found["loops"] == pytest.approx(4, abs=0.15)
+    assert found["period"] == pytest.approx(299 / 4, rel=1e-4)
+    assert found["turning_angle"] == pytest.approx(360 * 4 / 299, rel=0.01)
+    assert found["high_frequency"] < 1e-3
+
+
+def test_equal_directions_are_counted_by_all_the_ranks(open_array):
+    found = values(open_array(2.5 * np.eye(40)[:, :20]), (0, 39))
+    for name in ("stable_rank", "effective_rank", "participation"):
+        assert found[name] == pytest.approx(20, rel=1e-9), name
+    assert found["energy_30"] == pytest.approx(1)
+
+
+def test_they_are_what_the_functions_give(open_array):
+    table = np.random.default_rng(1).normal(size=(150, 16)).cumsum(axis=0)
+    model, span, axes = open_array(table), (7, 140), (2, 1, 4)
+    found = values(model, span, axes)
+    rows, pca = table[7:141], fit_pca(table, span, 10)
+    points = pca.project(rows)[:, [1, 0, 3]]
+    shapes, rough = fit_shapes(points), roughness(points)
+    better = max((shapes.fits["helix"], shapes.fits["drifting_helix"]), key=lambda fit: fit.r2)
+    norms, sizes = norm_profile(table), spectrum(table)
+    expected = {
+        "variance_3": pca.explained_variance_ratio[:3].sum(),
+        "variance_6": pca.explained_variance_ratio[:6].sum(),
+        "residual": np.median(off_subspace_residual(rows, pca)),
+        "stable_rank": sizes.stable_rank,
+        "energy_30": sizes.energy_top30,
+        "helix_r2": better.r2,
+        "turns": better.turns,
+        "drift": better.drift * 133,
+        "norm_mean": norms.mean,
+        "norm_cv": norms.cv,
+        "outliers": len(norms.outliers),
+        "turning_angle": rough.turning_angle,
+        "high_frequency": rough.high_frequency_energy,
+        "high_frequency_rows": roughness(rows).high_frequency_energy,
+        "loops": rough.loops,
+    }
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, rel=1e-9), name
+
+
+def test_components_beyond_the_first_ten_are_fitted_too(open_array):
+    table = np.random.default_rng(2).normal(size=(80, 16))
+    found = values(open_array(table), (0, 79), (1, 2, 13))
+    points = fit_pca(table, (0, 79), 13).project(table)[:, [0, 1, 12]]
+    assert found["turning_angle"] == pytest.approx(roughness(points).turning_angle)
+
+
+def test_what_a_short_range_has_not_says_why(open_array):
+    model = open_array(helix())
+    why = reasons(model, (10, 12))
+    assert why["verdict"] == why["turning_angle"] == "too few positions are shown"
+    assert values(model, (10, 12))["turns"] is None
+    assert "stable_rank" not in why
+    assert "variance_3" not in why
+
+
+def test_what_a_narrow_table_has_not_says_why(open_array):
+    why = reasons(open_array(np.random.default_rng(4).normal(size=(50, 2))))
+    assert why["turns"] == why["loops"] == "this range has only 2 components"
+    assert "norm_cv" not in why
+
+
+def test_a_table_of_nothing_has_no_shares(open_array):
+    found = scalar_results(open_array(np.zeros((40, 8))))
+    assert {one.quantity.key for one in found if one.why and one.value is not None} == set()
+    assert values(open_array(np.zeros((40, 8))))["stable_rank"] == 0
+
+
+def test_a_range_off_the_table_is_refused(open_array):
+    with pytest.raises(RangeError):
+        scalar_results(open_array(helix()), (0, 300))
+
+
+def test_it_can_be_given_up(open_array):
+    asked = []
+
+    def check():
+        asked.append(1)
+        if len(asked) == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        scalar_results(open_array(helix()), check=check)
+    assert len(asked) == 3
+
+
+def test_gpt2(gpt2_folder):
+    model = open_source(gpt2_folder)
+    found = values(model, (1, 1022))
+    assert found["turns"] == pytest.approx(1.84, abs=0.01)
+    assert found["helix_r2"] == pytest.approx(0.908, abs=5e-4)
+    assert found["verdict"] == "drifting helix"
+    assert found["norm_mean"] == pytest.approx(3.376, abs=5e-4)
+    assert found["norm_cv"] == pytest.approx(0.097 / 3.376, rel=0.01)
+    assert found["outliers"] == 2
+    assert found["residual"] == pytest.approx(0.230, abs=5e-4)
+    assert found["energy_30"] == pytest.approx(0.9991, abs=5e-5)
+    assert values(model, (100, 1023))["variance_3"] == pytest.approx(0.9511, abs=5e-5)
+
+
+def test_minilm(minilm_folder):
+    found = values(open_source(minilm_folder))
+    assert found["variance_3"] == pytest.approx(0.363, abs=5e-4)
+    assert found["outliers"] == 4
