@@ -211,17 +211,6 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
     return framed(points, turn @ np.array(direction), turn @ np.array(up), aspect)
 
 
-def _rotated(vector: np.ndarray, axis: np.ndarray, degrees: float) -> np.ndarray:
-    """Turn a vector around an axis of length 1, counterclockwise for whom it points at."""
-    angle = np.radians(degrees)
-    turned: np.ndarray = (
-        np.cos(angle) * vector
-        + np.sin(angle) * np.cross(axis, vector)
-        + (1 - np.cos(angle)) * (axis @ vector) * axis
-    )
-    return turned
-
-
 def _mix(start: Any, end: Any, fraction: float) -> Any:
     return start + fraction * (end - start)
 

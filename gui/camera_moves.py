@@ -45,6 +45,14 @@ class CameraMoves:
         self._ease.stop()
         self._ease.start()
 
+    def jump(self, pose: CameraPose) -> None:
+        """Go to a pose at once: keys that are held make a movement of many small steps."""
+        self._ease.stop()
+        self._antialiasing.move()
+        pose.apply(self._interactor.camera)
+        self._antialiasing.rest()
+        self._interactor.update()
+
     def halt(self) -> None:
         """Stay where the camera is, on its way to a pose."""
         self._ease.stop()

@@ -81,3 +81,33 @@ def nearest_point(
         return None
     contenders = np.flatnonzero(distance <= min(closest + 2.0, radius))
     return int(contenders[np.argmin(depth[contenders])])
+
+
+def points_inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
+    """Find the points inside a closed outline, by the even-odd rule.
+
+    Parameters
+    ----------
+    xy : (m, 2)
+        Projected points, as :meth:`Projection.to_screen` returns them.
+    outline : (k, 2)
+        Its corners in the same pixels; the last one is joined to the first.
+
+    Returns
+    -------
+    (m,) bool
+        A part that the outline goes around twice is outside, as is what has no extent.
+    """
+    inside = np.zeros(len(xy), dtype=bool)
+    if len(outline) < 3:
+        return inside
+    low, high = outline.min(axis=0), outline.max(axis=0)
+    near = np.flatnonzero(((xy >= low) & (xy <= high)).all(axis=1))
+    x, y = xy[near].T
+    within = np.zeros(len(near), dtype=bool)
+    for (ax, ay), (bx, by) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+        if ay != by:
+            crosses = ((ay > y) != (by > y)) & (x < ax + (y - ay) / (by - ay) * (bx - ax))
+            within ^= crosses
+    inside[near] = within
+    return inside

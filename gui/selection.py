@@ -8,6 +8,7 @@ everywhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from geometry.errors import RangeError
@@ -59,6 +60,27 @@ def click(
     if toggle:
         return (*selection, position)
     return (position,)
+
+
+def gather(
+    selection: tuple[int, ...], inside: Iterable[int], *, add: bool = False, remove: bool = False
+) -> tuple[int, ...]:
+    """Return the selection after an outline was drawn around positions.
+
+    Parameters
+    ----------
+    selection
+        The selection before.
+    inside
+        The positions within the outline, in their order.
+    add, remove
+        Whether they are added to the selection or taken out of it, and do not replace it.
+        ``remove`` wins.
+    """
+    found = tuple(inside)
+    if remove:
+        return without(selection, *found)
+    return (*without(selection, *found), *found) if add else found
 
 
 def without(selection: tuple[int, ...], *positions: int) -> tuple[int, ...]:

@@ -14,8 +14,10 @@ from gui import selection
 from gui.antialiasing import Antialiasing
 from gui.camera import CameraPose, Outlook, Place, framed, view_pose, where
 from gui.camera_moves import CameraMoves, easing
+from gui.camera_steps import focused, moved, turned
 from gui.listening import Listening
-from gui.picking import PICK_RADIUS, nearest_point
+from gui.marquee import Marquee
+from gui.pointing import Pointing
 from gui.scene_state import resolve_scene
 from gui.scenes import HelixScene
 from gui.session import Session
@@ -31,7 +33,7 @@ SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "sphere", "selection", "hover", "tokens", "snapshot", "lapse", "guides",
+    "color_limits", "sphere", "selection", "hover", "tokens", "snapshot", "lapse", "guides",
 )  # fmt: skip
 
 
@@ -88,6 +90,9 @@ class Viewport(QWidget):
         self._ease_from: np.ndarray | None = None
         self._camera_at: tuple[float, ...] = ()
         self._moves = CameraMoves(self.interactor, self._antialiasing)
+        self._pointing = Pointing(self.interactor, self.scene)
+        self.marquee = Marquee(self.interactor, self._pointing.points)
+        self.marquee.drawn.connect(self._on_drawn)
         self._turn_ease = easing(self, self._on_turn_eased, self._antialiasing)
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
@@ -142,6 +147,7 @@ class Viewport(QWidget):
         if self._dirty:
             self._dirty = False
             self.scene.set_scale(self.interactor.devicePixelRatioF())
+            self.marquee.style(self.scene.theme.accent, self.interactor.devicePixelRatioF())
             self.scene.show(resolve_scene(self.session))
             self._follow()
             if self._ease_from is not None and self.scene.state is not None:
@@ -256,17 +262,32 @@ class Viewport(QWidget):
         """Bring the whole shown curve into sight without turning the camera."""
         self.view("keep")
 
-    def focus_on(self, position: int) -> None:
-        """Bring a point to the middle, keeping direction and distance."""
-        if self.scene.state is None:
+    def focus_on(self, *positions: int) -> None:
+        """Bring a point to the middle, as far away as before; or several, with all in sight."""
+        state = self.scene.state
+        if state is None:
             return
         self.cameraLeft.emit(self.place)
         self._follows = False
         now = CameraPose.of(self.interactor.camera)
-        shift = self.scene.displayed[position] - now.focal_point
-        self._moves.go_to(
-            CameraPose(now.position + shift, now.focal_point + shift, now.up, now.parallel_scale)
-        )
+        seen = [p for p in positions if state.visible(p)] or list(positions)
+        points = self.scene.displayed[seen]
+        self._moves.go_to(focused(now, points, self.scene.framed, self._aspect))
+
+    def turn(self, right: int, up: int, roll: int = 0) -> None:
+        """Turn the curve by steps on the screen, as a drag does."""
+        if self.scene.state is not None:
+            self.cameraLeft.emit(self.place)
+            self._moves.jump(turned(CameraPose.of(self.interactor.camera), right, up, roll))
+
+    def shift(self, right: int, up: int) -> None:
+        """Move the curve by steps on the screen, as a drag with Shift does."""
+        if self.scene.state is not None:
+            self.cameraLeft.emit(self.place)
+            self._follows = False
+            parallel = bool(self.interactor.camera.GetParallelProjection())
+            now = CameraPose.of(self.interactor.camera)
+            self._moves.jump(moved(now, right, up, parallel=parallel))
 
     def zoom(self, factor: float) -> None:
         """Come nearer (factor above 1) or go back."""
@@ -332,7 +353,10 @@ class Viewport(QWidget):
             self._pressed_place = self.place
             self._moves.halt()
             self._antialiasing.rest()  # an animation that is stopped does not say so
-        elif kind == QEvent.Type.MouseMove and event.buttons():
+        if self.marquee.takes(kind, event):
+            self.hoverRequested.emit(None)
+            return True
+        if kind == QEvent.Type.MouseMove and event.buttons():
             self._on_drag(at, event)
         elif kind == QEvent.Type.MouseMove:
             self.hoverRequested.emit(self.position_at(at))
@@ -376,24 +400,21 @@ class Viewport(QWidget):
 
     def position_at(self, at: QPoint) -> int | None:
         """Return the position whose point is meant at a widget pixel, or None."""
-        state = self.scene.state
-        if state is None:
-            return None
-        ratio = self.interactor.devicePixelRatioF()
-        mouse = (at.x() * ratio, (self.interactor.height() - 1 - at.y()) * ratio)
-        first = 0 if state.outside == "faint" else state.positions[0]
-        last = len(state.coordinates) - 1 if state.outside == "faint" else state.positions[1]
-        xy, depth = self.scene.projection().to_screen(self.scene.displayed[first : last + 1])
-        found = nearest_point(xy, depth, mouse, PICK_RADIUS * ratio)
-        return None if found is None else first + found
+        return self._pointing.position_at(at)
 
     def pixel_of(self, position: int) -> QPoint:
         """Return the widget pixel of a position's point."""
-        projection = self.scene.projection()
-        xy, _ = projection.to_screen(self.scene.displayed[position : position + 1])
-        ratio = self.interactor.devicePixelRatioF()
-        x, y = xy[0] / ratio
-        return QPoint(round(x), round(self.interactor.height() - 1 - y))
+        return self._pointing.pixel_of(position)
+
+    def _on_drawn(self, inside: tuple[int, ...], keys: Qt.KeyboardModifier) -> None:
+        takes_out = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+        chosen = selection.gather(
+            self.session.selection,
+            inside,
+            add=bool(keys & Qt.KeyboardModifier.ShiftModifier),
+            remove=bool(keys & takes_out),
+        )
+        self.selectionRequested.emit(chosen)
 
     # ---- the end -----------------------------------------------------------------------
 
