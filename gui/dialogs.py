@@ -67,18 +67,18 @@ def show_shortcuts(parent: QWidget) -> None:
 
 
 def shortcuts_dialog(parent: QWidget) -> QDialog:
-    """Make the dialog that shows what keys and mouse do, in two columns."""
+    """Make the dialog that shows what keys and mouse do, in three columns."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keys and gestures")
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
-            ("Range slider", SLIDER), ("Training panel", TRAINING),
-            ("File", _keys_of("File")))  # fmt: skip
-    right = tuple((menu, _keys_of(menu)) for menu in ("Edit", "View", "Positions"))
-    right += (("Panels", panels), ("Help", _keys_of("Help")))
+            ("Range slider", SLIDER), ("Training panel", TRAINING))  # fmt: skip
+    middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
+              ("Help", _keys_of("Help")))  # fmt: skip
+    right = tuple((menu, _keys_of(menu)) for menu in ("View", "Positions"))
     columns = QHBoxLayout()
-    columns.setSpacing(5 * GRID)
-    for groups in (left, right):
+    columns.setSpacing(3 * GRID)
+    for groups in (left, middle, right):
         columns.addLayout(_column(groups))
     _finish(dialog, columns)
     return dialog

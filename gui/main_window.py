@@ -30,6 +30,7 @@ from gui.loading import has_versions
 from gui.notice_bar import NoticeBar
 from gui.panels.base import Calm, label
 from gui.result_docks import ResultDocks
+from gui.save_data import DataSaver
 from gui.save_film import FilmSaver
 from gui.save_picture import PictureSaver
 from gui.save_scene import SceneSaver
@@ -100,6 +101,7 @@ class MainWindow(QMainWindow):
         self.notice_bar = NoticeBar(session, theme)
         self.pictures = PictureSaver(self, self.viewport, session)
         self.scenes = SceneSaver(self, self.viewport, controller)
+        self.data = DataSaver(self)
         self.work = WorkSaver(self)
         self.films = FilmSaver(self, self.viewport, session, controller)
         self._build_centre()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import Qt
 
 from gui import dialogs
+from gui.copy_window import copy_window
 
 if TYPE_CHECKING:
     from gui.gathering import Gatherer
@@ -29,6 +30,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "save_picture": window.pictures.ask,
         "copy_picture": window.pictures.copy,
         "export_scene": window.scenes.ask,
+        "export_data": window.data.ask,
+        "copy_window": lambda: copy_window(window),
         "open_work": window.work.open,
         "save_work": window.work.save,
         "save_work_as": window.work.save_as,

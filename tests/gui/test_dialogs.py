@@ -57,7 +57,7 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
             assert command.key in said
             assert command.title.rstrip("…") in said
     assert dialog.sizeHint().height() <= 720
-    assert dialog.sizeHint().width() <= 1000
+    assert dialog.sizeHint().width() <= 1240
 
 
 def test_about_says_what_it_is(parent):
