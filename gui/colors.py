@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from cmap import Colormap
 
 from gui.lapse import shown_lapse
-from gui.session import Session
+from gui.session import ColorLimits, Session
 from gui.theme import format_number
 
 MIN_CONTRAST = 2.0
@@ -103,7 +104,29 @@ def point_colors(scale: ColorScale, background: str) -> np.ndarray:
 
 
 def color_scale(session: Session) -> ColorScale:
-    """Work out the colours of the open model's curve.
+    """Work out the colours of the open model's curve, as :func:`own_scale` does.
+
+    Where models are side by side, the limits are those of all of them.
+    """
+    own, shared = own_scale(session), session.color_limits
+    return own if shared is None else replace(own, limits=shared.limits, labels=shared.labels)
+
+
+def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
+    """Return the limits of several curves' colours together: the widest, and the words of each.
+
+    Parameters
+    ----------
+    scales
+        At least one, all of the same quantity.
+    """
+    lowest = min(scales, key=lambda scale: scale.limits[0])
+    highest = max(scales, key=lambda scale: scale.limits[1])
+    return ColorLimits((lowest.limits[0], highest.limits[1]), (lowest.labels[0], highest.labels[1]))
+
+
+def own_scale(session: Session) -> ColorScale:
+    """Work out the colours of a model's curve, whatever is shown beside it.
 
     Limits span the whole table and not the shown range, so that a colour means the same in every
     subset. Where a few outliers would leave all other positions in one colour (the norms of the

@@ -15,6 +15,8 @@ import numpy as np
 
 from geometry.neighbours import position_details
 from gui.answers import Answers
+from gui.cell import Held
+from gui.comparing import Comparing
 from gui.fetching import Fetching
 from gui.fitting import Fitter
 from gui.gathering import Gatherer
@@ -22,6 +24,7 @@ from gui.guides import NO_GUIDES, Guide, with_guide
 from gui.hub_search import HubSearch
 from gui.jobs import Jobs
 from gui.lapsing import Lapsing
+from gui.laying_over import LayingOver
 from gui.listening import Listening
 from gui.loading import Opened, Wanted, list_models, remembered_name
 from gui.measuring import Measuring
@@ -77,6 +80,10 @@ class Controller:
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session, jobs, self._fail)
         self.overlays = Overlaying(session, jobs, self._fetching, opener)
+        self.comparing = Comparing(
+            session, jobs, self._fetching, self._hold, self._show_held, opener
+        )
+        self._laying = LayingOver(session, jobs)
         self.gatherer = Gatherer(session, jobs, self._fetching)
         events = session.events
         self._listening = Listening()
@@ -95,6 +102,8 @@ class Controller:
         self._lapsing.close()
         self._measuring.close()
         self.overlays.close()
+        self.comparing.close()
+        self._laying.close()
         self.gatherer.close()
         self._fitter.close()
         self._fetching.close()
@@ -221,7 +230,15 @@ class Controller:
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
-    def _show(self, wanted: Wanted, opened: Opened) -> None:
+    def _hold(self) -> Held | None:
+        return Held.of(self.session, self._opening, self._fitter)
+
+    def _show_held(self, held: Held) -> None:
+        """Show a model that was shown beside the open one."""
+        self._opening.take(held.wanted)
+        self._show(held.wanted, held.opened, components=held.opened.curve.components)
+
+    def _show(self, wanted: Wanted, opened: Opened, **more: object) -> None:
         session, model = self.session, opened.model
         self._fitter.pause()
         session.change(
@@ -239,6 +256,7 @@ class Controller:
             positions=opened.curve.pca.positions,
             turn=np.eye(3),
             norms=self._measuring.as_wanted(opened.norms, model),
+            **more,
         )
         session.change(opening="", transfer=None)
         source = remembered_name(wanted.source)

@@ -68,15 +68,28 @@ class Fitter:
         for slot in ("exact", "prepare"):
             self._jobs.cancel(slot)
 
-    def use(self, fast: RangePCA) -> None:
-        """Fit the table of the model that is open now, whose curve is shown already."""
+    @property
+    def fast(self) -> RangePCA | None:
+        """What fits ranges while they are dragged; None while no model is open."""
+        return self._fast
+
+    def use(self, fast: RangePCA, *, ahead: bool = True) -> None:
+        """Fit the table of the model that is open now, whose curve is shown already.
+
+        Parameters
+        ----------
+        fast
+            What fits its ranges while they are dragged.
+        ahead
+            Prepare that now, and not with the first drag.
+        """
         self._fast = fast
         model = self._session.model
         assert model is not None
         # The cache's key, whose digest takes a while, is not worked out between two frames.
         self._jobs.start(
             "prepare",
-            lambda: (model.fingerprint, fast.prepare()),
+            lambda: (model.fingerprint, fast.prepare() if ahead else None),
             lambda _: self._fit_exactly(),
             lambda error: self._on_error(error, MISHAP),
         )

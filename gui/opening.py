@@ -84,6 +84,10 @@ class Opening:
         """What was opened, of which the model is shown."""
         return self._shown
 
+    def take(self, wanted: Wanted) -> None:
+        """Take note that a model is shown which was opened elsewhere."""
+        self._shown = wanted
+
     def retry(self, *, whole: bool) -> None:
         """Open what failed last once more; ``whole`` agrees to a whole download."""
         if self._failed is not None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gui.compared import Compared
     from gui.gathering import GatherState
     from gui.guides import Guide
+    from gui.laid import Laid, Laying
     from gui.lapse import Lapse
     from gui.lessons import Course, Lesson
     from gui.work_file import Work
@@ -74,6 +75,14 @@ class Overlay:
     lengths: RowLengths | None
     shown: bool
     color: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColorLimits:
+    """The values at the two ends of the colours, and these in words."""
+
+    limits: tuple[float, float]
+    labels: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +165,11 @@ class Session:
         In which components a time-lapse of the training is seen.
     snapshot
         Which snapshot of the open model's history the viewport shows; None for the model as it is.
+    laying
+        Which curve is to be laid over the shown one, and how; None for none.
+    ranges_linked, cameras_linked
+        Models side by side: whether all show the range and the components of the open one, and
+        whether all are looked at from the same side.
     offline
         No request leaves this machine.
     model
@@ -175,8 +189,12 @@ class Session:
         Norms and steps of the open model's rows, once steps were wanted; else None.
     overlays
         The models that are compared with the open one in the norms panel.
-    compared
-        The models that are shown beside the open one, in views of their own, in their order.
+    compared, main_at
+        The models that are shown beside the open one, in views of their own, in their order; the
+        place of the open one among them.
+    color_limits
+        What the ends of the colours mean where models are side by side; None where they span what
+        there is of the model itself.
     details
         What the inspector tells about the current position.
     tokens, tokens_missing
@@ -193,6 +211,8 @@ class Session:
     answers
         What came of the questions that panels ask, by the slots they ask under; replaced as a
         whole with each change.
+    laid, not_laid
+        What came of ``laying``; or the sentence that says why nothing did, or not yet.
     guides
         What panels draw beside the curve, by the panels' slots; replaced as a whole. Those in
         another basis than the shown one are hidden.
@@ -238,6 +258,9 @@ class Session:
     sphere: bool = False
     basis: Basis = "frozen"
     snapshot: int | None = None
+    laying: Laying | None = None
+    ranges_linked: bool = False
+    cameras_linked: bool = True
     offline: bool = False
 
     # What is open, and what was found. Written by the controller alone.
@@ -250,6 +273,8 @@ class Session:
     lengths: RowLengths | None = None
     overlays: tuple[Overlay, ...] = ()
     compared: tuple[Compared, ...] = ()
+    main_at: int = 0
+    color_limits: ColorLimits | None = None
     details: PositionDetails | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
@@ -258,6 +283,8 @@ class Session:
     lapse: Lapse | None = None
     gathering: GatherState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
+    laid: Laid | None = None
+    not_laid: str = ""
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
     lessons: tuple[Lesson, ...] = ()
     lesson: Course | None = None

@@ -1,0 +1,286 @@
+"""Models side by side: each in a session of its own, linked to that of the open one.
+
+The open model is one of those in the grid; what panels show is about it. Another takes its place
+by :meth:`Comparing.make_main`: the two sessions exchange what they show. Knows no toolkit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gui.cell import Cell, Held
+from gui.colors import own_scale, shared_limits
+from gui.fetching import Fetching
+from gui.jobs import Jobs
+from gui.listening import Listening
+from gui.loading import Wanted, remembered_name
+from gui.notices import notice_of
+from gui.session import Notice, Session
+
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+
+log = logging.getLogger(__name__)
+
+MOST = 9
+"""Models in the grid at once, the open one among them: three by three."""
+MAIN = 0
+"""The key of the open model, which no :class:`gui.compared.Compared` has."""
+_FOLLOWED = (
+    "color_by", "color_component", "colormap", "outside", "projection", "keep_turned",
+    "norms_centred", "norms_after", "dragging",
+)  # fmt: skip
+"""What all views share: changed for the open model, it changes for the others."""
+_COLORED_BY = ("model", "curve", "norms", "color_by", "color_component", "dragging")
+
+
+class Comparing:
+    """Keeps ``session.compared``, and links those sessions to that of the open model.
+
+    Parameters
+    ----------
+    session, jobs, fetching
+        The open model's session, what runs the work, what it goes through.
+    held
+        Returns the open model, with what showing it again takes; None while none is open.
+    show
+        Shows a model in place of the open one.
+    opener
+        Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        fetching: Fetching,
+        held: Callable[[], Held | None],
+        show: Callable[[Held], None],
+        opener: Callable[..., PositionalModel] | None = None,
+    ) -> None:
+        self._session, self._jobs, self._fetching = session, jobs, fetching
+        self._held, self._show_main, self._opener = held, show, opener
+        self._cells: dict[int, Cell] = {}
+        self._newest = MAIN
+        self._marked: tuple[tuple[int, ...], int | None] = ((), None)
+        self._marking = False
+        self._listening = Listening()
+        for names, slot in (
+            (_FOLLOWED, self._share),
+            (("positions", "components", "ranges_linked"), self._share_range),
+            (("selection", "hover"), self._share_marks),
+            (_COLORED_BY, self._share_colors),
+        ):
+            for name in names:
+                self._listening.to(session.events[name], slot)
+        self._coloring: dict[int, Listening] = {}
+
+    def close(self) -> None:
+        """Stop answering, and give up what is being read."""
+        self._listening.stop()
+        for key in tuple(self._cells):
+            self._let_go(key)
+
+    # ---- which models ------------------------------------------------------------------
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The models in the order of the grid, the open one (:data:`MAIN`) among them."""
+        keys = [compared.key for compared in self._session.compared]
+        keys.insert(self._session.main_at, MAIN)
+        return tuple(keys)
+
+    @property
+    def room(self) -> int:
+        """How many more models the grid has room for."""
+        return MOST - 1 - len(self._cells) if self._session.model is not None else 0
+
+    def add(
+        self,
+        source: str,
+        positions: tuple[int, int] | None = None,
+        components: tuple[int, int, int] | None = None,
+        *,
+        table: str | None = None,
+    ) -> int | None:
+        """Show another model beside the open one; it is read in the background.
+
+        One that cannot be opened becomes a notice that says why. Nothing is downloaded as a whole
+        file.
+
+        Parameters
+        ----------
+        source, table
+            As for :meth:`gui.controller.Controller.open`.
+        positions, components
+            What is shown of it; 1 to the last position, and the open model's components, if None.
+
+        Returns
+        -------
+        int or None
+            Its key; None where there is no room for it, or it is known at once that it cannot be
+            opened, which a notice says.
+        """
+        session = self._session
+        if not self.room:
+            session.notice = (
+                Notice(f"There is room for {MOST} models at once.", "Close one of them first.")
+                if session.model is not None
+                else Notice("There is nothing yet to compare with.", "Open a model first.")
+            )
+            return None
+        self._newest = key = self._newest + 1
+        cell = self._cells[key] = Cell(
+            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener
+        )
+        self._follow(cell.session)
+        cell.session.components = components or session.components
+        self._coloring[key] = Listening()
+        for name in _COLORED_BY:
+            self._coloring[key].to(cell.session.events[name], self._share_colors)
+        session.compared = (*session.compared, cell.compared)
+        cell.opening.open(Wanted(source, table, positions))
+        return key if key in self._cells else None
+
+    def add_all(self, sources: Iterable[str]) -> None:
+        """Show further models beside the open one, but for those that are there already."""
+        shown = {remembered_name(cell.compared.source) for cell in self._cells.values()}
+        if self._session.model is not None:
+            shown.add(remembered_name(self._session.model.source))
+        for source in sources:
+            name = remembered_name(source)
+            if name not in shown and self.room:
+                shown.add(name)
+                self.add(source)
+
+    def remove(self, key: int) -> None:
+        """Show a model no more. In place of the open one, its neighbour is the open one then."""
+        if key == MAIN:
+            others = [other for other in self.keys if other != MAIN]
+            key = next((other for other in others if self.make_main(other)), MAIN)
+        if key in self._cells:
+            keys = [other for other in self.keys if other != key]
+            self._let_go(key)
+            self._arrange(keys)
+            self._share_colors()
+
+    def clear(self) -> None:
+        """Show the open model alone."""
+        for key in tuple(self._cells):
+            self.remove(key)
+
+    def move(self, key: int, step: int) -> None:
+        """Move a model by so many places in the grid; at its ends it stays."""
+        keys = list(self.keys)
+        if key in keys:
+            at = keys.index(key)
+            keys.insert(min(max(at + step, 0), len(keys) - 1), keys.pop(at))
+            self._arrange(keys)
+
+    def make_main(self, key: int) -> bool:
+        """Let a model and the open one change places: the panels are about it from now on.
+
+        In the grid both stay where they are. False where there is no such model, or it is not
+        there yet.
+        """
+        cell, ours = self._cells.get(key), self._held()
+        theirs = None if cell is None else cell.held
+        if cell is None or theirs is None or ours is None:
+            return False
+        keys, marked = list(self.keys), self._marked
+        here, there = keys.index(MAIN), keys.index(key)
+        keys[here], keys[there] = key, MAIN
+        linked, self._session.ranges_linked = self._session.ranges_linked, False
+        cell.take(ours)
+        self._show_main(theirs)
+        self._session.ranges_linked = linked
+        self._arrange(keys)
+        self.select(*marked)
+        return True
+
+    def _let_go(self, key: int) -> None:
+        self._coloring.pop(key).stop()
+        self._cells.pop(key).close()
+
+    def _arrange(self, keys: list[int]) -> None:
+        self._session.change(
+            compared=tuple(self._cells[key].compared for key in keys if key != MAIN),
+            main_at=keys.index(MAIN),
+        )
+
+    def _on_shown(self, key: int) -> None:
+        if key in self._cells:
+            self._arrange(list(self.keys))
+            self._share_range()
+            self.select(*self._marked)
+
+    def _on_failed(self, key: int, error: Exception, what: str) -> None:
+        log.error("%s", what, exc_info=error)
+        self.remove(key)
+        # Its buttons would open the model in place of the one that is open.
+        self._session.notice = replace(notice_of(error, what), candidates=(), retry=False, whole=0)
+
+    # ---- what is linked ----------------------------------------------------------------
+
+    def select(self, positions: tuple[int, ...], hover: int | None = None) -> None:
+        """Select and hover positions in each model, those that its table has."""
+        self._marking = True
+        for session in self._sessions():
+            n = 0 if session.model is None else session.model.n_positions
+            session.selection = tuple(p for p in positions if p < n)
+            session.hover = hover if hover is not None and hover < n else None
+        self._marking = False
+        self._marked = positions, hover
+
+    def hover(self, position: int | None) -> None:
+        """Hover a position in each model whose table has it."""
+        self.select(self._marked[0], position)
+
+    def request_positions(self, key: int, first: int, last: int) -> None:
+        """Show a range of one of the models; it is put in order and kept inside its table."""
+        cell = self._cells.get(key)
+        if cell is not None and cell.session.model is not None:
+            end = cell.session.model.n_positions - 1
+            first, last = sorted((min(max(first, 0), end), min(max(last, 0), end)))
+            cell.session.positions = (first, last)
+
+    def _sessions(self) -> list[Session]:
+        return [self._session, *(cell.session for cell in self._cells.values())]
+
+    def _follow(self, session: Session) -> None:
+        for name in _FOLLOWED:
+            setattr(session, name, getattr(self._session, name))
+
+    def _share(self) -> None:
+        for cell in self._cells.values():
+            self._follow(cell.session)
+
+    def _share_range(self) -> None:
+        """Show the open model's range and components of all, where that is wanted."""
+        session = self._session
+        if not session.ranges_linked or session.model is None:
+            return
+        for key, cell in self._cells.items():
+            if cell.session.model is not None:
+                if max(session.components) <= max(3, min(cell.session.model.W_pos.shape)):
+                    cell.session.components = session.components
+                self.request_positions(key, *session.positions)
+
+    def _share_marks(self) -> None:
+        if not self._marking:
+            if self._cells:
+                self.select(self._session.selection, self._session.hover)
+            else:
+                self._marked = self._session.selection, self._session.hover
+
+    def _share_colors(self) -> None:
+        """Let a colour mean the same in all views; not anew with every tick of a drag."""
+        if self._session.dragging:
+            return
+        shown = [s for s in self._sessions() if s.model is not None and s.curve is not None]
+        limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
+        for session in self._sessions():
+            session.color_limits = limits

@@ -1,0 +1,247 @@
+"""Models side by side, without a window: which there are, what they share, what stays their own."""
+
+import numpy as np
+import pytest
+
+from geometry.pca import fit_pca
+from gui.colors import color_scale
+from gui.comparing import MAIN, MOST
+from gui.controller import Controller
+
+
+@pytest.fixture
+def comparing(opened, controller):
+    """What compares with the small helix (200 positions), which is open."""
+    return controller.comparing
+
+
+@pytest.fixture
+def short(write_table, helix):
+    """Another table, of 120 positions."""
+    return str(write_table(helix(120, 16, seed=9), "short"))
+
+
+@pytest.fixture
+def long(write_table, helix):
+    """Another table, of 300 positions."""
+    return str(write_table(helix(300, 20, seed=11), "long"))
+
+
+def session_of(session, key):
+    return next(one.session for one in session.compared if one.key == key)
+
+
+def names(session):
+    found = [one.name for one in session.compared]
+    found.insert(session.main_at, session.model.name)
+    return found
+
+
+def test_another_model_is_shown_in_its_own_range_and_components(opened, comparing, short):
+    opened.components = (2, 3, 4)
+    key = comparing.add(short, (10, 50))
+    other = session_of(opened, key)
+    assert opened.compared[0].name == other.model.name == "short"
+    assert other.model.n_positions == 120
+    assert other.positions == other.curve.pca.positions == (10, 50)
+    assert other.components == other.curve.components == (2, 3, 4)
+    exact = fit_pca(other.model.W_pos, (10, 50), 10)
+    np.testing.assert_allclose(
+        other.curve.explained_variance_ratio, exact.explained_variance_ratio[1:4], rtol=1e-9
+    )
+    comparing.request_positions(key, 90, 20)
+    assert other.curve.pca.positions == (20, 90)
+    comparing.request_positions(key, -5, 900)
+    assert other.positions == (0, 119)
+    assert opened.positions == (1, 199)
+
+
+def test_there_is_room_for_nine(opened, comparing, short):
+    for _ in range(MOST - 1):
+        assert comparing.add(short) is not None
+    assert comparing.room == 0
+    assert comparing.add(short) is None
+    assert "room for 9" in opened.notice.text
+    assert len(opened.compared) == 8
+    assert len({one.key for one in opened.compared}) == 8
+    comparing.clear()
+    assert opened.compared == ()
+    assert comparing.add(short) not in (None, *range(MOST))
+
+
+def test_nothing_is_compared_with_nothing(session, controller, short):
+    assert controller.comparing.add(short) is None
+    assert session.notice.advice == "Open a model first."
+    assert session.compared == ()
+
+
+def test_what_cannot_be_opened_is_said_and_leaves_no_empty_place(opened, comparing, tmp_path):
+    assert comparing.add(str(tmp_path / "nowhere")) is None
+    assert "There is nothing at" in opened.notice.text
+    assert not opened.notice.retry
+    assert opened.compared == ()
+
+
+def test_models_that_are_there_already_are_not_added_again(opened, comparing, short, long):
+    comparing.add_all([opened.model.source, short, long, short])
+    assert names(opened) == ["helix", "short", "long"]
+    comparing.add_all([long])
+    assert len(opened.compared) == 2
+
+
+# ---- what is shared ----------------------------------------------------------------------
+
+
+def test_selection_and_hover_are_linked_by_position(opened, controller, comparing, short, long):
+    one, other = (session_of(opened, comparing.add(source)) for source in (short, long))
+    controller.select((5, 150))
+    assert (one.selection, other.selection) == ((5,), (5, 150))
+    opened.hover = 119
+    assert (one.hover, other.hover) == (119, 119)
+    opened.hover = 120
+    assert (one.hover, other.hover) == (None, 120)
+    # In a longer table: there, whatever the others have.
+    comparing.select((250, 7))
+    assert (opened.selection, one.selection, other.selection) == ((7,), (7,), (250, 7))
+    comparing.hover(260)
+    assert (opened.hover, one.hover, other.hover) == (None, None, 260)
+    assert other.selection == (250, 7)
+
+
+def test_one_that_comes_later_has_the_selection_too(opened, controller, comparing, short):
+    controller.select((3, 180, 4))
+    assert session_of(opened, comparing.add(short)).selection == (3, 4)
+
+
+def test_colours_and_projection_are_shared(opened, comparing, short):
+    opened.color_by = "norm"
+    other = session_of(opened, comparing.add(short))
+    assert other.color_by == "norm"
+    for name, value in (
+        ("colormap", "viridis"), ("outside", "faint"), ("projection", "parallel"),
+        ("norms_centred", True),
+    ):  # fmt: skip
+        setattr(opened, name, value)
+        assert getattr(other, name) == value
+    assert other.norms.centred
+
+
+@pytest.mark.parametrize("by", ["position", "norm", "residual", "component"])
+def test_a_colour_means_the_same_in_all_views(opened, controller, comparing, short, long, by):
+    keys = [comparing.add(source) for source in (short, long)]
+    controller.color_by(by, 2)
+    sessions = [opened, *(session_of(opened, key) for key in keys)]
+    scales = [color_scale(session) for session in sessions]
+    assert len({scale.limits for scale in scales}) == 1
+    assert len({scale.labels for scale in scales}) == 1
+    if by == "position":
+        assert scales[0].limits == (0.0, 299.0)
+        assert scales[0].labels == ("0", "299")
+    comparing.remove(keys[1])
+    if by == "position":
+        assert color_scale(opened).limits == (0.0, 199.0)
+    comparing.clear()
+    assert opened.color_limits is None
+
+
+def test_ranges_are_free_until_they_are_linked(opened, controller, comparing, short):
+    other = session_of(opened, comparing.add(short))
+    controller.request_positions(20, 60)
+    opened.components = (1, 2, 4)
+    assert (other.positions, other.components) == ((1, 119), (1, 2, 3))
+    opened.ranges_linked = True
+    assert (other.positions, other.components) == ((20, 60), (1, 2, 4))
+    controller.request_positions(100, 190)
+    assert other.positions == other.curve.pca.positions == (100, 119)
+
+
+# ---- order -------------------------------------------------------------------------------
+
+
+def test_models_move_in_the_grid_the_open_one_too(opened, comparing, short, long):
+    a, b = comparing.add(short), comparing.add(long)
+    assert comparing.keys == (MAIN, a, b)
+    comparing.move(MAIN, 1)
+    assert comparing.keys == (a, MAIN, b)
+    assert names(opened) == ["short", "helix", "long"]
+    comparing.move(b, -2)
+    assert comparing.keys == (b, a, MAIN)
+    comparing.move(b, -1)
+    comparing.move(999, 1)
+    assert comparing.keys == (b, a, MAIN)
+    comparing.remove(b)
+    assert comparing.keys == (a, MAIN)
+
+
+def test_another_model_takes_the_place_of_the_open_one(opened, controller, comparing, short, long):
+    opened.components = (1, 3, 2)
+    controller.request_positions(30, 170)
+    a = comparing.add(short, (5, 100), (3, 2, 1))
+    b = comparing.add(long)
+    comparing.select((40, 280))
+    before = opened.curve
+    assert comparing.make_main(a)
+    other = session_of(opened, a)
+    # The two have changed places; what they show has not.
+    assert opened.model.name == "short"
+    assert opened.positions == opened.curve.pca.positions == (5, 100)
+    assert opened.components == opened.curve.components == (3, 2, 1)
+    assert other.model.name == "helix"
+    assert other.positions == other.curve.pca.positions == (30, 170)
+    np.testing.assert_allclose(other.curve.coordinates, before.coordinates, atol=1e-9)
+    # In the grid each is where it was.
+    assert comparing.keys == (a, MAIN, b)
+    assert names(opened) == ["helix", "short", "long"]
+    assert session_of(opened, b).selection == (40, 280)
+    assert opened.selection == other.selection == (40,)
+    # And the panels are about it: its range is fitted anew.
+    controller.request_positions(50, 90)
+    assert opened.curve.pca.positions == (50, 90)
+    assert comparing.make_main(a)
+    assert opened.model.name == "helix"
+    assert comparing.keys == (MAIN, a, b)
+    assert opened.positions == (30, 170)
+
+
+def test_linked_ranges_are_not_carried_over_by_a_change_of_places(opened, comparing, long):
+    key = comparing.add(long, (200, 290))
+    assert comparing.make_main(key)
+    assert session_of(opened, key).positions == (1, 199)
+    opened.ranges_linked = True
+    assert session_of(opened, key).positions == (199, 199)
+
+
+def test_closing_the_open_one_leaves_its_neighbour_open(opened, comparing, short, long):
+    a, b = comparing.add(short), comparing.add(long)
+    comparing.remove(MAIN)
+    assert opened.model.name == "short"
+    assert names(opened) == ["short", "long"]
+    assert comparing.keys == (MAIN, b)
+    comparing.remove(b)
+    comparing.remove(MAIN)
+    assert (opened.model.name, opened.compared) == ("short", ())
+    assert not comparing.make_main(a)
+
+
+# ---- in the background -------------------------------------------------------------------
+
+
+def test_until_it_is_read_it_is_listed_and_cannot_take_the_place(
+    session, hand_jobs, write_table, short, long
+):
+    controller = Controller(session, hand_jobs)
+    controller.open(str(write_table()))
+    hand_jobs.deliver_all()
+    a, b = (controller.comparing.add(source) for source in (short, long))
+    assert [one.name for one in session.compared] == ["short.npy", "long.npy"]
+    assert all(one.session.model is None for one in session.compared)
+    assert not controller.comparing.make_main(a)
+    # Both are read at the same time, and one that is closed meanwhile is given up.
+    assert {f"view {a} open", f"view {b} open"} <= set(hand_jobs.waiting)
+    controller.comparing.remove(a)
+    assert f"view {a} open" not in hand_jobs.waiting
+    hand_jobs.deliver_all()
+    assert [one.session.model.n_positions for one in session.compared] == [300]
+    controller.comparing.add(short)
+    controller.close()
+    assert not hand_jobs.waiting
