@@ -13,7 +13,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from geometry.components import Array, PositionPCA
 from geometry.curve import shown_rows
@@ -127,6 +126,8 @@ def disparity(source: npt.ArrayLike, target: npt.ArrayLike) -> float:
     ValueError
         As :func:`align`.
     """
+    from scipy.linalg import svdvals  # which the window need not wait for
+
     a, b, _, _ = _centred(source, target)
     if len(a) < a.shape[1]:
         # aᵀb has the singular values of a small matrix: all rows lie in m dimensions.
@@ -134,7 +135,7 @@ def disparity(source: npt.ArrayLike, target: npt.ArrayLike) -> float:
     else:
         product = a.T @ b
     sizes = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
-    agreement = float(scipy.linalg.svdvals(product, check_finite=False).sum()) / sizes
+    agreement = float(svdvals(product, check_finite=False).sum()) / sizes
     return min(max(1.0 - agreement**2, 0.0), 1.0)
 
 
@@ -251,13 +252,15 @@ def angles_between(
     ValueError
         The widths differ, or one of them has none of the components.
     """
+    from scipy.linalg import subspace_angles
+
     a = one.components[shown_rows(one, components)]
     b = other.components[shown_rows(other, others or components)]
     if a.shape[1] != b.shape[1]:
         raise ValueError(f"components of width {a.shape[1]} and {b.shape[1]} have no angles")
     if not len(a) or not len(b):
         raise ValueError("one of the two has none of these components")
-    angles: Array = scipy.linalg.subspace_angles(a.T, b.T)[::-1]
+    angles: Array = subspace_angles(a.T, b.T)[::-1]
     return angles
 
 

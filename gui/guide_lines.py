@@ -12,7 +12,7 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from gui.guides import Guide
 from gui.theme import Theme
 
-LINE_WIDTH, POINT_SIZE = 1.5, 4.0
+LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 5.0
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
 """Of a line as long as a guide is large: dashes, how much of it they are, points on each."""
 LEAST_DASHES = 3
@@ -39,12 +39,14 @@ class GuideLines:
         self._dashes = _Batch(plotter, "guide dashes", "wireframe")
         self._segments = _Batch(plotter, "guide segments", "wireframe")
         self._points = _Batch(plotter, "guide points", "points")
+        self._matched = _Batch(plotter, "guide matched points", "points")
+        self._matched.color_by(table)
         self._lit = [_Batch(plotter, f"guide lit {i}", "points") for i in range(len(LIT_SIZES))]
         for batch in self._lit:
             batch.color_by(table)
         self._shown: tuple[Guide, ...] = ()
         thin = (self._lines, self._pale, self._dashes, self._segments)
-        self._all = (*thin, self._points, *self._lit)
+        self._all = (*thin, self._points, self._matched, *self._lit)
 
     def style(self, theme: Theme, scale: float) -> None:
         """Take a theme's colours, and how many pixels a logical pixel has."""
@@ -53,6 +55,7 @@ class GuideLines:
         self._dashes.style(theme.muted, scale)
         self._segments.style(theme.muted, scale)
         self._points.style(theme.muted, POINT_SIZE * scale)
+        self._matched.style(theme.text, MATCHED_SIZE * scale)
         for batch, size in zip(self._lit, LIT_SIZES, strict=True):
             batch.style(theme.text, size * scale)
 
@@ -71,6 +74,12 @@ class GuideLines:
         if guides != self._shown:
             self._shown = guides
             self._show_lines(guides)
+        parts = [(g.points, g.matched) for g in guides if g.points is not None]
+        matched = [(points, values[at]) for points, at in parts if at is not None]
+        self._matched.show(
+            [points for points, _ in matched],
+            np.concatenate([found for _, found in matched]) if matched else None,
+        )
         lit = [lit_levels(guide) for guide in guides]
         for level, batch in enumerate(self._lit):
             at = np.concatenate([np.zeros(0, np.intp), *(found[level] for found in lit)])
@@ -81,7 +90,7 @@ class GuideLines:
         self._pale.show([line for guide in guides if guide.pale for line in guide.lines])
         self._dashes.show([dash for guide in guides for dash in dashes_of(guide)])
         self._segments.show([s for g in guides if g.segments is not None for s in g.segments])
-        self._points.show([guide.points for guide in guides if guide.points is not None])
+        self._points.show([g.points for g in guides if g.points is not None and g.matched is None])
 
     def turn(self, turn: np.ndarray) -> None:
         """Set the display transform."""

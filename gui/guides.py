@@ -41,6 +41,8 @@ class Guide:
         Short straight lines, paler than the others.
     points : (k, 3)
         Small points.
+    matched : (k,)
+        Of another curve's points, the positions whose colours they have; grey if None.
     positions : (k,)
         Positions that light up on the curve, whose other positions are pale meanwhile.
     weights : (k,)
@@ -57,6 +59,7 @@ class Guide:
     dashed: tuple[np.ndarray, ...] = ()
     segments: np.ndarray | None = None
     points: np.ndarray | None = None
+    matched: np.ndarray | None = None
     positions: np.ndarray | None = None
     weights: np.ndarray | None = None
     caption: str = ""

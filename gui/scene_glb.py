@@ -10,7 +10,7 @@ import pyvista as pv
 
 from gui.colors import point_colors
 from gui.guide_lines import LIT_SIZES, lit_levels, polyline_cells
-from gui.scene_guides import guide_points, guide_polylines
+from gui.scene_guides import guide_colors, guide_points, guide_polylines
 from gui.scenes import POINT_SIZE
 from gui.theme import LIGHT, Theme
 
@@ -68,7 +68,7 @@ def _guides(state: SceneState, theme: Theme, centre: np.ndarray, longest: float)
     bodies = [_thin_tubes(lines, grey)] if lines else []
     own = (guide_points(state) - centre) / longest
     if len(own):
-        bodies.append(_balls(own, np.tile(grey, (len(own), 1)), BALL / 2))
+        bodies.append(_balls(own, guide_colors(state, theme), BALL / 2))
     if bodies:
         found["guides"] = _joined(bodies)
     colors, placed = point_colors(state.scale, theme.viewport), state.coordinates @ state.turn.T

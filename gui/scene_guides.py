@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyvista as pv
 
 from gui.colors import point_colors
 from gui.guide_lines import LIT_SIZES, dashes_of, lit_levels
@@ -13,7 +14,7 @@ from gui.theme import Theme
 if TYPE_CHECKING:
     from gui.scene_state import SceneState
 
-LINE_WIDTH, PALE_WIDTH, POINT_SIZE = 3, 1, 2
+LINE_WIDTH, PALE_WIDTH, POINT_SIZE, MATCHED_SIZE = 3, 1, 2, 3
 """In pixels of the browser."""
 LIT_SHARE = 4 / 7
 """The browser's points are this much smaller than the window's."""
@@ -35,6 +36,18 @@ def guide_points(state: SceneState) -> np.ndarray:
     return np.concatenate([np.zeros((0, 3)), *points]) @ state.turn.T
 
 
+def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
+    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, or those they match."""
+    grey = np.array(pv.Color(theme.muted).int_rgba, np.uint8)
+    found = [np.zeros((0, 4), np.uint8)]
+    for guide in state.guides:
+        if guide.points is not None and guide.matched is not None:
+            found.append(point_colors(state.scale, theme.viewport)[guide.matched])
+        elif guide.points is not None:
+            found.append(np.tile(grey, (len(guide.points), 1)))
+    return np.concatenate(found)
+
+
 def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
     """Return the guides as Plotly's traces of lines and markers."""
     traces = []
@@ -50,6 +63,8 @@ def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
                 traces.append({**_xyz(_apart(parts) @ state.turn.T), "mode": "lines", "line": line})
         if guide.points is not None and len(guide.points):
             marker: dict[str, Any] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
+            if guide.matched is not None:
+                marker.update(size=MATCHED_SIZE, color=_matching(state, guide.matched, theme))
             traces.append(
                 {**_xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker}
             )
@@ -62,14 +77,15 @@ def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[dict
     if not len(at):
         return []
     sizes = np.repeat(np.array(LIT_SIZES) * LIT_SHARE, [len(level) for level in levels])
-    colors = point_colors(state.scale, theme.viewport)[at, :3]
-    marker = {
-        "size": sizes,
-        "color": ["rgb({}, {}, {})".format(*color) for color in colors],
-        "opacity": 1,
-    }
+    marker = {"size": sizes, "color": _matching(state, at, theme), "opacity": 1}
     places = (state.coordinates @ state.turn.T)[at]
     return [{**_xyz(places), "mode": "markers", "marker": marker}]
+
+
+def _matching(state: SceneState, positions: np.ndarray, theme: Theme) -> list[str]:
+    """Return the colours of positions as the browser wants them."""
+    colors = point_colors(state.scale, theme.viewport)[positions, :3]
+    return ["rgb({}, {}, {})".format(*color) for color in colors]
 
 
 def _each(segments: np.ndarray | None) -> list[np.ndarray]:

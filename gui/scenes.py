@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 RING_RADIUS = 8.0
-LARGEST_SPHERE = 4.0
-"""A sphere is framed with the curve if it is at most so many times as large."""
+LARGEST_BESIDE = 4.0
+"""A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
 ARROWS_WIDTH = 270.0
 """The arrows and their labels take at most this much of the lower right corner."""
 _CIRCLE = np.column_stack(
@@ -118,14 +118,19 @@ class HelixScene:
 
     @property
     def framed(self) -> np.ndarray:
-        """(m, 3) what the camera should frame: the range, and the ends of a sphere of its size."""
+        """(m, 3) what the camera should frame: the range, and what beside it is of its size."""
         points = self.displayed_range
-        if self._state is None or self._state.sphere is None:
+        if self._state is None:
             return points
-        ends = self._state.sphere.corners() @ self.turn.T
-        # Around a short piece of the curve the sphere would leave nothing to see of that.
-        fits = np.ptp(ends, axis=0).max() <= LARGEST_SPHERE * np.ptp(points, axis=0).max()
-        return np.vstack([points, ends]) if fits else points
+        sphere = self._state.sphere
+        beside = [] if sphere is None else [sphere.corners()]
+        # A curve that lies over this one is looked at as much as this one.
+        beside += [g.points for g in self._state.guides if g.points is not None and len(g.points)
+                   and g.matched is not None]  # fmt: skip
+        # Beside something huge there would be nothing to see of a short piece of the curve.
+        most = LARGEST_BESIDE * np.ptp(points, axis=0).max()
+        turned = [part @ self.turn.T for part in beside]
+        return np.vstack([points, *(part for part in turned if np.ptp(part, axis=0).max() <= most)])
 
     def show(self, state: SceneState | None) -> None:
         """Show a state; only what differs from the one before is touched. Does not render."""

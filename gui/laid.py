@@ -1,0 +1,256 @@
+"""A second curve in the viewport: what the user wants laid over the shown one, and what came of it.
+
+Knows no toolkit, and computes only what takes no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from geometry.alignment import (
+    Alignment,
+    Middle,
+    align,
+    angles_between,
+    common_positions,
+    disparity,
+    in_basis,
+    share_held,
+)
+from geometry.curve import Curve
+from geometry.errors import RangeError
+
+if TYPE_CHECKING:
+    from geometry.components import Array, PositionPCA
+
+How = Literal["turned", "scaled", "basis"]
+
+
+@dataclass(frozen=True, slots=True)
+class OfCompared:
+    """The curve of a model beside the open one, by its key."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfRange:
+    """Another range of the open model's positions, first and last."""
+
+    positions: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OfStep:
+    """The shown positions of the open model as they were at a step of its training."""
+
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Laying:
+    """What is to be laid over the shown curve, and how.
+
+    Attributes
+    ----------
+    what
+        The other curve.
+    how
+        "turned": in its own components, shifted and turned onto the shown one; "scaled": brought
+        to its size, too; "basis": not fitted to it at all, its rows projected with the components
+        of the shown one.
+    mirrored
+        Whether it may be reflected where that fits better; components' signs are arbitrary.
+    middle
+        For "basis": which mean is taken off its rows. None for the usual one: that of the shown
+        positions for the same model, which leaves its rows where they are; its own for another
+        one, as two models have no origin in common.
+    """
+
+    what: OfCompared | OfRange | OfStep
+    how: How = "turned"
+    mirrored: bool = True
+    middle: Middle | None = None
+
+    @property
+    def taken_off(self) -> Middle:
+        """Which mean is taken off for "basis"."""
+        return self.middle or ("own" if isinstance(self.what, OfCompared) else "basis")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Above:
+    """A curve that can be laid over another.
+
+    Attributes
+    ----------
+    name
+        What it is of, without its positions.
+    table : (n_positions, d_model)
+        All its rows.
+    pca
+        Its own components, over its range.
+    components
+        Those that its own curve is shown in, from 1.
+    in_order
+        Whether its rows match the shown ones first on first, and not by position.
+    """
+
+    name: str
+    table: np.ndarray
+    pca: PositionPCA
+    components: tuple[int, ...]
+    in_order: bool = False
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class More:
+    """What takes a moment longer to find out.
+
+    Attributes
+    ----------
+    whole
+        Disparity of the same rows in all of d_model; None where the widths differ, and for
+        "basis".
+    held, own
+        For "basis": the share of the other rows' variance that the shown components hold, and that
+        its own do.
+    angles : (n,) float64
+        For "basis": between what the two span, in radians, rising.
+    """
+
+    whole: float | None = None
+    held: float | None = None
+    own: float | None = None
+    angles: Array | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Laid:
+    """A curve as it lies over the shown one.
+
+    Attributes
+    ----------
+    laying
+        What was wanted.
+    above
+        What was laid over.
+    curve
+        What it lies over.
+    positions
+        Of the other curve's rows: first and last.
+    onto
+        The shown positions that match these rows, one by one; for "basis" those whose components
+        they are in.
+    matched : (m,)
+        The position of the open model whose colour each of them takes.
+    coordinates : (m, 3) float64
+        In the shown components.
+    alignment
+        How it was aligned; None for "basis".
+    more
+        What takes longer to find out; None until it is known.
+    """
+
+    laying: Laying
+    above: Above
+    curve: Curve
+    positions: tuple[int, int]
+    onto: tuple[int, int]
+    matched: np.ndarray
+    coordinates: Array
+    alignment: Alignment | None
+    more: More | None = None
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The rows that were laid over: (m, d_model)."""
+        return _rows(self.above.table, self.positions)
+
+
+class NotLaid(Exception):
+    """Two curves cannot be laid over each other; the message is a sentence that says why."""
+
+
+def lay(laying: Laying, above: Above, curve: Curve, n_positions: int) -> Laid:
+    """Lay a curve over the shown one, which has so many positions in all.
+
+    Raises
+    ------
+    NotLaid
+        Why that cannot be.
+    """
+    if laying.how == "basis":
+        return _lay_in_basis(laying, above, curve, n_positions)
+    positions, onto = _pairs(above, curve)
+    own = in_basis(_rows(above.table, positions), above.pca, above.components)
+    target = _rows(curve.coordinates, onto)
+    try:
+        found = align(own, target, scaled=laying.how == "scaled", mirrored=laying.mirrored)
+    except ValueError:
+        raise NotLaid("Two positions that differ are the least that can be aligned.") from None
+    return Laid(laying, above, curve, positions, onto, _each(onto), found.carry(own), found)
+
+
+def _lay_in_basis(laying: Laying, above: Above, curve: Curve, n_positions: int) -> Laid:
+    width, wide = above.table.shape[1], curve.pca.mean.size
+    if width != wide:
+        raise NotLaid(
+            f"{above.name} is {width} wide and the shown model {wide}: only tables of one width "
+            "can be seen in the same components. Rigid or Scaled can align them."
+        )
+    try:
+        positions = common_positions(above.pca.positions, (0, n_positions - 1))
+    except RangeError as error:
+        raise NotLaid(f"These {error}.") from None
+    rows = _rows(above.table, positions)
+    coordinates = in_basis(rows, curve.pca, curve.components, laying.taken_off)
+    onto, matched = curve.pca.positions, _each(positions)
+    return Laid(laying, above, curve, positions, onto, matched, coordinates, None)
+
+
+def find_more(laid: Laid, base: np.ndarray) -> More:
+    """Find out what takes longer; ``base`` is the shown model's table, (n_positions, d_model)."""
+    rows, above, curve = laid.rows, laid.above, laid.curve
+    if laid.laying.how != "basis":
+        target = _rows(base, laid.onto)
+        return More(whole=disparity(rows, target) if rows.shape == target.shape else None)
+    return More(
+        held=share_held(rows, curve.pca, curve.components),
+        own=share_held(rows, above.pca, above.components),
+        angles=_angles(curve.pca, curve.components, above.pca, above.components),
+    )
+
+
+def _angles(
+    one: PositionPCA, components: Sequence[int], other: PositionPCA, others: Sequence[int]
+) -> Array | None:
+    try:
+        return angles_between(one, other, components, others)
+    except ValueError:  # a short range may have none of them
+        return None
+
+
+def _pairs(above: Above, curve: Curve) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return which positions of both curves match, first and last."""
+    theirs, ours = above.pca.positions, curve.pca.positions
+    if above.in_order:
+        more = min(theirs[1] - theirs[0], ours[1] - ours[0])
+        return (theirs[0], theirs[0] + more), (ours[0], ours[0] + more)
+    try:
+        common = common_positions(theirs, ours)
+    except RangeError as error:
+        raise NotLaid(f"The {error}.") from None
+    return common, common
+
+
+def _rows(table: np.ndarray, positions: tuple[int, int]) -> np.ndarray:
+    return table[positions[0] : positions[1] + 1]
+
+
+def _each(positions: tuple[int, int]) -> np.ndarray:
+    return np.arange(positions[0], positions[1] + 1)

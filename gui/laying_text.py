@@ -1,0 +1,148 @@
+"""What is said of a curve that lies over the shown one, and the Python that computes it again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gui.laid import OfCompared, OfStep
+from gui.snippets import opening
+from gui.theme import format_number, format_percent
+
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+    from gui.laid import Laid
+
+
+def caption(laid: Laid) -> str:
+    """Say what lies over what, how it got there, and how well it fits: a line under the curve."""
+    what = f"thin line: {_what(laid)}"
+    if laid.alignment is None:
+        share = ""
+        if laid.more is not None and laid.more.held is not None:
+            share = f", which hold {format_percent(laid.more.held)} of its variance"
+        return f"{what} in the shown components{share} · {_middle(laid)}"
+    return f"{what}, {_moved(laid)} {_onto(laid)} · {_fit(laid)}"
+
+
+def readout(laid: Laid) -> str:
+    """Say how well it fits, in a line beside the controls."""
+    more = laid.more
+    if laid.alignment is None:
+        if more is None or more.held is None:
+            return "…"
+        said = f"{shown(laid)} hold {format_percent(more.held)} of its variance"
+        if more.own is not None:
+            said += f", its own {format_percent(more.own)}"
+        if more.angles is not None:
+            degrees = " ".join(f"{format_number(a, 0)}°" for a in np.degrees(more.angles))
+            said += f" · angles {degrees}"
+        return said
+    whole = "" if more is not None else " · …"
+    if more is not None and more.whole is not None:
+        width = laid.above.table.shape[1]
+        whole = f" · in all {width} dimensions {format_number(more.whole)}"
+    return f"{_fit(laid)}{whole}"
+
+
+def shown(laid: Laid) -> str:
+    """Name the shown components: "PC 1, 2, 3"."""
+    return "PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in laid.curve.components)
+
+
+def _what(laid: Laid) -> str:
+    first, last = laid.positions
+    said = f"{laid.above.name} · positions {first}–{last}"
+    if laid.alignment is not None and laid.above.components != laid.curve.components:
+        said += " · PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in laid.above.components)
+    return said
+
+
+def _moved(laid: Laid) -> str:
+    assert laid.alignment is not None
+    moved = "mirrored and turned" if laid.alignment.mirrors else "turned"
+    if laid.laying.how == "scaled":
+        moved = f"{moved.replace(' and ', ', ')} and scaled × {_scale(laid.alignment.scale)}"
+    return moved
+
+
+def _scale(scale: float) -> str:
+    return format_number(scale, 3) if scale >= 0.1 else f"{scale:.2g}"
+
+
+def _onto(laid: Laid) -> str:
+    if laid.onto == laid.positions:
+        return "onto the same positions"
+    return f"onto positions {laid.onto[0]}–{laid.onto[1]}"
+
+
+def _fit(laid: Laid) -> str:
+    assert laid.alignment is not None
+    found = laid.alignment
+    return f"disparity {format_number(found.disparity)} · RMS {format_number(found.rms)}"
+
+
+def _middle(laid: Laid) -> str:
+    own = laid.laying.taken_off == "own"
+    return "about its own mean" if own else "about the mean of the shown positions"
+
+
+def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) -> str:
+    """Return a script that lays the same curves over each other, and prints how well they fit.
+
+    Parameters
+    ----------
+    laid
+        What lies over what.
+    model, other
+        The open model; the compared one whose curve lies over it, None for its own.
+    """
+    what, curve, above = laid.laying.what, laid.curve, laid.above
+    table, opened = "model.W_pos", opening(model)
+    names = ["align", "disparity", "in_basis"] if laid.alignment else ["in_basis", "share_held"]
+    if laid.alignment is None:
+        names.insert(0, "angles_between")
+    more = [f"from geometry.alignment import {', '.join(names)}"]
+    if isinstance(what, OfStep):
+        more.append("from geometry.history.here import history_here")
+    more.append("from geometry.pca import fit_pca\n")
+    if isinstance(what, OfCompared):
+        assert other is not None
+        table, made = "other.W_pos", opening(other).partition("model = ")[2]
+        opened += f"other = {made}"
+    elif isinstance(what, OfStep):
+        table = "before"
+        more.append("history = history_here(model)")
+        more.append(f"before = history.table(list(history.steps).index({what.step}))")
+    k, own = max(curve.components), max(above.components)
+    more += [
+        f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {k})",
+        f"own = fit_pca({table}, {above.pca.positions}, {own})",
+        f"rows = {table}[{laid.positions[0]} : {laid.positions[1] + 1}]",
+        *(_aligned(laid) if laid.alignment else _projected(laid)),
+    ]
+    return opened + "\n".join(more) + "\n"
+
+
+def _aligned(laid: Laid) -> list[str]:
+    first, last = laid.onto
+    scaled, mirrored = laid.laying.how == "scaled", laid.laying.mirrored
+    wide = laid.above.table.shape[1] == laid.curve.pca.mean.size
+    return [
+        f"target = model.W_pos[{first} : {last + 1}]",
+        f"theirs = in_basis(rows, own, {tuple(laid.above.components)})",
+        f"ours = in_basis(target, pca, {tuple(laid.curve.components)})",
+        f"found = align(theirs, ours, scaled={scaled}, mirrored={mirrored})",
+        "print(found.disparity, found.rms, found.scale, found.mirrors)",
+        *(["print(disparity(rows, target))  # in all dimensions"] if wide else []),
+    ]
+
+
+def _projected(laid: Laid) -> list[str]:
+    ours, theirs = tuple(laid.curve.components), tuple(laid.above.components)
+    return [
+        f"print(in_basis(rows, pca, {ours}, {laid.laying.taken_off!r}))",
+        f"print(share_held(rows, pca, {ours}), share_held(rows, own, {theirs}))",
+        f"print(angles_between(pca, own, {ours}, {theirs}))",
+    ]
