@@ -42,7 +42,14 @@ class ComponentArrows:
             text.hide()
 
     def draw(
-        self, axes: np.ndarray, words: Sequence[str], origin: np.ndarray, scale: float, dpi: int
+        self,
+        axes: np.ndarray,
+        words: Sequence[str],
+        origin: np.ndarray,
+        scale: float,
+        dpi: int,
+        *,
+        length: float = LENGTH,
     ) -> None:
         """Draw the arrows around a pixel.
 
@@ -56,14 +63,16 @@ class ComponentArrows:
             (2,) where they begin, in pixels.
         scale, dpi
             Pixels per logical pixel; of the texts.
+        length
+            Of an arrow that lies across the view, in logical pixels.
         """
-        tips = axes[:2].T * LENGTH * scale
+        tips = axes[:2].T * length * scale
         polylines: list[np.ndarray] = []
         places: list[tuple[np.ndarray, Align]] = []
-        for tip, length in zip(tips, np.hypot(*tips.T), strict=True):
+        for tip, shown in zip(tips, np.hypot(*tips.T), strict=True):
             polylines.append(np.array([origin, origin + tip]))
-            along = tip / max(float(length), 1e-9)
-            if length > 8 * scale:
+            along = tip / max(float(shown), 1e-9)
+            if shown > 8 * scale:
                 across = np.array([-along[1], along[0]])
                 head = np.array([across / 2 - along, (0, 0), -across / 2 - along])
                 polylines.append(origin + tip + 5 * scale * head)

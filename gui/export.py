@@ -40,6 +40,7 @@ def render_scene(
     scale: float = 1.0,
     transparent: bool = False,
     background: str | None = None,
+    compact: bool = False,
 ) -> np.ndarray:
     """Draw a scene off-screen.
 
@@ -59,6 +60,8 @@ def render_scene(
         Leave the background out; texts keep the theme's colours.
     background
         A colour in place of the theme's background.
+    compact
+        As one of several views: without the caption of the model and the colour bar.
 
     Returns
     -------
@@ -70,7 +73,7 @@ def render_scene(
     PictureError
         If the picture would be empty or larger than drivers can draw.
     """
-    stage = OffScreen(theme, size, scale=scale, background=background)
+    stage = OffScreen(theme, size, scale=scale, background=background, compact=compact)
     try:
         return stage.draw(state, pose, transparent=transparent)
     finally:
@@ -82,7 +85,7 @@ class OffScreen:
 
     Parameters
     ----------
-    theme, size, scale, background
+    theme, size, scale, background, compact
         As in :func:`render_scene`.
 
     Raises
@@ -98,6 +101,7 @@ class OffScreen:
         *,
         scale: float = 1.0,
         background: str | None = None,
+        compact: bool = False,
     ) -> None:
         pixels = (round(size[0] * scale), round(size[1] * scale))
         if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
@@ -115,6 +119,7 @@ class OffScreen:
                 self._plotter.render_window.SetMultiSamples(0)
                 self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
                 self._scene = HelixScene(self._plotter, theme, scale * self._finer)
+                self._scene.set_compact(compact)
                 if background:
                     self._scene.set_theme(theme, background=background)
             except BaseException:

@@ -31,6 +31,10 @@ FAINT_POINT_SIZE = 3.0
 RING_RADIUS = 8.0
 LARGEST_BESIDE = 4.0
 """A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
+MODEL_LINES = 2
+"""Lines of a caption that name the model and its components."""
+COMPACT_ARROWS, COMPACT_CORNER = 20.0, 44.0
+"""Where views are small: the length of the arrows, and how far they are from the corner."""
 ARROWS_WIDTH = 270.0
 """The arrows and their labels take at most this much of the lower right corner."""
 _CIRCLE = np.column_stack(
@@ -55,6 +59,7 @@ class HelixScene:
         self.plotter = plotter
         self._state: SceneState | None = None
         self._scale = scale
+        self._compact = False
         self._displayed: np.ndarray | None = None
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
@@ -160,10 +165,23 @@ class HelixScene:
         if previous is None or resized or not _same_scale(previous.scale, state.scale):
             self._recolor(state.scale)
         self._show_guides()
-        self._caption.write("\n".join(state.caption))
+        self._write_caption()
         camera = self.plotter.camera
         if camera.GetParallelProjection() != (state.projection == "parallel"):
             camera.SetParallelProjection(state.projection == "parallel")
+
+    def set_compact(self, on: bool) -> None:
+        """Leave out what is said beside one of several views: captions of the model, colour bar."""
+        if on != self._compact:
+            self._compact = on
+            if self._state is not None:
+                self._write_caption()
+                self._recolor(self._state.scale)
+
+    def _write_caption(self) -> None:
+        assert self._state is not None
+        lines = self._state.caption[MODEL_LINES:] if self._compact else self._state.caption
+        self._caption.write("\n".join(lines))
 
     def set_turn(self, turn: np.ndarray) -> None:
         """Set the display transform of all that is drawn without moving any point."""
@@ -278,6 +296,8 @@ class HelixScene:
         self._curve.point_data["value"] = scale.values
         self._curve.point_data.active_scalars_name = "value"
         self._bar.show(scale.title, scale.labels, table)
+        if self._compact:
+            self._bar.hide()
 
     # ---- the flat things, placed before each frame ---------------------------------------
 
@@ -308,13 +328,21 @@ class HelixScene:
         self._caption.place(margin, 0.75 * margin)
         self._caption.fit(width - 2 * margin, dpi)
         caption = self._caption.box(dpi)
+        view = self.plotter.camera.GetViewTransformMatrix()
+        rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
+        axes = rotation @ self.turn
+        if self._compact:
+            corner = np.array([width - COMPACT_CORNER * s, COMPACT_CORNER * s])
+            names = [text.partition(" · ")[0] for text in state.axis_labels]
+            self.arrows.draw(axes, names, corner, s, dpi, length=COMPACT_ARROWS)
+            texts = tuple(self.arrows.labels)
+            self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
+            return
         # Arrows that point down stay clear of a caption that reaches under them.
         under = caption[2] > width - ARROWS_WIDTH * s
         y = caption[3] + 62 * s if under else 88 * s
-        view = self.plotter.camera.GetViewTransformMatrix()
-        rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
         corner = np.array([width - 136 * s, y])
-        self.arrows.draw(rotation @ self.turn, state.axis_labels, corner, s, dpi)
+        self.arrows.draw(axes, state.axis_labels, corner, s, dpi)
         self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
         texts = (*self.arrows.labels, self._bar.title, self._bar.low, self._bar.high)
         self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QVariantAnimation, Signal
-from PySide6.QtGui import QCloseEvent, QMouseEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QVariantAnimation, Signal
+from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pyvistaqt import QtInteractor
 
@@ -132,6 +132,11 @@ class Viewport(QWidget):
         self.scene.set_theme(theme)
         self.refresh()
 
+    def set_compact(self, on: bool) -> None:
+        """Leave out what is said beside one of several views."""
+        self.scene.set_compact(on)
+        self.refresh()
+
     @property
     def idle(self) -> bool:
         """True when everything is drawn, nothing moves and stills are antialiased."""
@@ -244,6 +249,7 @@ class Viewport(QWidget):
         if self.scene.state is not None:
             self._moves.halt()
             outlook.at(self.scene.framed, self._aspect).apply(self.interactor.camera)
+            self.interactor.renderer.ResetCameraClippingRange()
             self._camera_at = where(self.interactor.camera)  # nobody need be told
             self._antialiasing.move()
             self._antialiasing.rest()
@@ -344,7 +350,17 @@ class Viewport(QWidget):
             self.interactor.update()
         elif kind == QEvent.Type.Leave:
             self.hoverRequested.emit(None)
+        elif isinstance(event, QResizeEvent):
+            self._on_resized(event.oldSize())
         return False
+
+    def _on_resized(self, before: QSize) -> None:
+        """Keep the curve as large as the view's narrower side allows, as it was before."""
+        if self._painted and self.scene.state is not None and not before.isEmpty():
+            pose = CameraPose.of(self.interactor.camera)
+            points, aspect = self.scene.framed, before.width() / before.height()
+            outlook = Outlook.of(pose, points, aspect)
+            outlook.at(points, self._aspect).apply(self.interactor.camera)
 
     def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
         at = event.position().toPoint()
