@@ -12,7 +12,7 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from gui.guides import Guide
 from gui.theme import Theme
 
-LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 5.0
+LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 6.0
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
 """Of a line as long as a guide is large: dashes, how much of it they are, points on each."""
 LEAST_DASHES = 3

@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from geometry.curve import Curve
 from geometry.pca import fit_pca
 from geometry.threads import one_thread
@@ -21,8 +23,6 @@ from gui.session import Session
 from gui.theme import format_count
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from geometry.components import PositionPCA
     from geometry.history.history import History
     from geometry.model import PositionalModel
@@ -33,6 +33,11 @@ SLOT = "laid"
 """Of the guide, and of the work in the background."""
 KEPT = 4
 """Components of other ranges and steps that are kept for when they are wanted again."""
+BEADS, MOST_BEADS = 96, 1024
+"""So many points, at most, have the colours of those they match: more would hide the line, which
+tells this curve from the shown one. A tangled line is pale, and its points tell more."""
+TANGLED = 24
+"""A line so many times as long as what it fills is a tangle."""
 WAITING = "Working it out…"
 NO_STEPS = "The steps of its training have not been read: open Training once."
 
@@ -205,15 +210,24 @@ class LayingOver:
 
 
 def guide(laid: Laid) -> Guide:
-    """Draw what is laid over the shown curve: a thin line whose points have matching colours."""
+    """Draw what is laid over the shown curve: a thin line, and beads that say which is which."""
+    tangled = is_tangled(laid.coordinates)
+    beads = slice(None, None, -(-len(laid.matched) // (MOST_BEADS if tangled else BEADS)))
     return Guide(
         laid.curve.pca,
         _three(laid.curve.components),
         lines=(laid.coordinates,),
-        points=laid.coordinates,
-        matched=laid.matched,
+        points=laid.coordinates[beads],
+        matched=laid.matched[beads],
         caption=caption(laid),
+        pale=tangled,
     )
+
+
+def is_tangled(coordinates: np.ndarray) -> bool:
+    """Tell whether a line through these points would be a wall, and not a curve."""
+    length = float(np.linalg.norm(np.diff(coordinates, axis=0), axis=1).sum())
+    return length > TANGLED * float(np.linalg.norm(np.ptp(coordinates, axis=0)))
 
 
 def _three(components: tuple[int, ...]) -> tuple[int, int, int]:
