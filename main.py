@@ -27,6 +27,7 @@ from gui.arguments import (
     parse_positions,
     parse_size,
 )
+from gui.export_command import export
 from gui.terminal import open_in_step, print_table, progress_bar, say, say_written, sentence
 from gui.timelapse_command import timelapse
 from gui.training_command import train
@@ -214,53 +215,6 @@ def report(
 
 
 @app.command()
-def export(
-    source: Source,
-    out: Annotated[Path, typer.Option(help="File to write: .csv, .npz, .glb or .html.")],
-    positions: Positions = None,
-    components: Annotated[
-        int, typer.Option(min=1, help="How many principal components, in a table.")
-    ] = 10,
-    axes: Annotated[
-        str, typer.Option(help="Principal components on the three axes, in a scene.")
-    ] = "1,2,3",
-    view: Annotated[View, typer.Option(help="Where the camera is, in .html.")] = View.article,
-    theme: Annotated[ThemeName, typer.Option(help="Colours, in a scene.")] = ThemeName.light,
-    table: Table = None,
-    offline: Offline = False,
-    whole: Whole = False,
-    fresh: Fresh = False,
-) -> None:
-    """Write coordinates, positions and norms as a table, or the 3D view as a scene.
-
-    .csv: columns position, norm, residual, pc_1, pc_2, …
-    .npz: arrays positions, norms, residuals, coordinates, mean, components, singular_values,
-    explained_variance_ratio.
-
-    Coordinates are in the range's true principal components, residuals those of the first three.
-
-    .html: a page that turns in any browser, without a network.
-    .glb: glTF, for presentations and 3D programs.
-    """
-    from geometry.number_files import FORMATS
-    from geometry.table import tabulate, write_table
-    from gui.scene_files import SCENES, export_scene
-
-    shown, drawn = parse_positions(positions), parse_components(axes)
-    check_ending(out, (*FORMATS, *SCENES), "--out")
-    with _plain_errors(), progress_bar(2) as step:
-        model = open_in_step(step, source, table, offline, whole, fresh)
-        last = model.n_positions - 1
-        span = shown or (min(1, last), last)
-        if out.suffix.lower() in SCENES:
-            look = {"view": view.value, "theme": theme.value}
-            step("Writing", lambda: export_scene(model, out, span, drawn, **look))
-        else:
-            step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))
-    say_written(str(out), model)
-
-
-@app.command()
 def models(
     search: Annotated[
         str | None,
@@ -327,6 +281,7 @@ def _plain_errors() -> Iterator[None]:
 
 
 # Their options are many, and declared where they are.
+app.command("export")(_plain_errors()(export))
 app.command("timelapse")(_plain_errors()(timelapse))
 app.command("train")(_plain_errors()(train))
 

@@ -20,8 +20,9 @@ FILMS = (".mp4", ".gif")
 #: What H.264 players take everywhere, without visible loss.
 _MP4 = ("-c:v", "libx264", "-preset", "medium", "-crf", "15", "-pix_fmt", "yuv420p",
         "-movflags", "+faststart", "-f", "mp4")  # fmt: skip
-#: The last frame stays for a second.
-_GIF = ("-lavfi", "[0][1]paletteuse=dither=none", "-loop", "0", "-final_delay", "100", "-f", "gif")
+_GIF = ("-lavfi", "[0][1]paletteuse=dither=none", "-loop", "0")
+#: The last frame of a GIF stays for a second.
+_STAYS = ("-final_delay", "100")
 
 
 class FilmError(HelixscopeError):
@@ -54,10 +55,15 @@ class Film:
         Width and height of each frame, as :func:`film_size` gives them.
     fps
         Frames a second.
+    loops
+        Whether the first frame follows the last one as any other does. Otherwise a GIF, which
+        begins again by itself, shows its last frame for a second.
     """
 
-    def __init__(self, out: Path, size: tuple[int, int], fps: float) -> None:
-        self._out, self._size, self._fps = out, size, fps
+    def __init__(
+        self, out: Path, size: tuple[int, int], fps: float, *, loops: bool = False
+    ) -> None:
+        self._out, self._size, self._fps, self._loops = out, size, fps, loops
         self._part = out.with_name(f".{out.name}.part")
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up = False
@@ -133,7 +139,8 @@ class Film:
     @contextmanager
     def _running(self, inputs: list[str]) -> Iterator[None]:
         """Run ffmpeg, and wait until all is written."""
-        kind = _GIF if self._out.suffix.lower() == ".gif" else _MP4
+        gif = (*_GIF, *(() if self._loops else _STAYS), "-f", "gif")
+        kind = gif if self._out.suffix.lower() == ".gif" else _MP4
         with tempfile.TemporaryFile() as said:
             process = self._process = subprocess.Popen(
                 [*self._command(), *inputs, *kind, str(self._part)],

@@ -1,7 +1,8 @@
-"""How a film of a training is to be: asked before it is drawn, and how far it is meanwhile."""
+"""How a film is to be: asked before it is drawn, and how far it is meanwhile."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
     QHBoxLayout,
+    QLayout,
     QProgressBar,
     QVBoxLayout,
     QWidget,
@@ -64,81 +66,58 @@ class FilmOptions:
         return max(2, 2 * round(width / 2)), self.height
 
 
-class FilmDialog(QDialog):
-    """Asks for format, size, speed and background; speed and length are one thing.
+class FilmForm(QDialog):
+    """Asks for format, size and background, and for what a kind of film is besides.
 
     Parameters
     ----------
+    title
+        Of the dialog.
     options
         What is chosen at first.
     viewport
         Its size gives the film's shape.
-    n_snapshots
-        How many frames there will be.
     """
 
-    def __init__(
-        self, options: FilmOptions, viewport: QSize, n_snapshots: int, parent: QWidget
-    ) -> None:
+    def __init__(self, title: str, options: FilmOptions, viewport: QSize, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Save time-lapse")
-        self._viewport, self._n = viewport, n_snapshots
+        self.setWindowTitle(title)
+        self._viewport = viewport
         self.kind = Segmented(_FORMATS, "Format")
         self.height_ = Segmented(_HEIGHTS, "Size")
         self.background = Segmented(_BACKGROUNDS, "Background")
-        self.fps = _number("Steps a second", SLOWEST, FASTEST)
-        self.seconds = _number("Seconds", n_snapshots / FASTEST, n_snapshots / SLOWEST)
-        self.fps.setToolTip(wrapped("How many steps of the training are shown in a second"))
-        self.seconds.setToolTip(wrapped("How long the film is, with every step in it once"))
         self.kind.show_value(options.kind)
         self.height_.show_value(str(options.height))
         self.background.show_value(options.background)
         self._said = label(role="small")
-        self._lay_out()
         self.height_.chosen.connect(self._say)
-        self.fps.valueChanged.connect(self._on_fps)
-        self.seconds.valueChanged.connect(self._on_seconds)
-        self.fps.setValue(options.fps)
-        self._on_fps(options.fps)
 
     def options(self) -> FilmOptions:
         """Return what was chosen."""
-        return FilmOptions(
-            self.kind.value(),
-            int(self.height_.value()),
-            self.fps.value(),
-            self.background.value(),
-        )
+        raise NotImplementedError
 
-    def _on_fps(self, fps: float) -> None:
-        _show(self.seconds, self._n / fps)
-        self._say()
-
-    def _on_seconds(self, seconds: float) -> None:
-        _show(self.fps, self._n / seconds)
-        self._say()
+    def frames(self) -> int:
+        """Return how many frames that are."""
+        raise NotImplementedError
 
     def _say(self) -> None:
         width, height = self.options().size(self._viewport)
-        frames = f"{format_count(self._n)} frame{'' if self._n == 1 else 's'}"
+        count = self.frames()
+        frames = f"{format_count(count)} frame{'' if count == 1 else 's'}"
         self._said.setText(f"{frames} of {format_count(width)} × {format_count(height)} pixels")
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, more: Sequence[tuple[str, QWidget | QLayout]]) -> None:
+        """Put rows under those of all films, with their names."""
         form = QGridLayout()
         form.setHorizontalSpacing(2 * GRID)
         form.setVerticalSpacing(GRID)
-        speed = QHBoxLayout()
-        speed.setSpacing(GRID)
-        for part in (self.fps, label("steps a second,", "muted"), self.seconds):
-            speed.addWidget(part)
-        speed.addWidget(label("seconds", "muted"), 1)
-        rows = ((self.kind, "Format"), (self.height_, "Size"), (self.background, "Background"))
-        for row, (choice, name) in enumerate(rows):
+        common = (("Format", self.kind), ("Size", self.height_), ("Background", self.background))
+        for row, (name, part) in enumerate((*common, *more, ("", self._said))):
             form.addWidget(label(name, "muted"), row, 0)
-            form.addWidget(choice, row, 1)
-        form.addWidget(label("Speed", "muted"), len(rows), 0)
-        form.addLayout(speed, len(rows), 1)
-        form.addWidget(self._said, len(rows) + 1, 1)
+            if isinstance(part, QLayout):
+                form.addLayout(part, row, 1)
+            else:
+                form.addWidget(part, row, 1)
         buttons = QDialogButtonBox()
         save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setDefault(True)
@@ -153,12 +132,61 @@ class FilmDialog(QDialog):
         layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
 
 
+class FilmDialog(FilmForm):
+    """Asks how a time-lapse is to be filmed; speed and length are one thing.
+
+    Parameters
+    ----------
+    options, viewport
+        As in the base.
+    n_snapshots
+        How many frames there will be.
+    """
+
+    def __init__(
+        self, options: FilmOptions, viewport: QSize, n_snapshots: int, parent: QWidget
+    ) -> None:
+        super().__init__("Save time-lapse", options, viewport, parent)
+        self._n = n_snapshots
+        self.fps = number("Steps a second", SLOWEST, FASTEST)
+        self.seconds = number("Seconds", n_snapshots / FASTEST, n_snapshots / SLOWEST)
+        self.fps.setToolTip(wrapped("How many steps of the training are shown in a second"))
+        self.seconds.setToolTip(wrapped("How long the film is, with every step in it once"))
+        speed = in_a_row(self.fps, "steps a second,", self.seconds, "seconds")
+        self._lay_out((("Speed", speed),))
+        self.fps.valueChanged.connect(self._on_fps)
+        self.seconds.valueChanged.connect(self._on_seconds)
+        self.fps.setValue(options.fps)
+        self._on_fps(options.fps)
+
+    def options(self) -> FilmOptions:
+        """Return what was chosen."""
+        return FilmOptions(
+            self.kind.value(),
+            int(self.height_.value()),
+            self.fps.value(),
+            self.background.value(),
+        )
+
+    def frames(self) -> int:
+        """Return how many snapshots there are."""
+        return self._n
+
+    def _on_fps(self, fps: float) -> None:
+        _show(self.seconds, self._n / fps)
+        self._say()
+
+    def _on_seconds(self, seconds: float) -> None:
+        _show(self.fps, self._n / seconds)
+        self._say()
+
+
 class FilmProgress(QDialog):
     """How far a film is; closing it gives the film up. The window can be used meanwhile."""
 
-    def __init__(self, name: str, frames: int, parent: QWidget) -> None:
+    def __init__(self, title: str, name: str, frames: int, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Saving the time-lapse")
+        self.setWindowTitle(title)
         self.setModal(False)
         self._name = name
         self.text = label()
@@ -192,7 +220,18 @@ class FilmProgress(QDialog):
         )
 
 
-def _number(name: str, low: float, high: float) -> QDoubleSpinBox:
+def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
+    """Lay out fields and the words between them."""
+    row = QHBoxLayout()
+    row.setSpacing(GRID)
+    for part in parts:
+        row.addWidget(label(part, "muted") if isinstance(part, str) else part)
+    row.addStretch(1)
+    return row
+
+
+def number(name: str, low: float, high: float) -> QDoubleSpinBox:
+    """Make a field for a number."""
     made = QDoubleSpinBox()
     made.setDecimals(2 if low < 0.1 else 1)
     made.setRange(low, high)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from geometry.history.history import History
     from geometry.model import PositionalModel
     from gui.camera import CameraPose
+    from gui.export import OffScreen
 
 FORMATS = (*FILMS, ".npz")
 LINES = 540
@@ -60,6 +61,20 @@ class FilmLook:
     lines: int = LINES
 
 
+def off_screen(look: FilmLook) -> OffScreen:
+    """Return what draws frames of a look.
+
+    Raises
+    ------
+    PictureError
+        If frames of this size cannot be drawn.
+    """
+    from gui.export import OffScreen  # and with it VTK
+
+    scale = look.size[1] / look.lines
+    return OffScreen(look.theme, (look.size[0] / scale, look.size[1] / scale), scale=scale)
+
+
 class LapseFrames:
     """Draws the frames of a session's time-lapse, whatever becomes of the session meanwhile.
 
@@ -79,15 +94,11 @@ class LapseFrames:
     """
 
     def __init__(self, session: Session, look: FilmLook) -> None:
-        from gui.export import OffScreen
-
         assert session.lapse is not None
         self._session = Session()
         self._session.change(**{name: getattr(session, name) for name in _COPIED})
         self._lapse = session.lapse
-        scale = look.size[1] / look.lines
-        logical = (look.size[0] / scale, look.size[1] / scale)
-        self._stage = OffScreen(look.theme, logical, scale=scale)
+        self._stage = off_screen(look)
         self._pose = look.pose or self._overview(look.size)
 
     def __len__(self) -> int:

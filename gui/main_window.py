@@ -34,6 +34,7 @@ from gui.save_data import DataSaver
 from gui.save_film import FilmSaver
 from gui.save_picture import PictureSaver
 from gui.save_scene import SceneSaver
+from gui.save_turntable import TurntableSaver
 from gui.save_work import WorkSaver
 from gui.session import Session
 from gui.settings import Settings
@@ -104,6 +105,7 @@ class MainWindow(QMainWindow):
         self.data = DataSaver(self)
         self.work = WorkSaver(self)
         self.films = FilmSaver(self, self.viewport, session, controller)
+        self.turntables = TurntableSaver(self)
         self._build_centre()
         self._theme = theme
         self._panels: dict[str, Any] = {}

@@ -30,6 +30,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "save_picture": window.pictures.ask,
         "copy_picture": window.pictures.copy,
         "export_scene": window.scenes.ask,
+        "save_turntable": window.turntables.ask,
         "export_data": window.data.ask,
         "copy_window": lambda: copy_window(window),
         "open_work": window.work.open,

@@ -283,3 +283,14 @@ def test_gpt2_as_the_articles_show_it(gpt2_folder, tmp_path):
     measured = json.loads((tmp_path / "report.json").read_text("utf-8"))
     assert round(100 * sum(measured["pca"]["explained_variance_ratio"][:3]), 2) == 91.06
     assert measured["norms"]["outliers"] == [0, 1023]
+
+
+def test_export_films_a_turn(table, tmp_path):
+    from tests.films import read_gif
+
+    out = tmp_path / "round.gif"
+    assert run("export", table, "--out", out, "--size", "120x90", "--seconds", "1", "--fps", "5",
+               "--about", "x", "--theme", "dark") == 0  # fmt: skip
+    film, _ = read_gif(out)
+    assert film.shape == (5, 90, 120, 3)
+    assert run("export", table, "--out", out, "--about", "sideways") == 2

@@ -64,8 +64,8 @@ def test_the_copied_script_draws_the_same_picture(
     qtbot.waitUntil(window.isActiveWindow)
     QTest.keyClick(
         window,
-        Qt.Key.Key_P,
-        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier,
+        Qt.Key.Key_C,
+        Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier,
     )
     assert session.status == "Copied the window as Python"
     copied = QGuiApplication.clipboard().text()

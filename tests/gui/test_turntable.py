@@ -1,0 +1,242 @@
+"""A film of one turn: about what it says, seamless, from the window and without it."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
+
+from geometry.errors import HelixscopeError
+from gui.camera import CameraPose, view_pose
+from gui.export import render_scene, still_session
+from gui.film_dialog import FilmOptions, FilmProgress
+from gui.lapse_export import FilmLook
+from gui.save_turntable import TurntableDialog
+from gui.scene_state import resolve_scene
+from gui.theme import LIGHT
+from gui.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
+from tests.films import read_gif, read_mp4
+
+LEFT = Qt.MouseButton.LeftButton
+SMALL = FilmOptions(kind="gif", height=120, fps=10.0)
+QUICK = Turn(seconds=1.0)
+POSE = CameraPose(
+    np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.0, 0.1]), np.array([0.0, 0.0, 1.0]), 1.5
+)
+
+
+@pytest.fixture
+def press(qtbot):
+    """Press keys in the window, wherever they go."""
+
+    def press_keys(window, key):
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        control_shift = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        QTest.keyClick(window, key, control_shift)
+
+    return press_keys
+
+
+@pytest.fixture
+def answer(monkeypatch):
+    """Answer the dialog for a file."""
+
+    def with_path(path):
+        def execute(dialog: QFileDialog) -> int:
+            dialog.selectFile(str(path))
+            return QDialog.DialogCode.Accepted
+
+        monkeypatch.setattr(QFileDialog, "exec", execute)
+
+    return with_path
+
+
+def finish(application, qtbot, wait_until_idle):
+    qtbot.waitUntil(lambda: not application.window.films.busy)
+    wait_until_idle(application)
+
+
+# ---- the way round -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 1.0), (0, 2.0, 0), (1.0, -2.0, 0.5)])
+def test_a_turn_keeps_distance_and_height(axis):
+    axis = np.array(axis)
+    for angle in (0.3, 1.7, np.pi, 5.0):
+        pose = turned(POSE, axis, angle)
+        before, after = POSE.position - POSE.focal_point, pose.position - pose.focal_point
+        assert np.linalg.norm(after) == pytest.approx(np.linalg.norm(before))
+        assert after @ axis == pytest.approx(before @ axis)
+        assert np.linalg.norm(pose.up) == pytest.approx(1.0)
+        # What is across the axis is turned by the angle, right-handed.
+        unit = axis / np.linalg.norm(axis)
+        a, b = before - (before @ unit) * unit, after - (after @ unit) * unit
+        turn = np.arctan2(np.cross(a, b) @ unit, a @ b)
+        assert np.cos(turn - angle) == pytest.approx(1.0)
+    whole = turned(POSE, axis, 2 * np.pi)
+    np.testing.assert_allclose(whole.position, POSE.position, atol=1e-12)
+
+
+@pytest.fixture
+def frames_of(model):
+    """Make the frames of a turn of the small helix, as pictures."""
+
+    def draw(turn: Turn, fps=5.0, pose=None) -> np.ndarray:
+        look = FilmLook((160, 120), fps, pose=pose)
+        frames = TurnFrames(still_session(model), look, turn)
+        try:
+            return np.stack([frames.draw(i) for i in range(len(frames))]).astype(int)
+        finally:
+            frames.close()
+
+    return draw
+
+
+@pytest.mark.parametrize("about", ABOUT)
+def test_every_axis_gives_another_turn_that_goes_all_the_way(about, frames_of):
+    film = frames_of(Turn(about, 2.0))
+    assert len(film) == 10
+    steps = np.abs(film - np.roll(film, -1, axis=0)).mean(axis=(1, 2, 3))
+    # The last frame is as far from the first as any from the next.
+    assert steps[-1] < 1.5 * steps[:-1].max()
+    assert steps.min() > 0.1
+
+
+def test_upright_is_the_third_axis_in_the_articles_view(frames_of):
+    up, z, x = (frames_of(Turn(about, 1.0)) for about in ("up", "z", "x"))
+    np.testing.assert_array_equal(up, z)
+    assert (up[1] != x[1]).any()
+
+
+def test_a_frame_is_the_picture_from_there_with_its_caption(model, frames_of):
+    session = still_session(model)
+    state = resolve_scene(session)
+    pose = view_pose("article", session.curve.coordinates[1:], state.turn, 160 / 120)
+    # As large as the usual film draws its texts.
+    expected = render_scene(
+        state, LIGHT, turned(pose, np.array([0, 0, 1.0]), 2 * np.pi / 5), (720, 540),
+        scale=160 / 720,
+    )  # fmt: skip
+    np.testing.assert_array_equal(frames_of(Turn(seconds=1.0))[1], expected)
+
+
+def test_what_is_under_the_mouse_is_not_marked(model):
+    drawn = []
+    for hover in (None, 50):
+        session = still_session(model)
+        session.hover = hover
+        frames = TurnFrames(session, FilmLook((160, 120), 5.0), QUICK)
+        drawn.append(frames.draw(0))
+        frames.close()
+        assert session.hover == hover
+    np.testing.assert_array_equal(*drawn)
+
+
+def test_without_a_model_there_is_nothing_to_film(session):
+    with pytest.raises(HelixscopeError, match="nothing to film"):
+        TurnFrames(session, FilmLook(), QUICK)
+
+
+# ---- without a window --------------------------------------------------------------------
+
+
+def test_films_in_both_formats(model, tmp_path):
+    for name in ("a.gif", "a.mp4"):
+        export_turntable(
+            model, tmp_path / name, (5, 99), (2, 1, 3), turn=QUICK, size=(161, 120), fps=10.0
+        )
+    film, waits = read_gif(tmp_path / "a.gif")
+    assert film.shape == (10, 120, 161, 3)
+    assert set(waits) == {100}  # no frame stays: it begins again without a halt
+    film, fps = read_mp4(tmp_path / "a.mp4")
+    assert film.shape == (10, 120, 162, 3)
+    assert fps == 10
+
+
+# ---- from the window ---------------------------------------------------------------------
+
+
+def test_the_dialog_asks_and_a_film_is_made_while_one_works(
+    application, press, answer, tmp_path, monkeypatch, qtbot, wait_until_idle
+):
+    window, session = application.window, application.session
+    out = tmp_path / "round.gif"
+    answer(out)
+
+    def execute(dialog: TurntableDialog) -> int:
+        QTest.mouseClick(dialog.kind.buttons["gif"], LEFT)
+        QTest.mouseClick(dialog.height_.buttons["480"], LEFT)
+        QTest.mouseClick(dialog.about.buttons["x"], LEFT)
+        for field, text in ((dialog.seconds, "1"), (dialog.fps, "5")):
+            field.selectAll()
+            QTest.keyClicks(field, text)
+        assert (dialog.turn(), dialog.frames()) == (Turn("x", 1.0), 5)
+        (box,) = dialog.findChildren(QDialogButtonBox)
+        QTest.mouseClick(box.buttons()[0], LEFT)
+        return dialog.result()
+
+    monkeypatch.setattr(TurntableDialog, "exec", execute)
+    pose = CameraPose.of(window.viewport.interactor.camera)
+    press(window, Qt.Key.Key_T)
+    assert window.films.busy
+    # What changes meanwhile is no part of it.
+    session.selection = (7,)
+    window.viewport.view("xy")
+    finish(application, qtbot, wait_until_idle)
+    assert session.notice is None
+    assert session.status == f"Saved {out}"
+    film, _ = read_gif(out)
+    size = FilmOptions(height=480).size(window.viewport.interactor.size())
+    assert film.shape == (5, size[1], size[0], 3)
+    session.selection = ()
+    wait_until_idle(application)
+    scale = size[1] / min(480, window.viewport.interactor.height())
+    expected = render_scene(
+        resolve_scene(session), window.viewport.scene.theme, pose,
+        (size[0] / scale, size[1] / scale), scale=scale,
+    )  # fmt: skip
+    # A GIF has 256 colours.
+    assert np.abs(film[0].astype(int) - expected).mean() < 2
+
+
+def test_cancel_leaves_no_file(application, tmp_path, qtbot, wait_until_idle):
+    window = application.window
+    window.turntables.save(tmp_path / "a.mp4", FilmOptions(height=480, fps=25.0), Turn())
+    (progress,) = [one for one in window.findChildren(FilmProgress) if one.isVisible()]
+    assert progress.windowTitle() == "Saving the turntable"
+    (box,) = progress.findChildren(QDialogButtonBox)
+    QTest.mouseClick(box.buttons()[0], LEFT)
+    finish(application, qtbot, wait_until_idle)
+    application.jobs._alone[-1].join(20)
+    assert application.session.status == "Saving the turntable was cancelled"
+    assert not list(tmp_path.glob("*.mp4*"))
+
+
+def test_what_cannot_be_written_is_a_notice(application, tmp_path, qtbot, wait_until_idle):
+    application.window.turntables.save(tmp_path / "none" / "a.gif", SMALL, QUICK)
+    finish(application, qtbot, wait_until_idle)
+    assert "could not be written" in application.session.notice.text
+
+
+def test_one_film_at_a_time(application, tmp_path, monkeypatch, qtbot, wait_until_idle):
+    monkeypatch.setattr(TurntableDialog, "exec", lambda _: pytest.fail("it asked"))
+    turntables = application.window.turntables
+    turntables.save(tmp_path / "a.gif", SMALL, QUICK)
+    turntables.ask()
+    finish(application, qtbot, wait_until_idle)
+    assert len(read_gif(tmp_path / "a.gif")[0]) == 10
+
+
+def test_the_dialog_counts_frames_and_names_everything(qtbot):
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = TurntableDialog(FilmOptions(fps=25.0), Turn(), QSize(800, 400), (2, 1, 4), parent)
+    texts = [one.text() for one in dialog.findChildren(QWidget) if hasattr(one, "text")]
+    assert any("200 frames of 1\N{THIN SPACE}440 × 720 pixels" in text for text in texts)
+    assert [button.text() for button in dialog.about.buttons.values()] == [
+        "Upright", "PC 2", "PC 1", "PC 4",
+    ]  # fmt: skip
+    for field in (dialog.seconds, dialog.fps, dialog.about, dialog.kind):
+        assert field.accessibleName()
+    dialog.close()
