@@ -16,6 +16,7 @@ import numpy as np
 from geometry.neighbours import position_details
 from gui.answers import Answers
 from gui.cell import Held
+from gui.compared_answers import ComparedAnswers
 from gui.comparing import Comparing
 from gui.fetching import Fetching
 from gui.fitting import Fitter
@@ -76,6 +77,7 @@ class Controller:
         self._reopening = Reopening(session, self._opening.open, self._fail)
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
+        self.compared_answers = ComparedAnswers(session, jobs)
         self._lapsing = Lapsing(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session, jobs, self._fail)
@@ -99,6 +101,7 @@ class Controller:
         """Stop answering."""
         self._listening.stop()
         self.answers.close()
+        self.compared_answers.close()
         self._lapsing.close()
         self._measuring.close()
         self.overlays.close()

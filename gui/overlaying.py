@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST = 6
-"""Overlays at once: each has a colour of its own."""
+MOST = 8
+"""Other models in one plot: each has a colour of its own."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -82,9 +82,10 @@ class Overlaying:
         whole file.
         """
         session = self._session
-        if len(session.overlays) >= MOST or self._find(source) is not None:
+        others = len(session.overlays) + len(session.compared)
+        if others >= MOST or self._find(source) is not None:
             return
-        taken = {overlay.color for overlay in session.overlays}
+        taken = {overlay.color for overlay in session.overlays} | {*session.compared_colors.values()}
         color = next(number for number in range(MOST) if number not in taken)
         session.overlays = (
             *session.overlays,

@@ -68,6 +68,8 @@ class Overlay:
         Whether its curve is drawn.
     color
         Which of the colours for several curves it has.
+    key
+        Of the compared model that it is; 0 where the user laid it over in the norms panel.
     """
 
     source: str
@@ -75,6 +77,7 @@ class Overlay:
     lengths: RowLengths | None
     shown: bool
     color: int
+    key: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +162,8 @@ class Session:
         First position of the stretch whose stability is measured.
     norms_relative
         Divide each model's norms or steps by their own mean where several are compared.
+    hidden_curves
+        The compared models' curves that panels leave out: a panel's slot and a model's key each.
     sphere
         Whether the viewport shows where rows of the mean norm lie.
     basis
@@ -192,6 +197,8 @@ class Session:
     compared, main_at
         The models that are shown beside the open one, in views of their own, in their order; the
         place of the open one among them.
+    compared_colors
+        Which of the colours for several curves each of those beside it has, by its key.
     color_limits
         What the ends of the colours mean where models are side by side; None where they span what
         there is of the model itself.
@@ -255,6 +262,7 @@ class Session:
     norms_quantity: Quantity = "norm"
     norms_after: int = 100
     norms_relative: bool = False
+    hidden_curves: frozenset[tuple[str, int]] = frozenset()
     sphere: bool = False
     basis: Basis = "frozen"
     snapshot: int | None = None
@@ -273,6 +281,7 @@ class Session:
     lengths: RowLengths | None = None
     overlays: tuple[Overlay, ...] = ()
     compared: tuple[Compared, ...] = ()
+    compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     main_at: int = 0
     color_limits: ColorLimits | None = None
     details: PositionDetails | None = None

@@ -81,10 +81,20 @@ DARK = Theme(
 )
 THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
 SERIES: dict[ThemeName, tuple[str, ...]] = {
-    "light": ("#1d2129", "#1f6fb4", "#c05600", "#2a7f2f", "#7b4bb3", "#00808a", "#8a5a2b"),
-    "dark": ("#e6e8eb", "#6cb2f2", "#ff9f4a", "#74c476", "#b79cf0", "#4dd0e1", "#d0a878"),
-}
-"""Colours of several curves in one plot; each has a contrast of 4.5:1 to the plot's background."""
+    "light": (
+        "#1d2129", "#0029c4", "#995a16", "#184800", "#b01bee", "#377c78", "#8b224c", "#7a5ab3",
+        "#561183",
+    ),
+    "dark": (
+        "#e6e8eb", "#18cff5", "#ce6c12", "#7fbe53", "#c74cfe", "#3a967e", "#f699b4", "#9589c8",
+        "#eed232",
+    ),
+}  # fmt: skip
+"""Colours of several curves in one plot: the open model's, and those of eight others.
+
+Each has a contrast of 4.5:1 to the plot's background, and they were chosen to stay apart for
+somebody who lacks one kind of cones.
+"""
 
 
 def format_number(value: float, digits: int = 3) -> str:
@@ -242,6 +252,16 @@ QFrame[role="palette"] QTreeView::item {{ height: 26px; padding: 0 8px; }}
     background: {theme.panel}; border-bottom: 1px solid {theme.line};
     border-left: 3px solid {theme.warning};
 }}
+QWidget[role="views"] {{ background: {theme.viewport}; }}
+QWidget[role="view"] {{ background: {theme.line}; }}
+QWidget[role="main view"] {{
+    background: {theme.panel}; border-bottom: 2px solid {theme.text};
+}}
+QWidget[role="other view"] {{
+    background: {theme.panel}; border-bottom: 2px solid {theme.line};
+}}
+QWidget[role="main view"] QLabel[role="view name"] {{ font-weight: 600; }}
+QLabel[role="view name"] {{ font-size: {SMALL}px; }}
 QLabel[role="muted"] {{ color: {theme.muted}; }}
 QLabel[role="small"] {{ color: {theme.muted}; font-size: {SMALL}px; }}
 QLabel[role="heading"] {{ color: {theme.muted}; font-size: {SMALL}px; font-weight: 600; }}
