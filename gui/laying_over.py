@@ -59,7 +59,7 @@ class LayingOver:
 
     def __init__(self, session: Session, jobs: Jobs) -> None:
         self._session, self._jobs = session, jobs
-        self._model: PositionalModel | None = None
+        self._model: PositionalModel | None = session.model
         self._kept: dict[Hashable, Any] = {}
         self._listening, self._following = Listening(), Listening()
         events = session.events

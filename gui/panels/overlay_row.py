@@ -1,0 +1,285 @@
+"""Controls of the curve that is laid over the shown one: which, how, and how well it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QPushButton,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.laid import Laying, OfCompared, OfRange, OfStep
+from gui.laying_text import readout, script
+from gui.panels.base import Panel, label
+from gui.panels.drop_down import DropDown
+from gui.panels.flow_row import FlowRow
+from gui.panels.segmented import Segmented
+from gui.session import Session
+from gui.theme import GRID, Theme, format_count
+from gui.tooltips import wrapped
+
+NOTHING, RANGE, STEP = "nothing", "range", "step"
+WHATS = {
+    NOTHING: "nothing",
+    RANGE: "other positions of this model",
+    STEP: "a step of this model’s training",
+}
+WHAT_TIP = (
+    "Draw a second curve over the shown one, as a thin line whose beads have the colours of the "
+    "positions they match. Models beside the open one are matched by position; other positions of "
+    "this model first on first"
+)
+HOWS = (
+    (
+        "turned",
+        "Rigid",
+        "In its own components, shifted and turned onto the shown curve: orthogonal Procrustes",
+    ),
+    ("scaled", "Scaled", "Shifted, turned and brought to the size that fits best, too"),
+    (
+        "basis",
+        "Same basis",
+        "Not fitted to the shown curve: its rows in the components that are shown, those of the "
+        "open model’s positions. Takes tables of one width",
+    ),
+)
+MIDDLES = (
+    ("own", "Own mean", "Take off its own mean: two models have no origin in common"),
+    (
+        "basis",
+        "Shown mean",
+        "Take off the mean of the shown positions: rows stay where they are in the model",
+    ),
+)
+MIRROR_TIP = (
+    "Let it be reflected where that fits better: which of a curve and its mirror image is seen "
+    "depends on the components’ signs alone, and these are arbitrary"
+)
+COPY_TIP = "Copy a script that computes this with geometry, and prints how well it fits"
+READOUT_TIP = (
+    "Disparity: what is left of the sum of squares once both are centred, brought to one size and "
+    "turned at best (scipy.spatial.procrustes); 0 for one shape, at most 1. RMS: root mean square "
+    "distance of matching positions as they are drawn, in the table’s units"
+)
+HIDDEN = "hidden while a step of the training is shown · "
+
+
+class OverlayRow(Panel):
+    """Shows ``session.laying``, and emits what the user wants it to be.
+
+    Signals
+    -------
+    layingRequested(Laying or None)
+        What is to be laid over the shown curve, and how.
+    """
+
+    layingRequested = Signal(object)
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self._filling = False
+        self.what = _drop_down("What to lay over the shown curve", WHAT_TIP)
+        self.first, self.last = _position("First position"), _position("Last position")
+        self.step = _drop_down("Step of the training", "The step whose table is laid over")
+        self.how = _wide(Segmented(HOWS, "How"))
+        self.mirror = QCheckBox("Mirror")
+        self.mirror.setToolTip(wrapped(MIRROR_TIP))
+        self.middle = _wide(Segmented(MIDDLES, "Mean"))
+        self.copy = QPushButton("Copy as Python")
+        self.copy.setToolTip(wrapped(COPY_TIP))
+        self.copy.setAutoDefault(False)
+        self.readout = label("", "small", selectable=True)
+        self.readout.setWordWrap(True)
+        self.readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.readout.setToolTip(wrapped(READOUT_TIP))
+        self._lay_out()
+        self._connect()
+        self._fill()
+        self._show_result()
+
+    def _lay_out(self) -> None:
+        controls = QWidget()
+        row = FlowRow(controls)
+        for widget in (
+            label("Lay over", "muted"), self.what, self.first, self.last, self.step, self.how,
+            self.mirror, self.middle, self.copy,
+        ):  # fmt: skip
+            row.addWidget(widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addWidget(controls)
+        column.addWidget(self.readout)
+
+    def _connect(self) -> None:
+        self.what.activated.connect(self._on_what)
+        self.first.valueChanged.connect(self._on_range)
+        self.last.valueChanged.connect(self._on_range)
+        self.step.activated.connect(lambda: self._change(what=OfStep(int(self.step.currentData()))))
+        self.how.chosen.connect(lambda how: self._change(how=how))
+        self.mirror.clicked.connect(lambda on: self._change(mirrored=on))
+        self.middle.chosen.connect(lambda middle: self._change(middle=middle))
+        self.copy.clicked.connect(self._copy)
+        events = self.session.events
+        for signal in (events.laying, events.model, events.compared, events.history):
+            self.listen(signal, self._fill)
+        for signal in (events.laid, events.not_laid, events.snapshot):
+            self.listen_calmly(signal, self._show_result)
+
+    # What the session says.
+
+    def _fill(self) -> None:
+        """Show what can be laid over the curve, and what is."""
+        session, laying = self.session, self.session.laying
+        with self._quietly():
+            self.setEnabled(session.model is not None)
+            self._fill_what()
+            self._fill_range()
+            self._fill_steps()
+            if laying is not None:
+                self.how.show_value(laying.how)
+                self.mirror.setChecked(laying.mirrored)
+                self.middle.show_value(laying.taken_off)
+        what, how = None if laying is None else laying.what, "" if laying is None else laying.how
+        self.first.setVisible(isinstance(what, OfRange))
+        self.last.setVisible(isinstance(what, OfRange))
+        self.step.setVisible(isinstance(what, OfStep))
+        self.how.setVisible(laying is not None)
+        self.mirror.setVisible(how in ("turned", "scaled"))
+        self.middle.setVisible(how == "basis")
+        self.copy.setVisible(laying is not None)
+        self.readout.setVisible(laying is not None)
+
+    def _fill_what(self) -> None:
+        laying, history = self.session.laying, self.session.history
+        box = self.what
+        box.clear()
+        box.addItem(WHATS[NOTHING], NOTHING)
+        for other in self.session.compared:
+            box.addItem(other.name, other.key)
+        box.addItem(WHATS[RANGE], RANGE)
+        box.addItem(WHATS[STEP], STEP)
+        item: Any = box.model()
+        item.item(box.count() - 1).setEnabled(history is not None)
+        why = "" if history is not None else "Open Training once, so that its steps are read"
+        box.setItemData(box.count() - 1, why, Qt.ItemDataRole.ToolTipRole)
+        box.setCurrentIndex(max(box.findData(_kind(laying)), 0))
+
+    def _fill_range(self) -> None:
+        model, laying = self.session.model, self.session.laying
+        if model is None or laying is None or not isinstance(laying.what, OfRange):
+            return
+        for field, value in zip((self.first, self.last), laying.what.positions, strict=True):
+            field.setRange(0, model.n_positions - 1)
+            field.setValue(value)
+
+    def _fill_steps(self) -> None:
+        history, laying = self.session.history, self.session.laying
+        self.step.clear()
+        for step in () if history is None else history.steps:
+            self.step.addItem(f"step {format_count(int(step))}", int(step))
+        if laying is not None and isinstance(laying.what, OfStep):
+            self.step.setCurrentIndex(self.step.findData(laying.what.step))
+
+    def _show_result(self) -> None:
+        session, laid = self.session, self.session.laid
+        self.copy.setEnabled(laid is not None)
+        if laid is None:
+            self.readout.setText(session.not_laid)
+        else:
+            hidden = "" if session.snapshot is None else HIDDEN
+            self.readout.setText(hidden + readout(laid))
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        self._filling = True
+        try:
+            yield
+        finally:
+            self._filling = False
+
+    # What the user wants.
+
+    def _on_what(self) -> None:
+        kind = self.what.currentData()
+        if kind == _kind(self.session.laying):
+            return
+        if kind == NOTHING:
+            self.layingRequested.emit(None)
+        elif kind == RANGE:
+            self._change(what=OfRange(self._later_half()), middle=None)
+        elif kind == STEP:
+            assert self.session.history is not None
+            self._change(what=OfStep(int(self.session.history.steps[0])), middle=None)
+        else:
+            self._change(what=OfCompared(kind), middle=None)
+
+    def _later_half(self) -> tuple[int, int]:
+        """Return positions to begin with: they lie over the first half of the shown ones."""
+        first, last = self.session.positions
+        return first + (last - first + 1) // 2, last
+
+    def _on_range(self) -> None:
+        if not self._filling:
+            first, last = sorted((self.first.value(), self.last.value()))
+            self._change(what=OfRange((first, last)))
+
+    def _change(self, **fields: Any) -> None:
+        laying = self.session.laying
+        if laying is None:
+            self.layingRequested.emit(Laying(**fields))
+        elif (changed := replace(laying, **fields)) != laying:
+            self.layingRequested.emit(changed)
+
+    def _copy(self) -> None:
+        laid, model = self.session.laid, self.session.model
+        if laid is None or model is None:
+            return
+        keys = {one.key: one.session.model for one in self.session.compared}
+        what = laid.laying.what
+        other = keys.get(what.key) if isinstance(what, OfCompared) else None
+        QGuiApplication.clipboard().setText(script(laid, model, other))
+        self.session.status = "Copied as Python"
+
+
+def _kind(laying: Laying | None) -> str | int:
+    """Return what the drop-down list keeps for what is laid over."""
+    if laying is None:
+        return NOTHING
+    if isinstance(laying.what, OfCompared):
+        return laying.what.key
+    return RANGE if isinstance(laying.what, OfRange) else STEP
+
+
+def _drop_down(name: str, tip: str) -> DropDown:
+    box = DropDown()
+    box.setAccessibleName(name)
+    box.setToolTip(wrapped(tip))
+    box.setSizeAdjustPolicy(DropDown.SizeAdjustPolicy.AdjustToContents)
+    return box
+
+
+def _position(name: str) -> QSpinBox:
+    field = QSpinBox()
+    field.setAccessibleName(name)
+    field.setToolTip(wrapped(f"{name} of those that are laid over"))
+    field.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    # Each digit typed would be a wish of its own.
+    field.setKeyboardTracking(False)
+    return field
+
+
+def _wide(choice: Segmented) -> Segmented:
+    # Its words are of unlike length.
+    choice.setMinimumWidth(choice.sizeHint().width() + 3 * GRID)
+    return choice

@@ -1,0 +1,403 @@
+"""A second curve laid over the shown one: which, how, and what becomes of it."""
+
+import numpy as np
+import pytest
+import scipy.spatial
+from scipy.stats import ortho_group
+
+from geometry.alignment import in_basis, share_held
+from geometry.errors import SourceError
+from geometry.history.history import in_memory
+from gui.compared import Compared
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from gui.laid import Laying, OfCompared, OfRange, OfStep
+from gui.laying_over import BEADS, NO_STEPS, SLOT, WAITING, LayingOver, is_tangled
+from gui.laying_text import caption, readout, script
+from gui.scene_state import resolve_scene
+from gui.session import Session
+from tests.gui.conftest import D_MODEL
+
+KEY = 7
+
+
+@pytest.fixture
+def beside(opened, write_table):
+    """Put a model beside the open one: ``beside(table, positions, name, key)``; its controller."""
+    made = []
+
+    def put(W_pos=None, positions=None, name="other", key=KEY):
+        controller = Controller(Session(), InlineJobs())
+        made.append(controller)
+        path = str(write_table(W_pos, name))
+        controller.open(path, positions=positions)
+        opened.compared = (*opened.compared, Compared(key, path, name, controller.session))
+        return controller
+
+    yield put
+    for controller in made:
+        controller.close()
+
+
+@pytest.fixture
+def copy(helix):
+    """The small helix, turned and mirrored in all its dimensions, twice as large, and elsewhere."""
+    turn = ortho_group.rvs(D_MODEL, random_state=3)
+    return 2.0 * helix() @ turn + 5.0
+
+
+def lines(session):
+    (guide,) = resolve_scene(session).guides
+    (line,) = guide.lines
+    return line
+
+
+# ---- another model -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("how", "left"), [("scaled", 0.0), ("turned", 1.0)])
+def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
+    beside(copy)
+    opened.laying = Laying(OfCompared(KEY), how)
+    laid = opened.laid
+    assert laid.alignment.disparity < 1e-12
+    assert laid.alignment.unexplained == pytest.approx(left, abs=1e-12)
+    assert laid.alignment.scale == pytest.approx(0.5 if how == "scaled" else 1)
+    assert laid.more.whole < 1e-10, "in all dimensions too"
+    first, last = laid.positions
+    assert (first, last) == laid.onto == opened.positions
+    if how == "scaled":
+        ours = opened.curve.coordinates[first : last + 1]
+        np.testing.assert_allclose(lines(opened), ours, atol=1e-9)
+    said = resolve_scene(opened).caption[-1]
+    assert said.startswith("thin line: other · positions 1–199, ")
+    assert ("scaled × 0.500 onto the same positions" in said) == (how == "scaled")
+    assert "disparity 0.000 · RMS " in said
+
+
+def test_mirrored_only_if_it_may_be(opened, beside, helix):
+    table = helix()
+    pca = opened.pca
+    flip = np.eye(D_MODEL) - 2 * np.outer(pca.components[0], pca.components[0])
+    flip -= 2 * np.outer(pca.components[5], pca.components[5])
+    beside(table @ flip)
+    seen = {}
+    for mirrored in (True, False):
+        opened.laying = Laying(OfCompared(KEY), mirrored=mirrored)
+        seen[mirrored] = opened.laid.alignment
+        assert ("mirrored and turned" in caption(opened.laid)) == seen[mirrored].mirrors
+    assert not seen[False].mirrors
+    # Components' signs are arbitrary: whether this one is seen as its mirror image, too.
+    assert seen[True].disparity < 1e-12
+    assert seen[True].mirrors == (seen[False].disparity > 1e-3)
+
+
+def test_rows_are_matched_by_position(opened, beside, helix):
+    other = beside(helix(120, 16, 9), (10, 80))
+    opened.positions = (30, 150)
+    opened.laying = Laying(OfCompared(KEY))
+    laid = opened.laid
+    assert laid.positions == laid.onto == (30, 80)
+    assert laid.more.whole is None, "the widths differ"
+    theirs = other.session.curve.coordinates[30:81]
+    ours = opened.curve.coordinates[30:81]
+    expected = scipy.spatial.procrustes(ours, theirs)[2]
+    assert laid.alignment.disparity == pytest.approx(expected)
+    assert f"disparity {expected:.3f}" in readout(laid)
+    (guide,) = resolve_scene(opened).guides
+    np.testing.assert_array_equal(guide.matched, np.arange(30, 81))
+    np.testing.assert_array_equal(guide.points, guide.lines[0])
+
+
+def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, helix, copy):
+    beside(copy)
+    opened.laying = Laying(OfCompared(KEY))
+    (guide,) = resolve_scene(opened).guides
+    assert len(guide.lines[0]) == 199
+    assert len(guide.points) == 67 <= BEADS
+    np.testing.assert_array_equal(guide.points, guide.lines[0][::3])
+    np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 3))
+    assert not guide.pale
+    beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise", 8)
+    opened.laying = Laying(OfCompared(8))
+    (guide,) = resolve_scene(opened).guides
+    assert guide.pale
+    assert len(guide.points) == len(guide.lines[0])
+    assert not is_tangled(np.zeros((3, 3)))
+
+
+def test_it_follows_both_curves(opened, beside, copy):
+    other = beside(copy)
+    opened.laying = Laying(OfCompared(KEY))
+    opened.positions = (20, 120)
+    assert opened.laid.positions == (20, 120)
+    assert len(lines(opened)) == 101
+    opened.components = (2, 1, 3)
+    (guide,) = resolve_scene(opened).guides
+    assert guide.components == (2, 1, 3)
+    assert "PC\N{NO-BREAK SPACE}1, 2, 3, " in guide.caption, "its own are named where they differ"
+    other.request_positions(50, 70)
+    assert opened.laid.positions == (50, 70)
+    other.session.components = (2, 1, 3)
+    assert "PC\N{NO-BREAK SPACE}2" not in resolve_scene(opened).caption[-1]
+    assert opened.laid.alignment.disparity > 1e-6, "components of other ranges are others"
+    opened.positions = (50, 70)
+    assert opened.laid.alignment.disparity < 1e-12
+    other.request_positions(150, 160)
+    assert opened.laid is None
+    assert opened.not_laid == "The positions 150–160 and 50–70 have none in common."
+    assert resolve_scene(opened).guides == ()
+
+
+def test_it_goes_with_the_model_that_is_taken_away(opened, beside, copy):
+    other = beside(copy)
+    opened.laying = Laying(OfCompared(KEY))
+    assert SLOT in opened.guides
+    opened.compared = ()
+    assert (opened.laying, opened.laid, opened.not_laid) == (None, None, "")
+    assert opened.guides == {}
+    other.request_positions(10, 20)
+    assert opened.guides == {}
+
+
+def test_what_is_still_read_is_waited_for(opened, write_table, copy):
+    other = Controller(Session(), InlineJobs())
+    path = str(write_table(copy, "slow"))
+    opened.compared = (Compared(KEY, path, "slow", other.session),)
+    opened.laying = Laying(OfCompared(KEY))
+    assert (opened.laid, opened.not_laid) == (None, "slow is being read…")
+    other.open(path)
+    assert opened.laid is not None
+    assert opened.not_laid == ""
+    other.close()
+
+
+def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, write_table, copy):
+    beside(copy)
+    opened.laying = Laying(OfCompared(KEY), "scaled")
+    controller.open(str(write_table(copy[:90] * 3, "next")))
+    assert opened.model.n_positions == 90
+    assert opened.laid.positions == (1, 89)
+    assert opened.laid.alignment.scale == pytest.approx(3, rel=1e-4)
+    assert len(lines(opened)) == 89
+
+
+def test_one_position_cannot_be_aligned(opened, beside, copy):
+    beside(copy, (40, 40))
+    opened.laying = Laying(OfCompared(KEY))
+    assert opened.not_laid == "Two positions that differ are the least that can be aligned."
+
+
+# ---- in the shown components -----------------------------------------------------------------
+
+
+def test_another_models_rows_in_the_shown_components(opened, beside, helix):
+    table = helix(seed=11)
+    beside(table + 40.0)
+    opened.laying = Laying(OfCompared(KEY), "basis")
+    rows = table[1:] + 40.0
+    expected = in_basis(rows, opened.pca, (1, 2, 3), "own")
+    np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
+    more = opened.laid.more
+    assert more.held == pytest.approx(share_held(rows, opened.pca))
+    assert more.own > 0.95 > more.held
+    assert f"hold {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance" in readout(opened.laid)
+    assert "about its own mean" in resolve_scene(opened).caption[-1]
+    opened.laying = Laying(OfCompared(KEY), "basis", middle="basis")
+    moved = lines(opened) - expected
+    np.testing.assert_allclose(moved, moved[0] + 0 * moved, atol=1e-9)
+    assert np.linalg.norm(moved[0]) > 10
+    assert "about the mean of the shown positions" in resolve_scene(opened).caption[-1]
+
+
+def test_another_width_has_no_such_components(opened, beside, helix):
+    beside(helix(d_model=16))
+    opened.laying = Laying(OfCompared(KEY), "basis")
+    assert opened.laid is None
+    assert opened.not_laid.startswith("other is 16 wide and the shown model 24: ")
+    assert opened.guides == {}
+
+
+def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, helix):
+    beside(helix(300), (150, 290))
+    opened.laying = Laying(OfCompared(KEY), "basis")
+    assert opened.laid.positions == (150, 199)
+    opened.compared = ()
+    beside(helix(300), (250, 290), "beyond")
+    opened.laying = Laying(OfCompared(KEY), "basis")
+    assert "none in common" in opened.not_laid
+
+
+# ---- the same model ----------------------------------------------------------------------------
+
+
+def test_another_range_lies_first_on_first(opened):
+    opened.positions = (20, 119)
+    opened.laying = Laying(OfRange((199, 90)))
+    laid = opened.laid
+    assert (laid.positions, laid.onto) == ((90, 189), (20, 119))
+    table = opened.model.W_pos
+    expected = scipy.spatial.procrustes(table[20:120], table[90:190])[2]
+    assert laid.more.whole == pytest.approx(expected)
+    np.testing.assert_array_equal(laid.matched, np.arange(20, 120))
+    assert "positions 90–189, " in caption(laid)
+    assert "onto positions 20–119 · disparity" in caption(laid)
+
+
+def test_another_range_in_the_shown_components_is_where_it_is(opened):
+    opened.positions = (20, 119)
+    opened.laying = Laying(OfRange((120, 180)), "basis")
+    expected = opened.curve.coordinates[120:181]
+    np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
+    np.testing.assert_array_equal(opened.laid.matched, np.arange(120, 181))
+    angles = opened.laid.more.angles
+    assert len(angles) == 3
+    opened.laying = Laying(OfRange((20, 119)), "basis")
+    np.testing.assert_allclose(opened.laid.more.angles, 0, atol=1e-6)
+    assert opened.laid.more.held == pytest.approx(opened.laid.more.own)
+
+
+def trained(session, steps=(0, 10, 100)):
+    """A history that ends with the open model's table, and began with another one."""
+    end = session.model.W_pos
+    turn = ortho_group.rvs(D_MODEL, random_state=5)
+    tables = [(end @ turn * (i + 1)).astype(np.float32) for i in range(len(steps) - 1)]
+    session.history = in_memory("tiny", "nowhere", steps, [*tables, end.astype(np.float32)])
+
+
+def test_a_step_of_its_training(opened):
+    opened.laying = Laying(OfStep(10))
+    assert (opened.laid, opened.not_laid) == (None, NO_STEPS)
+    trained(opened)
+    laid = opened.laid
+    assert laid.above.name == "helix at step 10"
+    assert laid.alignment.disparity < 1e-9
+    assert laid.positions == laid.onto == opened.positions
+    opened.laying = Laying(OfStep(100), "basis")
+    np.testing.assert_allclose(lines(opened), opened.curve.coordinates[1:], atol=1e-5)
+    opened.positions = (50, 60)
+    assert opened.laid.positions == (50, 60)
+    opened.laying = Laying(OfStep(11))
+    assert opened.not_laid == NO_STEPS
+
+
+def test_a_step_that_cannot_be_read_is_said(opened):
+    trained(opened)
+
+    def fail(_):
+        raise SourceError("the file is gone")
+
+    object.__setattr__(opened.history, "_read", fail)
+    opened.laying = Laying(OfStep(10))
+    assert opened.not_laid == "The file is gone."
+    assert opened.guides == {}
+
+
+@pytest.mark.parametrize("what", [OfRange((5, 50)), OfStep(0)], ids=["range", "step"])
+def test_it_was_of_the_model_before(opened, controller, write_table, helix, what):
+    trained(opened)
+    opened.laying = Laying(what)
+    assert opened.laid is not None
+    controller.open(str(write_table(helix(80), "next")))
+    assert (opened.laying, opened.laid) == (None, None)
+    assert opened.guides == {}
+
+
+def test_it_can_be_taken_off_again(opened, beside, copy):
+    beside(copy)
+    opened.laying = Laying(OfCompared(KEY))
+    assert len(resolve_scene(opened).guides) == 1
+    opened.laying = None
+    assert resolve_scene(opened).guides == ()
+    assert opened.laid is None
+
+
+# ---- what is done when -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_hand(opened, controller, hand_jobs):
+    """The same session, answered by jobs done by hand."""
+    controller._laying.close()
+    made = LayingOver(opened, hand_jobs)
+    yield hand_jobs
+    made.close()
+
+
+def test_a_drag_moves_it_and_what_takes_long_waits(opened, beside, copy, by_hand):
+    beside(copy)
+    opened.laying = Laying(OfCompared(KEY))
+    assert opened.laid.more is None
+    assert readout(opened.laid).endswith(" · …")
+    by_hand.deliver(SLOT)
+    assert opened.laid.more is not None
+    opened.dragging = True
+    for last in (150, 140, 130):
+        opened.positions = (10, last)
+        assert opened.laid.positions == (10, last)
+        assert len(lines(opened)) == last - 9
+        assert SLOT not in by_hand.waiting
+    opened.dragging = False
+    by_hand.deliver(SLOT)
+    assert opened.laid.more.whole < 1e-10
+
+
+def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
+    opened.laying = Laying(OfRange((100, 180)))
+    assert (opened.laid, opened.not_laid) == (None, WAITING)
+    by_hand.deliver(SLOT)
+    assert opened.not_laid == ""
+    by_hand.deliver(SLOT)
+    opened.dragging = True
+    opened.positions = (10, 90)
+    assert opened.laid.onto == (10, 90)
+    opened.dragging = False
+    opened.laying = Laying(OfRange((100, 180)), "basis")
+    assert opened.laid is not None
+    opened.laying = Laying(OfRange((110, 180)))
+    assert opened.not_laid == WAITING
+    opened.laying = None
+    assert SLOT not in by_hand.waiting
+
+
+# ---- the script ----------------------------------------------------------------------------------
+
+
+def test_the_script_prints_the_same(opened, beside, helix, run_python):
+    other = beside(helix(120, D_MODEL, 9), (10, 80))
+    opened.laying = Laying(OfCompared(KEY), "scaled")
+    laid = opened.laid
+    first, whole = run_python(script(laid, opened.model, other.session.model)).splitlines()
+    found = laid.alignment
+    numbers = [float(number) for number in first.split()[:3]]
+    assert numbers == pytest.approx([found.disparity, found.rms, found.scale])
+    assert first.split()[3] == str(found.mirrors)
+    assert float(whole) == pytest.approx(laid.more.whole)
+
+
+def test_the_script_of_the_same_components(opened, run_python):
+    opened.laying = Laying(OfRange((100, 150)), "basis")
+    laid = opened.laid
+    *_, shares, angles = run_python(script(laid, opened.model, None)).splitlines()
+    expected = [laid.more.held, laid.more.own]
+    assert [float(n) for n in shares.split()] == pytest.approx(expected)
+    read = np.array(angles.strip("[]").split(), float)
+    np.testing.assert_allclose(read, laid.more.angles, atol=1e-6)
+
+
+# ---- real checkpoints ---------------------------------------------------------------------------
+
+
+def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
+    controller.open(str(gpt2_folder))
+    other = Controller(Session(), InlineJobs())
+    other.open(str(minilm_folder))
+    session.compared = (Compared(KEY, str(minilm_folder), "MiniLM", other.session),)
+    session.laying = Laying(OfCompared(KEY), "scaled")
+    a, b = (s.curve.coordinates[1:512] for s in (session, other.session))
+    assert session.laid.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])
+    assert 0.83 < session.laid.alignment.disparity < 0.85
+    assert resolve_scene(session).guides[0].pale, "MiniLM’s curve is a tangle"
+    session.laying = Laying(OfCompared(KEY), "basis")
+    assert "is 384 wide and the shown model 768" in session.not_laid
+    other.close()

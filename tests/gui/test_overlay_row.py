@@ -1,0 +1,199 @@
+"""The controls of the curve that is laid over the shown one, by mouse and keys."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.compared import Compared
+from gui.controller import Controller
+from gui.guides import shown_guides
+from gui.jobs import InlineJobs
+from gui.laid import Laying, OfCompared, OfRange, OfStep
+from gui.panels.overlay_row import NOTHING, RANGE, STEP, OverlayRow
+from gui.session import Session
+from gui.theme import LIGHT
+from tests.gui.training_stage import write_trained
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def other(opened, write_table, helix):
+    """A model beside the open one."""
+    controller = Controller(Session(), InlineJobs())
+    controller.open(str(write_table(helix(120, 24, 9), "other")))
+    opened.compared = (Compared(4, "other", "other", controller.session),)
+    yield controller.session
+    controller.close()
+
+
+@pytest.fixture
+def row(qtbot, opened, other):
+    made = OverlayRow(opened, LIGHT)
+    made.layingRequested.connect(lambda laying: setattr(opened, "laying", laying))
+    qtbot.addWidget(made, before_close_func=OverlayRow.release)
+    made.resize(900, 90)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def choose(row, value, box=None):
+    """Choose what is laid over, by the keys of the list."""
+    box = box or row.what
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    view = box.view()
+    QApplication.processEvents()
+    assert view.isVisible()
+    where = view.visualRect(box.model().index(box.findData(value), 0)).center()
+    QTest.mouseMove(view.viewport(), where)
+    QTest.mouseClick(view.viewport(), LEFT, NONE, where)
+    QApplication.processEvents()
+
+
+def press(button):
+    QTest.mouseClick(button, LEFT, NONE, QPoint(10, button.height() // 2))
+    QApplication.processEvents()
+
+
+def names(row):
+    return [row.what.itemText(i) for i in range(row.what.count())]
+
+
+def shown(row):
+    parts = ("first", "last", "step", "how", "mirror", "middle", "copy", "readout")
+    return {name for name in parts if getattr(row, name).isVisible()}
+
+
+def test_at_first_nothing_is_laid_over(row, opened):
+    assert names(row)[:2] == ["nothing", "other"]
+    assert row.what.currentData() == NOTHING
+    assert shown(row) == set()
+    assert opened.guides == {}
+
+
+def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
+    choose(row, 4)
+    assert opened.laying == Laying(OfCompared(4))
+    assert shown(row) == {"how", "mirror", "copy", "readout"}
+    found = opened.laid.alignment
+    assert row.readout.text() == (
+        f"disparity {found.disparity:.3f} · RMS {found.rms:.3f} · in all 24 dimensions "
+        f"{opened.laid.more.whole:.3f}"
+    )
+    press(row.how.buttons["scaled"])
+    assert opened.laying == Laying(OfCompared(4), "scaled")
+    assert opened.laid.alignment.disparity == found.disparity
+    press(row.mirror)
+    assert opened.laying == Laying(OfCompared(4), "scaled", mirrored=False)
+    press(row.how.buttons["basis"])
+    assert shown(row) == {"how", "middle", "copy", "readout"}
+    assert row.middle.value() == "own"
+    before = shown_guides(opened)[0].lines[0]
+    press(row.middle.buttons["basis"])
+    assert opened.laying.middle == "basis"
+    assert np.abs(shown_guides(opened)[0].lines[0] - before).max() > 0.01
+    assert row.readout.text().startswith("PC\N{NO-BREAK SPACE}1, 2, 3 hold ")
+    choose(row, NOTHING)
+    assert opened.laying is None
+    assert shown(row) == set()
+    assert shown_guides(opened) == ()
+
+
+def test_other_positions_begin_with_the_later_half_and_can_be_typed(row, opened):
+    opened.positions = (20, 119)
+    choose(row, RANGE)
+    assert opened.laying.what == OfRange((70, 119))
+    assert shown(row) == {"first", "last", "how", "mirror", "copy", "readout"}
+    row.first.setFocus()
+    row.first.selectAll()
+    QTest.keyClicks(row.first, "125")
+    QTest.keyClick(row.first, Qt.Key.Key_Return)
+    assert opened.laying.what == OfRange((119, 125)), "in their order"
+    assert (row.first.value(), row.last.value()) == (119, 125)
+    QTest.keyClick(row.last, Qt.Key.Key_Up)
+    assert opened.laying.what == OfRange((119, 126))
+    press(row.how.buttons["basis"])
+    assert row.middle.value() == "basis"
+
+
+def test_steps_are_offered_once_they_are_read(qtbot, session, controller, tmp_path):
+    controller.open(str(write_trained(tmp_path / "trained")))
+    row = OverlayRow(session, LIGHT)
+    row.layingRequested.connect(lambda laying: setattr(session, "laying", laying))
+    qtbot.addWidget(row, before_close_func=OverlayRow.release)
+    with qtbot.waitExposed(row):
+        row.show()
+    at = row.what.findData(STEP)
+    assert not row.what.model().item(at).isEnabled()
+    assert "Training" in row.what.itemData(at, Qt.ItemDataRole.ToolTipRole)
+    from geometry.history.here import history_here
+
+    session.history = history_here(session.model)
+    assert row.what.model().item(at).isEnabled()
+    choose(row, STEP)
+    assert session.laying.what == OfStep(0)
+    assert shown(row) == {"step", "how", "mirror", "copy", "readout"}
+    choose(row, 1000, row.step)
+    assert session.laying.what == OfStep(1000)
+    assert session.laid.above.name.endswith("at step 1\N{THIN SPACE}000")
+    session.snapshot = 0
+    assert row.readout.text().startswith("hidden while a step of the training is shown · ")
+
+
+def test_the_script_prints_what_is_shown(row, opened, run_python, other):
+    choose(row, 4)
+    press(row.copy)
+    printed = run_python(QApplication.clipboard().text()).splitlines()
+    assert float(printed[0].split()[0]) == pytest.approx(opened.laid.alignment.disparity)
+    assert opened.status == "Copied as Python"
+
+
+def test_the_script_of_a_step_prints_what_is_shown(
+    qtbot, session, controller, tmp_path, run_python
+):
+    from geometry.history.here import history_here
+
+    controller.open(str(write_trained(tmp_path / "trained")))
+    session.history = history_here(session.model)
+    session.laying = Laying(OfStep(100))
+    row = OverlayRow(session, LIGHT)
+    qtbot.addWidget(row, before_close_func=OverlayRow.release)
+    with qtbot.waitExposed(row):
+        row.show()
+    press(row.copy)
+    printed = run_python(QApplication.clipboard().text()).splitlines()
+    found = session.laid
+    assert float(printed[0].split()[0]) == pytest.approx(found.alignment.disparity, abs=1e-9)
+    assert float(printed[1]) == pytest.approx(found.more.whole, abs=1e-9)
+
+
+def test_models_come_and_go(row, opened, other):
+    choose(row, 4)
+    opened.compared = ()
+    assert "other" not in names(row)
+    assert row.what.currentData() == NOTHING
+    assert shown(row) == set()
+
+
+def test_why_not_is_said(row, opened, other):
+    other.positions = (5, 9)
+    opened.positions = (50, 90)
+    choose(row, 4)
+    assert row.readout.text() == "The positions 5–9 and 50–90 have none in common."
+    assert not row.copy.isEnabled()
+
+
+def test_nothing_is_heard_after_the_release(row, opened):
+    row.release()
+    opened.laying = Laying(OfRange((5, 50)))
+    assert shown(row) == set()
+
+
+def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
+    row = OverlayRow(session, LIGHT)
+    qtbot.addWidget(row, before_close_func=OverlayRow.release)
+    assert not row.isEnabled()
