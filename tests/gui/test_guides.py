@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import ortho_group
 
 from geometry.pca import fit_pca
+from gui.colors import point_colors
 from gui.export import render_scene
 from gui.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels
 from gui.guides import Guide, same_basis, shown_guides, with_guide
@@ -181,6 +182,39 @@ def test_positions_light_up_by_their_weight_in_their_own_colours(opened, control
     for x, y in np.round(xy[at[:2]]).astype(int):
         assert np.abs(picture[y, x].astype(int) - plain[y, x].astype(int)).max() <= 40
     assert areas[0] > areas[1] > areas[2]
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_matched_points_have_the_colours_of_those_they_match(opened, controller, stage, theme):
+    at, line = np.array([20, 90, 160]), arc(opened)[[5, 30, 55]]
+    controller.show_guide("laid", guide_of(opened, points=line, matched=at))
+    made = stage(theme)
+    state = resolve_scene(opened)
+    colors = point_colors(state.scale, theme.viewport)[at, :3]
+    for after in (line, line + np.array([0.3, 0, 0])):
+        controller.show_guide("laid", guide_of(opened, points=after, matched=at))
+        picture = made.show(opened)
+        for point, color in zip(after, colors, strict=True):
+            name = "#{:02x}{:02x}{:02x}".format(*color)
+            assert is_drawn(made, picture, point[None], name).all()
+    controller.show_guide("laid", guide_of(opened, points=line))
+    assert is_drawn(made, made.show(opened), line, theme.muted).all(), "grey without"
+
+
+def test_the_camera_frames_what_is_matched_unless_it_is_huge(opened, controller, stage):
+    made = stage()
+    made.show(opened)
+    alone = made.scene.framed
+    beside = opened.curve.coordinates[1:] + np.array([3.0, 0, 0])
+    controller.show_guide("laid", guide_of(opened, points=beside, matched=np.arange(1, 200)))
+    made.show(opened)
+    np.testing.assert_allclose(made.scene.framed[len(alone) :], beside @ opened.turn.T)
+    controller.show_guide("laid", guide_of(opened, points=9 * beside, matched=np.arange(1, 200)))
+    made.show(opened)
+    np.testing.assert_array_equal(made.scene.framed, alone)
+    controller.show_guide("laid", guide_of(opened, points=beside))
+    made.show(opened)
+    np.testing.assert_array_equal(made.scene.framed, alone)
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)

@@ -117,6 +117,18 @@ def test_what_lights_up_is_larger_balls_of_its_colour(state_with):
     assert {tuple(color) for color in lit.visual.vertex_colors} == set(map(tuple, expected))
 
 
+def test_matched_points_have_the_colours_of_those_they_match(state_with):
+    at = np.array([30, 100, 170])
+    state = state_with(points=LINE, matched=at)
+    colors = point_colors(state.scale, DARK.viewport)[at]
+    (trace,) = guide_traces(state, DARK)
+    assert trace["marker"]["color"] == ["rgb({}, {}, {})".format(*c[:3]) for c in colors]
+    np.testing.assert_allclose(points_of(trace), LINE @ state.turn.T)
+    vertex_colors = bodies(state)["guides"].visual.vertex_colors
+    expected = point_colors(state.scale, LIGHT.viewport)[at]
+    assert {tuple(color) for color in vertex_colors} == set(map(tuple, expected))
+
+
 def test_a_segment_without_length_is_left_out(state_with):
     flat = np.concatenate([SEGMENTS, np.ones((1, 2, 3))])
     some, more = (bodies(state_with(segments=s))["guides"] for s in (SEGMENTS, flat))
