@@ -114,6 +114,9 @@ class ResultDocks:
         made.showRequested.connect(self._show)
         made.openRequested.connect(controller.open)
         made.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
+        if name == "compare":
+            made.mainRequested.connect(controller.comparing.make_main)
+            made.removeRequested.connect(controller.comparing.remove)
         if name == "training":
             made.films = self._films
             connect_gathering(made.gather, controller.gatherer)

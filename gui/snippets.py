@@ -11,6 +11,11 @@ def opening(model: PositionalModel) -> str:
 
     It is ``model`` from then on.
     """
+    return f"from geometry.sources import open_source\n\nmodel = {opened(model)}  # {model.name}\n"
+
+
+def opened(model: PositionalModel) -> str:
+    """Return the expression that opens a model as it is open here, by ``open_source``."""
     from geometry.sources import is_on_hub
 
     source, table = model.source, ""
@@ -20,10 +25,7 @@ def opening(model: PositionalModel) -> str:
         table = f", table={model.side!r}"
     elif model.family is None and len(model.store.tensors) > 1:
         table = f", table={model.table!r}"
-    return (
-        "from geometry.sources import open_source\n\n"
-        f"model = open_source({source!r}{table})  # {model.name}\n"
-    )
+    return f"open_source({source!r}{table})"
 
 
 def written(subject: Subject) -> str:

@@ -18,6 +18,7 @@ from gui.docks import BOTTOM, DOCKS
 from gui.panels.capture import CapturePanel
 from gui.panels.claims import ClaimsPanel
 from gui.panels.claims_text import outcome
+from gui.panels.compare import ComparePanel
 from gui.panels.dimensions import DimensionsPanel
 from gui.panels.directions import DirectionsPanel
 from gui.panels.experiment import ExperimentPanel
@@ -45,7 +46,7 @@ CLASSES = {
     for made in (
         SpectraPanel, CapturePanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
         DimensionsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
-        TrainingPanel, ClaimsPanel,
+        TrainingPanel, ComparePanel, ClaimsPanel,
     )
 }  # fmt: skip
 PANELS = tuple(dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM)

@@ -1,0 +1,124 @@
+"""What the table of models asks: the single numbers of the open model and of those beside it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from weakref import ref
+
+from geometry.errors import HelixscopeError
+from geometry.hub.transfer import Cancelled
+from geometry.scalar_results import Scalar, scalar_results
+from gui.questions import Progress, Subjects
+
+if TYPE_CHECKING:
+    from geometry.model import PositionalModel
+
+MAIN = 0
+"""The key of the open model."""
+MOST_KEPT = 512
+READING = "it is still being read"
+
+
+@dataclass(frozen=True, slots=True)
+class RowOf:
+    """One line: a model, and what is shown of it.
+
+    Attributes
+    ----------
+    key
+        That of the model beside the open one; :data:`MAIN` for the open one.
+    name
+        What it is called.
+    model
+        The model, for as long as somebody else has it; None while it is being read.
+    positions, components
+        What is shown of it.
+    """
+
+    key: int
+    name: str
+    model: ref[PositionalModel] | None
+    positions: tuple[int, int]
+    components: tuple[int, int, int]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Line:
+    """What is known of a row: its scalars; None while they are worked out, or ``why`` never."""
+
+    row: RowOf
+    scalars: tuple[Scalar, ...] | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Comparison:
+    """The lines, the open model's first."""
+
+    lines: tuple[Line, ...]
+
+
+class Kept:
+    """Scalars by fingerprint, range and components; what was asked for longest ago goes first."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Hashable, tuple[Scalar, ...]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __call__(self, key: Hashable, find: Callable[[], tuple[Scalar, ...]]) -> tuple[Scalar, ...]:
+        """Return what ``find`` finds, found once."""
+        with self._lock:
+            known = self._found.get(key)
+        if known is None:
+            known = find()
+        with self._lock:
+            self._found[key] = known
+            self._found.move_to_end(key)
+            while len(self._found) > MOST_KEPT:
+                self._found.popitem(last=False)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonOf:
+    """The single numbers of several models.
+
+    Attributes
+    ----------
+    rows
+        The open model, then those beside it.
+    kept
+        What was found for other questions.
+    """
+
+    rows: tuple[RowOf, ...]
+    kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+
+    def steps(self, about: Subjects) -> Iterator[Progress | Comparison]:
+        """Measure one model after another, telling what is known; yield the lines last."""
+        lines = [Line(row) for row in self.rows]
+        for done, row in enumerate(self.rows):
+            said = f"Measuring {row.name}"
+            yield Progress(done / len(lines), said, Comparison(tuple(lines)))
+            lines[done] = self._line(row, about)
+        yield Comparison(tuple(lines))
+
+    def _line(self, row: RowOf, about: Subjects) -> Line:
+        model = None if row.model is None else row.model()
+        if model is None:
+            return Line(row, why=READING)
+
+        def find() -> tuple[Scalar, ...]:
+            return scalar_results(model, row.positions, row.components, check=about.check)
+
+        try:
+            key = (model.fingerprint, row.positions, row.components)
+            return Line(row, self.kept(key, find))
+        except Cancelled:
+            raise
+        except HelixscopeError as error:
+            return Line(row, why=str(error))

@@ -1,0 +1,335 @@
+"""The table of models: the names stay where they are, the numbers beside them scroll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.scalar_results import QUANTITIES
+from gui.panels.compare_question import Line
+from gui.panels.compare_text import COLUMNS, FIXED, cells, in_order, named
+from gui.theme import GRID, SMALL, Theme
+from gui.titled_rows import Index, TitledRows
+from gui.tooltips import wrapped
+
+Role = Qt.ItemDataRole
+
+ROW_HEIGHT, TITLE_HEIGHT = 24, 34
+FEWEST_NAME, MOST_NAME = 96, 240
+"""Pixels of the names' column."""
+ARROWS = {False: " ▴", True: " ▾"}
+_MOVES = (
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)  # fmt: skip
+
+
+class CompareRows(TitledRows):
+    """The lines in the order that was chosen."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(COLUMNS, parent)
+        self.lines: tuple[Line, ...] = ()
+        self.sorted_by: tuple[int, bool] | None = None
+        self.muted = QColor(theme.muted)
+        self._given: tuple[Line, ...] = ()
+
+    def replace(self, lines: Sequence[Line]) -> None:
+        """Show other lines."""
+        self._given = tuple(lines)
+        self._arrange()
+
+    def sort_by(self, column: int | None, falling: bool = False) -> None:
+        """Sort by a column; None for the order that the models have beside each other."""
+        self.sorted_by = None if column is None else (column, falling)
+        self._arrange()
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        """Return the number of models."""
+        return 0 if parent.isValid() else len(self.lines)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
+    ) -> Any:
+        """Return a title, with an arrow on that of the column that is sorted by."""
+        found = super().headerData(section, orientation, role)
+        if role == Role.DisplayRole and self.sorted_by is not None and section:
+            column, falling = self.sorted_by
+            if column == section:
+                title, _, unit = found.partition("\n")
+                return f"{title}{ARROWS[falling]}\n{unit}"
+        if role == Role.ToolTipRole and section:
+            return f"{found}\nClick sorts by it"
+        return found
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        """Return a cell's text, colour, tip or alignment."""
+        line, column = self.lines[index.row()], index.column()
+        match role:
+            case Role.DisplayRole:
+                return cells(line)[column]
+            case Role.TextAlignmentRole:
+                return self.alignment(column)
+            case Role.ForegroundRole if line.scalars is None:
+                return self.muted
+            case Role.ToolTipRole:
+                return wrapped(self._tip(line, column))
+            case Role.AccessibleTextRole:
+                title = self.columns[column].title.replace("\n", " ")
+                return f"{line.row.name}: {title} {cells(line)[column]}".replace("  ", " ")
+        return None
+
+    def _tip(self, line: Line, column: int) -> str:
+        if line.why:
+            return f"{line.row.name}: {line.why}"
+        if column <= FIXED or line.scalars is None:
+            return f"{line.row.name}\n{self.columns[max(column, 1)].tip}"
+        scalar = line.scalars[column - FIXED - 1]
+        if scalar.value is None:
+            return f"{scalar.quantity.title}: {scalar.why}"
+        value = scalar.value if isinstance(scalar.value, str) else f"{scalar.value:.6g}"
+        if scalar.quantity.kind == "share":
+            value = f"{100 * float(scalar.value):.6g}"
+        return f"{line.row.name} · {named(scalar.quantity)}: {value}"
+
+    def _arrange(self) -> None:
+        lines = self._given
+        if self.sorted_by is not None:
+            lines = in_order(lines, self.sorted_by[0], falling=self.sorted_by[1])
+        if [line.row.key for line in lines] == [line.row.key for line in self.lines]:
+            self.lines = lines
+            if lines:
+                last = self.index(len(lines) - 1, len(COLUMNS) - 1)
+                self.dataChanged.emit(self.index(0, 0), last)
+            return
+        self.beginResetModel()
+        self.lines = lines
+        self.endResetModel()
+
+
+class CompareTable(QWidget):
+    """One line for each model.
+
+    Signals
+    -------
+    chosen(int)
+        The key of a line that was double-clicked, or on which Enter was pressed.
+    removed(int)
+        The key of a line on which Delete was pressed.
+    copyRequested()
+        Ctrl+C was pressed.
+    """
+
+    chosen = Signal(int)
+    removed = Signal(int)
+    copyRequested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.rows = CompareRows(theme, self)
+        self.names, self.values = _View(self.rows, self), _View(self.rows, self)
+        self.names.setSelectionModel(self.values.selectionModel())
+        self.names.setFocusProxy(self.values)
+        self.names.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.names.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.values.setAccessibleName("Models")
+        for column in range(len(COLUMNS)):
+            self.names.setColumnHidden(column, column >= FIXED)
+            self.values.setColumnHidden(column, column < FIXED)
+        for view in (self.names, self.values):
+            view.horizontalHeader().sectionClicked.connect(self.toggle_sorting)
+            view.doubleClicked.connect(self._on_double_clicked)
+            view.keyed.connect(self._on_key)
+        one, other = self.names.verticalScrollBar(), self.values.verticalScrollBar()
+        one.valueChanged.connect(other.setValue)
+        other.valueChanged.connect(one.setValue)
+        self._below = QWidget()
+        self.values.horizontalScrollBar().rangeChanged.connect(self._leave_room_below)
+        self.rows.modelReset.connect(self._fit)
+        self.rows.dataChanged.connect(self._fit)
+        left = QVBoxLayout()
+        left.setSpacing(0)
+        left.addWidget(self.names, 1)
+        left.addWidget(self._below)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addLayout(left)
+        row.addWidget(self.values, 1)
+        self._leave_room_below()
+        self._fit()
+
+    def show_lines(self, lines: Sequence[Line]) -> None:
+        """Show other lines; the marked model stays marked if it is still there."""
+        self._keep_mark(lambda: self.rows.replace(lines))
+
+    def sort_by(self, column: int | None, falling: bool = False) -> None:
+        """Sort by a column, or by none."""
+        self._keep_mark(lambda: self.rows.sort_by(column, falling))
+
+    @property
+    def marked(self) -> Line | None:
+        """The line that is marked."""
+        rows = self.values.selectionModel().selectedRows()
+        return self.rows.lines[rows[0].row()] if rows else None
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.rows.muted = QColor(theme.muted)
+        for view in (self.names, self.values):
+            view.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the names their part of the width."""
+        super().resizeEvent(event)
+        self._fit()
+
+    # What the user wants.
+
+    def toggle_sorting(self, column: int) -> None:
+        """Sort, then the other way round, then not at all."""
+        if not column:
+            return
+        first = column > FIXED and QUANTITIES[column - FIXED - 1].kind != "text"
+        by = self.rows.sorted_by
+        if by is None or by[0] != column:
+            self.sort_by(column, first)
+        elif by[1] is first:
+            self.sort_by(column, not first)
+        else:
+            self.sort_by(None)
+
+    def _on_double_clicked(self, index: QModelIndex) -> None:
+        self.chosen.emit(self.rows.lines[index.row()].row.key)
+
+    def _on_key(self, key: int) -> None:
+        marked = self.marked
+        if key == Qt.Key.Key_C:
+            self.copyRequested.emit()
+        elif marked is not None and key == Qt.Key.Key_Delete:
+            self.removed.emit(marked.row.key)
+        elif marked is not None:
+            self.chosen.emit(marked.row.key)
+
+    # How it looks.
+
+    def _keep_mark(self, change: Any) -> None:
+        marked = self.marked
+        change()
+        for row, line in enumerate(self.rows.lines):
+            if marked is not None and line.row.key == marked.row.key:
+                self.values.selectRow(row)
+
+    def _fit(self) -> None:
+        """Make columns as wide as their titles and numbers, the names' within bounds."""
+        titles, texts = QFontMetrics(_small(self.font())), QFontMetrics(self.values.font())
+        rows = [cells(line) for line in self.rows.lines]
+        space = 2 * GRID + 4
+        for number, column in enumerate(COLUMNS):
+            title, _, unit = column.title.partition("\n")
+            wide = [titles.horizontalAdvance(text) for text in (title + ARROWS[True], unit)]
+            wide += [texts.horizontalAdvance(row[number]) for row in rows]
+            width = column.width or max(wide) + space
+            if number == 1:
+                width = min(max(width, FEWEST_NAME), MOST_NAME, max(self.width() // 3, FEWEST_NAME))
+            for view in (self.names, self.values):
+                view.setColumnWidth(number, width)
+        self.names.setFixedWidth(sum(self.names.columnWidth(i) for i in range(FIXED)))
+
+    def _leave_room_below(self) -> None:
+        """End the names where the numbers do, above their scroll bar."""
+        bar = self.values.horizontalScrollBar()
+        self._below.setFixedHeight(bar.sizeHint().height() if bar.maximum() else 0)
+
+
+class _View(QTableView):
+    """One of the two halves."""
+
+    keyed = Signal(int)
+
+    def __init__(self, rows: CompareRows, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setModel(rows)
+        font = QFont(self.font())
+        font.setFeature(QFont.Tag("tnum"), 1)
+        self.setFont(font)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setStyleSheet(
+            "QTableView { border: none; background: transparent; }"
+            # An item has a margin of 3 px besides.
+            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
+            "QHeaderView { background: transparent; }"
+            f"QHeaderView::section {{ padding: 0 {GRID}px; font-size: {SMALL}px; }}"
+        )
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles = self.horizontalHeader()
+        titles.setFixedHeight(TITLE_HEIGHT)
+        titles.setMinimumSectionSize(16)
+        titles.setHighlightSections(False)
+        titles.setSectionsClickable(True)
+        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrows mark and scroll; Enter, Delete and Ctrl+C are told of."""
+        bar = self.horizontalScrollBar()
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.keyed.emit(Qt.Key.Key_C)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Delete):
+            self.keyed.emit(event.key())
+        elif plain and event.key() in (Qt.Key.Key_Left, Qt.Key.Key_Right):
+            step = 8 * GRID * (1 if event.key() == Qt.Key.Key_Right else -1)
+            bar.setValue(bar.value() + step)
+        elif plain and event.key() in _MOVES:
+            self._mark(event.key())
+        else:
+            # A table would search for letters; the window has commands.
+            event.ignore()
+
+    def _mark(self, key: int) -> None:
+        """Mark another row: a line as a whole, no column has to come in sight for it."""
+        last, marked = self.model().rowCount() - 1, self.selectionModel().selectedRows()
+        now = marked[0].row() if marked else -1
+        page = max(self.viewport().height() // ROW_HEIGHT - 1, 1)
+        row = {
+            Qt.Key.Key_Up: now - 1, Qt.Key.Key_Down: now + 1, Qt.Key.Key_PageUp: now - page,
+            Qt.Key.Key_PageDown: now + page, Qt.Key.Key_Home: 0, Qt.Key.Key_End: last,
+        }[Qt.Key(key)]  # fmt: skip
+        row, bar = min(max(row, 0), last), self.horizontalScrollBar()
+        before = bar.value()
+        self.selectRow(row)
+        self.scrollTo(self.model().index(row, FIXED))
+        bar.setValue(before)
+
+
+def _small(font: QFont) -> QFont:
+    small = QFont(font)
+    small.setPixelSize(SMALL)
+    return small

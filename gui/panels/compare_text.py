@@ -1,0 +1,228 @@
+"""The table of models in words: its columns, its cells, and as a text for files; and no Qt."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from geometry.model import PositionalModel
+from geometry.scalar_results import QUANTITIES, Quantity, Scalar
+from gui.panels.compare_question import MAIN, Line
+from gui.panels.table_text import Column
+from gui.snippets import opened
+from gui.theme import format_count, format_number
+
+MARK = "●"
+NO_NUMBER = "–"
+PENDING = "…"
+SCOPES = {
+    "model": "Of all rows.",
+    "range": "Of the shown range.",
+    "components": "Of the shown range, in the shown components.",
+}
+FIXED = 2
+"""Columns that always stay in sight: the mark and the name."""
+COLUMNS = (
+    Column("", f"{MARK} is the open model, which all panels are about", 20),
+    Column("Model\n", "Double click or Enter makes it the open one", left=True),
+    Column(
+        "Range\n",
+        "First and last shown position, both inclusive; and the shown components, unless they are"
+        " the first three",
+        left=True,
+    ),
+    *(
+        Column(
+            f"{one.title}\n{one.unit}", f"{one.meaning}\n{SCOPES[one.of]}", left=one.kind == "text"
+        )
+        for one in QUANTITIES
+    ),
+)
+KINDS = {
+    "csv": "CSV table (*.csv)",
+    "md": "Markdown table (*.md)",
+    "tex": "LaTeX table (*.tex)",
+    "json": "JSON (*.json)",
+}
+
+
+def written(scalar: Scalar) -> str:
+    """Write a value as the table shows it; none is a dash."""
+    value, quantity = scalar.value, scalar.quantity
+    if value is None:
+        return NO_NUMBER
+    if isinstance(value, str):
+        return value
+    if quantity.kind == "count":
+        return format_count(int(value))
+    return format_number(100 * value if quantity.kind == "share" else value, quantity.decimals)
+
+
+def named(quantity: Quantity) -> str:
+    """Write a quantity with its unit."""
+    return f"{quantity.title} ({quantity.unit})" if quantity.unit else quantity.title
+
+
+def shown(line: Line) -> str:
+    """Write what is shown of a model: ``1–1023``, and the components if they are not 1, 2, 3."""
+    first, last = line.row.positions
+    components = line.row.components
+    beside = "" if components == (1, 2, 3) else f" · PC {', '.join(map(str, components))}"
+    return f"{first}–{last}{beside}" if line.row.model is not None else NO_NUMBER
+
+
+def cells(line: Line) -> tuple[str, ...]:
+    """Write a line as the table shows it."""
+    name, empty = line.row.name, NO_NUMBER
+    if line.row.model is None:
+        name += " · being read…"
+    elif line.why:
+        name += " · not measured"
+    elif line.scalars is None:
+        name, empty = f"{name} · computing…", PENDING
+    scalars = line.scalars
+    numbers = [empty] * len(QUANTITIES) if scalars is None else [written(one) for one in scalars]
+    return (MARK if line.row.key == MAIN else "", name, shown(line), *numbers)
+
+
+def sort_key(line: Line, column: int) -> Any:
+    """Return what a column sorts a line by; None where there is nothing."""
+    if column == 0:
+        return line.row.key
+    if column == 1:
+        return line.row.name.casefold()
+    if column == FIXED:
+        return None if line.row.model is None else (*line.row.positions, *line.row.components)
+    return None if line.scalars is None else line.scalars[column - FIXED - 1].value
+
+
+def in_order(lines: Sequence[Line], column: int, *, falling: bool) -> tuple[Line, ...]:
+    """Sort by a column; lines that have nothing there come last, whichever way."""
+    with_value = [line for line in lines if sort_key(line, column) is not None]
+    without = [line for line in lines if sort_key(line, column) is None]
+    with_value.sort(key=lambda line: sort_key(line, column), reverse=falling)
+    return (*with_value, *without)
+
+
+def numbers(lines: Sequence[Line]) -> dict[str, np.ndarray]:
+    """Return columns by their names for files, shares from 0 to 1; what there is none of is NaN."""
+    measured = [line for line in lines if line.scalars is not None]
+    columns = {
+        "model": np.array([line.row.name for line in measured], dtype=np.str_),
+        "first_position": np.array([line.row.positions[0] for line in measured], dtype=np.int64),
+        "last_position": np.array([line.row.positions[1] for line in measured], dtype=np.int64),
+        "components": np.array([line.row.components for line in measured]).reshape(-1, 3),
+    }
+    for number, quantity in enumerate(QUANTITIES):
+        values = [_value(line, number) for line in measured]
+        if quantity.kind == "text":
+            columns[quantity.key] = np.array([value or "" for value in values], dtype=np.str_)
+        else:
+            found = [np.nan if value is None else value for value in values]
+            columns[quantity.key] = np.array(found, dtype=np.float64)
+    return columns
+
+
+def tab_separated(lines: Sequence[Line]) -> str:
+    """Write the table for a spreadsheet, numbers in full precision, shares from 0 to 1."""
+    return _separated(lines, delimiter="\t")
+
+
+def comma_separated(lines: Sequence[Line]) -> str:
+    """Write the table as CSV, likewise; what there is none of is an empty cell."""
+    return _separated(lines, delimiter=",")
+
+
+def _separated(lines: Sequence[Line], *, delimiter: str) -> str:
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    names = ("model", "first_position", "last_position", "components")
+    writer.writerow((*names, *(one.key for one in QUANTITIES)))
+    for line in lines:
+        if line.scalars is not None:
+            axes = " ".join(map(str, line.row.components))
+            values = ("" if one.value is None else one.value for one in line.scalars)
+            writer.writerow((line.row.name, *line.row.positions, axes, *values))
+    return file.getvalue()
+
+
+def as_json(lines: Sequence[Line]) -> str:
+    """Write the lines with what each quantity means; what there is none of is null."""
+    models = [
+        {
+            "model": line.row.name,
+            "positions": list(line.row.positions),
+            "components": list(line.row.components),
+            **{one.quantity.key: one.value for one in line.scalars},
+        }
+        for line in lines
+        if line.scalars is not None
+    ]
+    meanings = {one.key: f"{one.meaning} {SCOPES[one.of]}" for one in QUANTITIES}
+    return (
+        json.dumps({"models": models, "quantities": meanings}, indent=2, ensure_ascii=False) + "\n"
+    )
+
+
+def turned(lines: Sequence[Line]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return titles and rows with the models side by side: a page is higher than wide."""
+    measured = [line for line in lines if line.scalars is not None]
+    titles = ("", *(line.row.name for line in measured))
+    rows = [("Range", *(shown(line) for line in measured))]
+    for number, quantity in enumerate(QUANTITIES):
+        values = (written(line.scalars[number]) for line in measured if line.scalars is not None)
+        rows.append((named(quantity), *values))
+    return titles, rows
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """Write the table as Markdown, the models side by side."""
+    titles, rows = turned(lines)
+    ruled = "|---|" + "---:|" * (len(titles) - 1)
+    body = [titles, *rows]
+    text = ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in body]
+    return "\n".join([text[0], ruled, *text[1:]]) + "\n"
+
+
+_TEX = {
+    "\\": r"\textbackslash{}", "%": r"\%", "&": r"\&", "_": r"\_", "#": r"\#", "$": r"\$",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "°": r"$^\circ$", "²": "$^2$", "‖": r"$\|$", "–": "--", "\N{MINUS SIGN}": "$-$",
+    "\N{THIN SPACE}": r"\,", "\N{NO-BREAK SPACE}": "~",
+}  # fmt: skip
+
+
+def latex(lines: Sequence[Line]) -> str:
+    """Write the table as a LaTeX tabular, the models side by side; it needs no package."""
+    titles, rows = turned(lines)
+
+    def row(texts: Sequence[str]) -> str:
+        return " & ".join("".join(_TEX.get(sign, sign) for sign in text) for text in texts) + r" \\"
+
+    columns = "l" + "r" * (len(titles) - 1)
+    text = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", row(titles), r"\hline"]
+    return "\n".join([*text, *map(row, rows), r"\hline", r"\end{tabular}"]) + "\n"
+
+
+def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, int, int]]]) -> str:
+    """Return Python that prints the single numbers of models, each in its range and components."""
+    rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
+    return f"""from geometry.scalar_results import scalar_results
+from geometry.sources import open_source
+
+shown = [
+{rows}]
+for model, positions, components in shown:
+    print(model.name)
+    for one in scalar_results(model, positions, components):
+        print("", one.quantity.title, one.value, one.quantity.unit, sep="\\t")
+"""
+
+
+def _value(line: Line, number: int) -> Any:
+    return None if line.scalars is None else line.scalars[number].value

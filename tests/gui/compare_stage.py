@@ -1,0 +1,82 @@
+"""The table of models with models beside the open one, made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.compared import Compared
+from gui.controller import Controller
+from gui.jobs import InlineJobs, Jobs
+from gui.panels.compare import ComparePanel
+from gui.panels.compare_table import CompareTable
+from gui.panels.compare_text import COLUMNS
+from gui.session import Session
+from gui.theme import LIGHT, Theme
+from tests.gui.result_stage import ResultStage
+
+TITLES = [column.title.partition("\n")[0] for column in COLUMNS]
+LEFT = Qt.MouseButton.LeftButton
+
+
+class CompareStage(ResultStage):
+    """The panel, and controllers of the models beside the open one."""
+
+    def __init__(
+        self,
+        qtbot: Any,
+        jobs: Jobs | None = None,
+        *,
+        theme: Theme = LIGHT,
+        size: tuple[int, int] = (900, 260),
+    ) -> None:
+        self.others: list[Controller] = []
+        self.told: list[tuple[str, Any]] = []
+        super().__init__(qtbot, ComparePanel, jobs, theme=theme, size=size)
+        self.panel.addRequested.connect(lambda: self.told.append(("add", None)))
+        self.panel.mainRequested.connect(lambda key: self.told.append(("main", key)))
+        self.panel.removeRequested.connect(lambda key: self.told.append(("remove", key)))
+
+    @property
+    def table(self) -> CompareTable:
+        found: CompareTable = self.panel.table
+        return found
+
+    def beside(self, source: Path | str | None, name: str) -> Session:
+        """Show a model beside the open one; with no source it is still being read."""
+        controller = Controller(Session(), InlineJobs())
+        self.others.append(controller)
+        if source is not None:
+            controller.open(str(source))
+        made = Compared(len(self.others), str(source), name, controller.session)
+        self.session.compared = (*self.session.compared, made)
+        QApplication.processEvents()
+        return controller.session
+
+    def column(self, title: str) -> list[str]:
+        """The cells below a title, from above."""
+        rows, number = self.table.rows, TITLES.index(title)
+        return [rows.index(row, number).data() for row in range(rows.rowCount())]
+
+    def click_title(self, title: str) -> None:
+        number = TITLES.index(title)
+        view = self.table.names if number < 2 else self.table.values
+        view.scrollTo(self.table.rows.index(0, number))
+        header = view.horizontalHeader()
+        at = QPoint(header.sectionViewportPosition(number) + 6, header.height() // 2)
+        QTest.mouseClick(header.viewport(), LEFT, pos=at)
+
+    def click_row(self, row: int, *, twice: bool = False) -> None:
+        spot = self.table.names.visualRect(self.table.rows.index(row, 1)).center()
+        QTest.mouseClick(self.table.names.viewport(), LEFT, pos=spot)
+        if twice:
+            QTest.mouseDClick(self.table.names.viewport(), LEFT, pos=spot)
+
+    def _release(self, panel: Any) -> None:
+        super()._release(panel)
+        for controller in self.others:
+            controller.close()
