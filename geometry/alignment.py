@@ -198,10 +198,11 @@ def in_basis(
     table = _as_wide(rows, pca)
     chosen = shown_rows(pca, components)
     basis = pca.components[chosen].T
-    taken = table.mean(axis=0) if middle == "own" else pca.mean
+    projected = table @ basis
+    # The projected mean is the mean of what is projected: the table is gone through once.
+    taken = projected.mean(axis=0) if middle == "own" else pca.mean @ basis
     found = np.zeros((len(table), len(components)))
-    at = [i for i, c in enumerate(components) if c <= len(pca.components)]
-    found[:, at] = table @ basis - taken @ basis
+    found[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = projected - taken
     return found
 
 
