@@ -34,8 +34,8 @@ class Command:
         Verb first, sentence case.
     shortcut
         A key sequence with a modifier becomes a shortcut of the window. A plain key ("F",
-        "Right", "Esc") works wherever the focused widget has no use for it itself, so that it
-        never fires while someone types or moves a slider.
+        "Right", "Esc"), or an arrow with modifiers, works wherever the focused widget has no use
+        for it itself, so that it never fires while someone types or moves a slider.
     tip
         One sentence for the status bar.
     checkable, needs_model
@@ -52,14 +52,17 @@ class Command:
 
     @property
     def has_plain_key(self) -> bool:
-        """Whether the shortcut is a key without a modifier (F1 and the like are none)."""
+        """Whether it is left to the focused widget first: no modifier (but no F1), or an arrow."""
         key = self.shortcut
+        if key.rpartition("+")[2] in _ARROWS:
+            return True
         return bool(key) and (key in "+-" or "+" not in key) and not re.fullmatch(r"F\d+", key)
 
     @property
     def key(self) -> str:
         """The shortcut as it is written for people: "→" and not "Right"."""
-        return _SIGNS.get(self.shortcut, self.shortcut)
+        modifiers, plus, key = self.shortcut.rpartition("+")
+        return modifiers + plus + _SIGNS.get(key, key)
 
 
 COMMANDS = (
@@ -114,8 +117,15 @@ COMMANDS = (
             "Walk ten positions along the curve", needs_model=True),
     Command("previous_10", "Positions", "Go ten positions back", "Down",
             "Walk ten positions back along the curve", needs_model=True),
-    Command("focus_on_selection", "Positions-", "Centre on the selection", "C",
-            "Bring the current position to the middle of the view", needs_model=True),
+    Command("select_box", "Positions-", "Select by a box", "B",
+            "Drag a box around points; with Shift it adds them, with Ctrl it takes them out",
+            checkable=True, needs_model=True),
+    Command("select_lasso", "Positions", "Select by a lasso", "L",
+            "Drag a line around points; with Shift it adds them, with Ctrl it takes them out",
+            checkable=True, needs_model=True),
+    Command("focus_on_selection", "Positions", "Centre on the selection", "C",
+            "Bring the selected position to the middle of the view, or all of them into sight",
+            needs_model=True),
     Command("clear_selection", "Positions", "Clear the selection", "Esc",
             "Select no position; first cancel what is fetched or computed, stop what moves, close "
             "the notice"),
@@ -137,6 +147,26 @@ COMMANDS = (
     Command("zoom_out", "View", "Zoom out", "-", "Move the curve away", needs_model=True),
     Command("spin", "View", "Spin", "Space", "Turn the curve steadily; Esc stops",
             checkable=True, needs_model=True),
+    Command("turn_left", "View-/Turn and move", "Turn to the left", "Shift+Left",
+            "Turn the curve as a drag to the left does", needs_model=True),
+    Command("turn_right", "View/Turn and move", "Turn to the right", "Shift+Right",
+            "Turn the curve as a drag to the right does", needs_model=True),
+    Command("turn_up", "View/Turn and move", "Turn upwards", "Shift+Up",
+            "Turn the curve as a drag upwards does", needs_model=True),
+    Command("turn_down", "View/Turn and move", "Turn downwards", "Shift+Down",
+            "Turn the curve as a drag downwards does", needs_model=True),
+    Command("roll_left", "View/Turn and move", "Roll to the left", "Alt+Left",
+            "Turn the curve counterclockwise on the screen", needs_model=True),
+    Command("roll_right", "View/Turn and move", "Roll to the right", "Alt+Right",
+            "Turn the curve clockwise on the screen", needs_model=True),
+    Command("move_left", "View/Turn and move", "Move to the left", "Ctrl+Left",
+            "Move the curve on the screen", needs_model=True),
+    Command("move_right", "View/Turn and move", "Move to the right", "Ctrl+Right",
+            "Move the curve on the screen", needs_model=True),
+    Command("move_up", "View/Turn and move", "Move upwards", "Ctrl+Up",
+            "Move the curve on the screen", needs_model=True),
+    Command("move_down", "View/Turn and move", "Move downwards", "Ctrl+Down",
+            "Move the curve on the screen", needs_model=True),
     Command("parallel", "View-", "Use parallel projection", "P",
             "Without perspective: equal lengths look equal", checkable=True),
     Command("faint", "View", "Show positions outside the range", "O",
@@ -150,6 +180,12 @@ COMMANDS = (
     Command("theme_dark", "View/Theme", "Dark", "F3", "Light text on dark panels", checkable=True),
     Command("full_screen", "View", "Use the full screen", "F11",
             "Fill the screen with the window; F11 again leaves it", checkable=True),
+    Command("view_3d", "Panels-", "Go to the 3D view", "0",
+            "Leave the panel, so that keys turn the curve and walk along it"),
+    Command("next_panel", "Panels", "Go to the next panel", "Ctrl+F6",
+            "Of those in sight; the 3D view is one of them"),
+    Command("previous_panel", "Panels", "Go to the panel before", "Ctrl+Shift+F6",
+            "Of those in sight; the 3D view is one of them"),
     Command("reset_layout", "Panels-", "Reset layout", "Ctrl+R",
             "Put all panels back where they were at first"),
     Command("lesson", "Help", "Open the lessons", "F6",
@@ -168,7 +204,7 @@ MENUS = {
 }  # fmt: skip
 """Menu -> its title with the letter that opens it with Alt."""
 _SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "-": "−"}
-_PLAIN_MODIFIERS = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+_ARROWS = ("Left", "Right", "Up", "Down")
 
 
 class Actions:
@@ -227,12 +263,13 @@ class Actions:
         return self.menus[parts[1]]
 
     def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
-        """Run the command of a plain key that no widget wanted; False if there is none."""
+        """Run the command of a key that no widget wanted; False if there is none."""
+        modifiers &= ~Qt.KeyboardModifier.KeypadModifier
         if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
             # Whether "+" takes Shift is up to the keyboard.
             modifiers &= ~Qt.KeyboardModifier.ShiftModifier
-        action = self._plain.get(QKeySequence(key).toString())
-        if action is None or modifiers not in _PLAIN_MODIFIERS or not action.isEnabled():
+        action = self._plain.get(QKeySequence(key | modifiers.value).toString())
+        if action is None or not action.isEnabled():
             return False
         action.trigger()
         return True

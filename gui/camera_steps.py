@@ -29,7 +29,7 @@ def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> Came
     level = pose.up - (pose.up @ ahead) * ahead
     level = level / np.linalg.norm(level)
     across = np.cross(ahead, level)
-    for axis, steps in ((level, -right), (across, -up), (ahead, -roll)):
+    for axis, steps in ((level, -right), (across, up), (ahead, -roll)):
         offset, level = _rotated(offset, axis, steps), _rotated(level, axis, steps)
     return CameraPose(pose.focal_point + offset, pose.focal_point, level, pose.parallel_scale)
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.actions import COMMANDS
+from gui.actions import COMMANDS, Command
 from gui.panels.base import label
 from gui.theme import GRID
 
@@ -35,7 +35,15 @@ VIEWPORT: Rows = (
     ("Ctrl-Shift-click a point", "Select everything up to it"),
     ("Double-click a point", "Centre on it"),
     ("Double-click elsewhere", "Frame the curve"),
+    ("B or L, then drag", "Select what is inside"),
+    ("… with Shift, Ctrl", "Add that, take it out"),
 )
+TURNING: Rows = (
+    ("Shift ← → ↑ ↓", "Turn"),
+    ("Ctrl ← → ↑ ↓", "Move"),
+    ("Alt ← →", "Roll"),
+)
+"""The commands of the menu "Turn and move", a row for each kind."""
 PLOT: Rows = (
     ("Click, Shift-click", "Select, add or remove"),
     ("Shift-drag", "Select a range"),
@@ -75,7 +83,7 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
             ("Range slider", SLIDER), ("Training panel", TRAINING))  # fmt: skip
     middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
               ("Help", _keys_of("Help")))  # fmt: skip
-    right = tuple((menu, _keys_of(menu)) for menu in ("View", "Positions"))
+    right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
     columns = QHBoxLayout()
     columns.setSpacing(3 * GRID)
     for groups in (left, middle, right):
@@ -152,8 +160,13 @@ def _keys_of(menu: str) -> Rows:
     return tuple(
         (c.key, c.title.rstrip("…"))
         for c in COMMANDS
-        if c.shortcut and c.menu.split("/")[0].rstrip("-") == menu
+        if c.shortcut and c.menu.split("/")[0].rstrip("-") == menu and not is_step(c)
     )
+
+
+def is_step(command: Command) -> bool:
+    """Tell whether it is one of those that :data:`TURNING` tells of together."""
+    return command.menu.endswith("/Turn and move")
 
 
 def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:

@@ -277,14 +277,16 @@ class MainWindow(QMainWindow):
         self._results.need(dock)
 
     def focus_on_selection(self) -> None:
-        """Bring the current position to the middle of the viewport."""
-        if self.session.current is not None:
-            self.viewport.focus_on(self.session.current)
+        """Bring the selected position to the middle of the viewport, or all into sight."""
+        if self.session.selection:
+            self.viewport.focus_on(*self.session.selection)
 
     def cancel(self) -> None:
-        """Stop what is fetched, computed or moves; else close the notice; else select nothing."""
+        """Stop what is drawn, fetched or moves; else close the notice; else select nothing."""
         spin = self.commands.by_name["spin"]
-        if self.controller.cancel():
+        if self.viewport.marquee.armed is not None:
+            self.viewport.marquee.arm(None)
+        elif self.controller.cancel():
             pass
         elif spin.isChecked():
             spin.setChecked(False)
@@ -300,7 +302,8 @@ class MainWindow(QMainWindow):
     def show_menu(self, at: QPoint) -> None:
         """Show the viewport's menu at a point of the screen."""
         menu = QMenu(self)
-        names = ("view_article", "frame", "spin", "", "parallel", "faint", "sphere", "",
+        names = ("view_article", "frame", "spin", "", "select_box", "select_lasso",
+                 "focus_on_selection", "", "parallel", "faint", "sphere", "",
                  "save_picture", "copy_picture", "export_scene")  # fmt: skip
         for name in names:
             if name:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from gui import dialogs
 from gui.copy_window import copy_window
+from gui.docks import DOCKS
 
 if TYPE_CHECKING:
     from gui.gathering import Gatherer
     from gui.main_window import MainWindow
+    from gui.marquee import Shape
     from gui.panels.training_gather import GatherForm
+    from gui.viewport import Viewport
+
+STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
+"""Steps to the right and upwards, by where an arrow key points."""
 
 
 def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
@@ -46,6 +54,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "next_10": lambda: controller.walk(10),
         "previous_10": lambda: controller.walk(-10),
         "clear_selection": window.cancel,
+        "select_box": lambda on: arm(view, "box" if on else None),
+        "select_lasso": lambda on: arm(view, "lasso" if on else None),
         "focus_on_selection": window.focus_on_selection,
         "label_tokens": lambda: window.focus_on("prompt", "focus_text"),
         "view_article": lambda: view.view("article"),
@@ -57,6 +67,10 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "zoom_in": lambda: view.zoom(1.25),
         "zoom_out": lambda: view.zoom(0.8),
         "spin": view.set_spinning,
+        **{f"turn_{way}": partial(view.turn, *step) for way, step in STEPS.items()},
+        **{f"move_{way}": partial(view.shift, *step) for way, step in STEPS.items()},
+        "roll_left": lambda: view.turn(0, 0, -1),
+        "roll_right": lambda: view.turn(0, 0, 1),
         "parallel": lambda on: window.set_field("projection", "parallel" if on else "perspective"),
         "faint": lambda on: window.set_field("outside", "faint" if on else "hidden"),
         "sphere": lambda on: window.set_field("sphere", on),
@@ -64,6 +78,9 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "theme_light": lambda _: window.choose_theme("light"),
         "theme_dark": lambda _: window.choose_theme("dark"),
         "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
+        "view_3d": view.interactor.setFocus,
+        "next_panel": lambda: go_round(window, 1),
+        "previous_panel": lambda: go_round(window, -1),
         "reset_layout": window.arrange,
         "lesson": lambda: window.teaching.open(),
         "lesson_previous": lambda: window.teaching.go_on(-1),
@@ -72,6 +89,29 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
     }
+
+
+def arm(view: Viewport, shape: Shape | None) -> None:
+    """Let the next drag in a viewport draw a shape, or turn the curve."""
+    view.marquee.arm(shape)
+    view.interactor.setFocus()
+
+
+def go_round(window: MainWindow, step: int) -> None:
+    """Put the focus into the next panel in sight, or the one before; the 3D view is one of them."""
+    docks = [d for d in DOCKS if in_front(window.docks[d.name])]
+    places: list[tuple[QWidget, Callable[[], object]]] = [
+        (window.viewport, window.viewport.interactor.setFocus),
+        *((window.docks[d.name], partial(window.focus_on, d.name)) for d in docks),
+    ]
+    focus = QApplication.focusWidget()
+    at = [i for i, (part, _) in enumerate(places) if focus and part.isAncestorOf(focus)]
+    places[((at[0] if at else 0) + step) % len(places)][1]()
+
+
+def in_front(dock: QDockWidget) -> bool:
+    """Tell whether a dock can be seen, and is not a tab behind another."""
+    return dock.isVisible() and not dock.visibleRegion().isEmpty()
 
 
 def _show_palette(window: MainWindow) -> None:
@@ -92,6 +132,7 @@ def connect_centre(window: MainWindow) -> None:
     viewport.hoverRequested.connect(lambda position: window.set_field("hover", position))
     viewport.selectionRequested.connect(controller.select)
     viewport.menuRequested.connect(window.show_menu)
+    viewport.marquee.armedChanged.connect(lambda shape: _tick_shape(window, shape))
     viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)
     window.notice_bar.dismissed.connect(lambda: window.set_field("notice", None))
     window.notice_bar.tableRequested.connect(
@@ -99,6 +140,11 @@ def connect_centre(window: MainWindow) -> None:
     )
     window.notice_bar.retryRequested.connect(controller.retry)
     window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
+
+
+def _tick_shape(window: MainWindow, armed: Shape | None) -> None:
+    for shape in ("box", "lasso"):
+        window.commands.by_name[f"select_{shape}"].setChecked(shape == armed)
 
 
 def connect_undo(window: MainWindow) -> None:

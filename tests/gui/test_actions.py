@@ -11,11 +11,12 @@ from PySide6.QtWidgets import QMainWindow
 from gui.actions import COMMANDS, MENUS, Actions
 from gui.window_wiring import handlers
 
-NONE, SHIFT, KEYPAD, CONTROL = (
+NONE, SHIFT, KEYPAD, CONTROL, ALT = (
     Qt.KeyboardModifier.NoModifier,
     Qt.KeyboardModifier.ShiftModifier,
     Qt.KeyboardModifier.KeypadModifier,
     Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.AltModifier,
 )
 
 
@@ -108,6 +109,16 @@ def test_plain_keys_run_their_commands(actions, called):
     assert called == [("frame",), ("next",), ("next",), ("clear_selection",)]
 
 
+@pytest.mark.parametrize(
+    ("modifiers", "command"),
+    [(SHIFT, "turn_left"), (CONTROL | KEYPAD, "move_left"), (ALT, "roll_left")],
+)
+def test_arrows_with_a_modifier_turn_and_move(actions, called, modifiers, command):
+    assert actions.press(Qt.Key.Key_Left, modifiers)
+    assert not actions.press(Qt.Key.Key_Left, SHIFT | CONTROL)
+    assert called == [(command,)]
+
+
 def test_plus_is_typed_with_shift_on_many_keyboards(actions, called):
     assert actions.press(Qt.Key.Key_Plus, SHIFT)
     assert actions.press(Qt.Key.Key_Plus, NONE)
@@ -117,7 +128,7 @@ def test_plus_is_typed_with_shift_on_many_keyboards(actions, called):
 
 @pytest.mark.parametrize("modifiers", [SHIFT, CONTROL, CONTROL | SHIFT])
 def test_plain_keys_with_a_modifier_do_nothing(actions, called, modifiers):
-    for key in (Qt.Key.Key_F, Qt.Key.Key_Right, Qt.Key.Key_Space, Qt.Key.Key_X):
+    for key in (Qt.Key.Key_F, Qt.Key.Key_Home, Qt.Key.Key_Space, Qt.Key.Key_X):
         assert not actions.press(key, modifiers)
     assert not actions.press(Qt.Key.Key_Q, NONE)
     assert called == []

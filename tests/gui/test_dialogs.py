@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.actions import COMMANDS
-from gui.dialogs import about_dialog, choose, shortcuts_dialog, show_text
+from gui.dialogs import TURNING, about_dialog, choose, is_step, shortcuts_dialog, show_text
 from gui.empty_state import EXPLANATION, EmptyState
 from gui.notice_bar import NoticeBar
 from gui.save_picture import PictureDialog, PictureOptions
@@ -53,7 +53,12 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
     dialog = shortcuts_dialog(parent)
     said = words(dialog)
     for command in COMMANDS:
-        if command.shortcut:
+        if is_step(command):
+            modifier, arrow = command.key.split("+")
+            rows = [row for row in TURNING if row[0].startswith(modifier) and arrow in row[0]]
+            assert [command.title.split()[0]] == [row[1] for row in rows]
+            assert set(rows[0]) <= set(said)
+        elif command.shortcut:
             assert command.key in said
             assert command.title.rstrip("…") in said
     assert dialog.sizeHint().height() <= 720

@@ -5,9 +5,10 @@ import pytest
 import pyvista as pv
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.path import Path
 from vtkmodules.vtkRenderingCore import vtkCoordinate
 
-from gui.picking import PICK_RADIUS, nearest_point
+from gui.picking import PICK_RADIUS, nearest_point, points_inside
 from gui.scenes import HelixScene
 from gui.theme import LIGHT
 
@@ -96,3 +97,39 @@ def test_what_is_meant_is_near_and_in_front(points, mouse):
         return
     assert distance[found] <= min(PICK_RADIUS, distance.min() + 2)
     assert depth[found] <= depth[np.argmin(distance)]
+
+
+SQUARE = np.array([[0.0, 0], [4, 0], [4, 4], [0, 4]])
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def test_inside_a_square_and_a_crescent():
+    points = np.array([[2.0, 2], [5, 2], [-1, 2], [2, 5], [0.1, 3.9], [-1e9, -1e9]])
+    assert points_inside(points, SQUARE).tolist() == [True, False, False, False, True, False]
+    crescent = np.array([[0.0, 0], [4, 0], [4, 4], [0, 4], [3, 2]])
+    assert points_inside(points, crescent).tolist() == [False] * 6
+    assert points_inside(np.array([[3.5, 2.0]]), crescent).tolist() == [True]
+
+
+def test_what_is_gone_around_twice_is_outside():
+    twice = np.concatenate([SQUARE, SQUARE])
+    assert not points_inside(np.array([[2.0, 2.0]]), twice).any()
+
+
+@given(SEEDS)
+def test_inside_agrees_with_matplotlibs_and_heeds_no_direction(seed):
+    rng = np.random.default_rng(seed)
+    angles = np.sort(rng.uniform(0, 2 * np.pi, rng.integers(3, 40)))
+    radii = rng.uniform(1, 5, len(angles))
+    outline = np.column_stack([radii * np.cos(angles), radii * np.sin(angles)])
+    points = rng.uniform(-6, 6, size=(300, 2))
+    inside = points_inside(points, outline)
+    assert inside.tolist() == Path(outline).contains_points(points).tolist()
+    assert inside.tolist() == points_inside(points, outline[::-1]).tolist()
+
+
+@pytest.mark.parametrize("corners", [0, 1, 2])
+def test_nothing_is_inside_what_has_no_extent(corners):
+    assert not points_inside(np.zeros((3, 2)), SQUARE[:corners]).any()
+    assert not points_inside(np.zeros((3, 2)), np.repeat(SQUARE[:1], 5, axis=0)).any()
+    assert points_inside(np.zeros((0, 2)), SQUARE).shape == (0,)

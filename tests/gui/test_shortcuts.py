@@ -1,5 +1,7 @@
 """Keys in the real window: commands from anywhere, but never while someone types."""
 
+import itertools
+
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -9,7 +11,8 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainT
 from gui.actions import COMMANDS
 from gui.docks import DOCKS
 
-PLAIN = "cizyxfpoe+- 123456789"
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+PLAIN = "cizyxfpoebl+- 0123456789"
 PLAIN_KEYS = (
     Qt.Key.Key_Home, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down,
 )  # fmt: skip
@@ -57,7 +60,7 @@ def test_no_field_takes_a_command_s_keys_for_itself(qtbot, kind):
     taken = []
     for command in COMMANDS:
         keys = QKeySequence(command.shortcut)[0]
-        if keys.keyboardModifiers() or command.shortcut[1:].isdigit():  # Ctrl+S, F5; not C
+        if not command.has_plain_key:  # Ctrl+S, F5; not C, nor Shift+Left
             event = QKeyEvent(QEvent.Type.ShortcutOverride, keys.key(), keys.keyboardModifiers())
             event.ignore()
             QApplication.sendEvent(field, event)
@@ -74,6 +77,8 @@ def test_typing_fires_no_command(application, window, fired):
         for letter in PLAIN:
             QTest.keyClicks(field, letter)
             QTest.keyClicks(field, letter.upper())
+        for key, modifier in itertools.product(PLAIN_KEYS[1:3], (SHIFT, CONTROL)):
+            QTest.keyClick(field, key, modifier)
         for key in PLAIN_KEYS:
             QTest.keyClick(field, key)
         assert fired == [], f"{fired} fired from {type(field).__name__} {field.accessibleName()!r}"

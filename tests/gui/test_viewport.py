@@ -1,13 +1,12 @@
 """The viewport through real mouse and key events, judged by what it shows."""
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -15,9 +14,9 @@ from gui.app import Application
 from gui.colors import lookup_table
 from gui.theme import LIGHT
 from gui.viewport import Viewport
+from tests.gui.viewport_mouse import LEFT, drag
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
-LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
@@ -38,27 +37,6 @@ def empty_pixel(viewport: Viewport) -> QPoint:
             if viewport.position_at(QPoint(x, y)) is None:
                 return QPoint(x, y)
     raise AssertionError("the curve covers the whole viewport")
-
-
-def move(viewport: Viewport, at: QPoint, keys: Qt.KeyboardModifier) -> None:
-    """Move the mouse with the left button down; QTest's mouseMove carries no buttons."""
-    event = QMouseEvent(
-        QEvent.Type.MouseMove, QPointF(at), QPointF(viewport.interactor.mapToGlobal(at)),
-        Qt.MouseButton.NoButton, LEFT, keys,
-    )  # fmt: skip
-    QApplication.sendEvent(viewport.interactor, event)
-
-
-def drag(
-    qtbot: QtBot, viewport: Viewport, *path: QPoint,
-    keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier,
-) -> None:  # fmt: skip
-    """Drag the left button along a path in small steps, as a hand does."""
-    qtbot.mousePress(viewport.interactor, LEFT, keys, path[0])
-    for start, end in itertools.pairwise(path):
-        for step in range(1, 11):
-            move(viewport, start + (end - start) * (step / 10), keys)
-    qtbot.mouseRelease(viewport.interactor, LEFT, keys, path[-1])
 
 
 def direction(viewport: Viewport) -> np.ndarray:

@@ -1,0 +1,174 @@
+"""Boxes and lassos in the viewport, through real events."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from gui.selection import gather
+from tests.gui.viewport_mouse import LEFT, drag
+
+NONE, SHIFT, CONTROL, ALT = (
+    Qt.KeyboardModifier.NoModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+    Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.AltModifier,
+)
+
+
+@pytest.fixture
+def window(application):
+    return application.window
+
+
+@pytest.fixture
+def viewport(window):
+    window.viewport.interactor.setFocus()
+    return window.viewport
+
+
+def pixels(viewport, positions=range(1, 200)):
+    """Where points are, (m, 2), to a fraction of a widget pixel."""
+    projection = viewport.scene.projection()
+    xy, _ = projection.to_screen(viewport.scene.displayed[list(positions)])
+    xy /= viewport.interactor.devicePixelRatioF()
+    return np.column_stack([xy[:, 0], viewport.interactor.height() - 1 - xy[:, 1]])
+
+
+def middle(viewport):
+    """A box over the middle half of the curve: its corners."""
+    xy = pixels(viewport)
+    low, high = np.percentile(xy, 25, axis=0), np.percentile(xy, 75, axis=0)
+    return QPoint(*map(int, low)), QPoint(*map(int, high))
+
+
+def within(viewport, first, last):
+    """Which positions are in a box, by their pixels alone."""
+    x, y = pixels(viewport).T
+    inside = (first.x() <= x) & (x <= last.x()) & (first.y() <= y) & (y <= last.y())
+    return tuple((np.flatnonzero(inside) + 1).tolist())
+
+
+def corners(first, last):
+    """The path of a lasso around a box."""
+    return first, QPoint(last.x(), first.y()), last, QPoint(first.x(), last.y())
+
+
+def pose(viewport):
+    camera = viewport.interactor.camera
+    return camera.GetPosition(), camera.GetFocalPoint(), camera.GetViewUp()
+
+
+@pytest.mark.parametrize(("key", "path"), [("b", lambda *box: box), ("l", corners)])
+def test_what_is_drawn_around_points_selects_them(viewport, qtbot, key, path):
+    box, before = middle(viewport), pose(viewport)
+    wanted = within(viewport, *box)
+    assert 20 < len(wanted) < 180
+    QTest.keyClicks(viewport.interactor, key)
+    assert viewport.interactor.cursor().shape() == Qt.CursorShape.CrossCursor
+    drag(qtbot, viewport, *path(*box))
+    assert viewport.session.selection == wanted
+    assert pose(viewport) == before
+    assert viewport.marquee.armed is None
+    assert viewport.interactor.cursor().shape() != Qt.CursorShape.CrossCursor
+
+
+def test_the_next_drag_turns_the_curve_again(viewport, qtbot):
+    QTest.keyClicks(viewport.interactor, "b")
+    drag(qtbot, viewport, *middle(viewport))
+    chosen, before = viewport.session.selection, pose(viewport)
+    drag(qtbot, viewport, QPoint(60, 60), QPoint(160, 120))
+    assert viewport.session.selection == chosen
+    assert not np.allclose(pose(viewport)[0], before[0])
+
+
+@pytest.mark.parametrize("keys", [SHIFT, CONTROL, ALT])
+def test_shift_adds_and_control_or_alt_takes_out(viewport, qtbot, keys):
+    first, last = middle(viewport)
+    inside = within(viewport, first, last)
+    viewport.session.selection = before = (inside[3], 199, inside[0], 5)
+    QTest.keyClicks(viewport.interactor, "b")
+    drag(qtbot, viewport, first, last, keys=keys)
+    kept = tuple(p for p in before if p not in inside)
+    assert viewport.session.selection == ((*kept, *inside) if keys == SHIFT else kept)
+
+
+def test_a_box_around_nothing_selects_nothing(window, viewport, qtbot):
+    window.controller.select((5, 9))
+    QTest.keyClicks(viewport.interactor, "b")
+    drag(qtbot, viewport, QPoint(2, 2), QPoint(12, 12))
+    assert viewport.session.selection == ()
+
+
+def test_hidden_positions_are_not_selected_and_faint_ones_are(
+    window, viewport, qtbot, application, wait_until_idle
+):
+    window.controller.request_positions(50, 120)
+    wait_until_idle(application)
+    corner = QPoint(viewport.interactor.width() - 1, viewport.interactor.height() - 1)
+    for outside, wanted in (("hidden", range(50, 121)), ("faint", None)):
+        viewport.session.outside = outside
+        wait_until_idle(application)
+        QTest.keyClicks(viewport.interactor, "b")
+        drag(qtbot, viewport, QPoint(1, 1), corner + QPoint(90, 30), corner)
+        if wanted is None:
+            x, y = pixels(viewport, range(200)).T
+            size = viewport.interactor.size()
+            seen = (x > 1) & (x < size.width() - 1) & (y > 1) & (y < size.height() - 1)
+            wanted = np.flatnonzero(seen).tolist()
+            assert len(wanted) > 71
+        assert viewport.session.selection == tuple(wanted)
+
+
+def test_escape_leaves_it_and_clears_nothing(window, viewport, qtbot):
+    viewport.session.selection = (5,)
+    QTest.keyClicks(viewport.interactor, "l")
+    assert window.commands.by_name["select_lasso"].isChecked()
+    drag(qtbot, viewport, QPoint(20, 20), QPoint(200, 30), QPoint(100, 200), release=False)
+    QTest.keyClick(viewport.interactor, Qt.Key.Key_Escape)
+    qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(100, 200))
+    assert viewport.session.selection == (5,)
+    assert viewport.marquee.armed is None
+    assert not window.commands.by_name["select_lasso"].isChecked()
+
+
+def test_the_key_again_or_the_other_one_changes_what_is_armed(window, viewport):
+    actions = window.commands.by_name
+    for key, armed in (("b", "box"), ("l", "lasso"), ("b", "box"), ("b", None)):
+        QTest.keyClicks(viewport.interactor, key)
+        assert viewport.marquee.armed == armed
+        for shape in ("box", "lasso"):
+            assert actions[f"select_{shape}"].isChecked() == (shape == armed)
+
+
+def test_a_click_means_what_it_always_does(viewport, qtbot):
+    position = next(p for p in range(90, 199) if viewport.position_at(viewport.pixel_of(p)) == p)
+    QTest.keyClicks(viewport.interactor, "b")
+    qtbot.mouseClick(viewport.interactor, LEFT, pos=viewport.pixel_of(position))
+    assert viewport.session.selection == (position,)
+    assert viewport.marquee.armed == "box"
+
+
+def test_the_outline_is_drawn_in_the_accent_and_goes(viewport, qtbot, application, wait_until_idle):
+    def accent_pixels():
+        with qtbot.waitSignal(viewport.interactor.frameSwapped):
+            viewport.interactor.update()
+        image = viewport.interactor.grabFramebuffer()
+        wanted = np.array([int(viewport.scene.theme.accent[i : i + 2], 16) for i in (1, 3, 5)])
+        found = [image.pixelColor(x, 40).getRgb()[:3] for x in range(60, 260)]
+        return int((np.abs(np.array(found) - wanted).max(axis=1) < 60).sum())
+
+    assert accent_pixels() == 0
+    QTest.keyClicks(viewport.interactor, "b")
+    drag(qtbot, viewport, QPoint(60, 40), QPoint(260, 90), release=False)
+    assert accent_pixels() > 150
+    qtbot.mouseRelease(viewport.interactor, LEFT, NONE, QPoint(260, 90))
+    wait_until_idle(application)
+    assert accent_pixels() == 0
+
+
+def test_gathering_keeps_the_order():
+    assert gather((9, 3, 5), (3, 4)) == (3, 4)
+    assert gather((9, 3, 5), (3, 4), add=True) == (9, 5, 3, 4)
+    assert gather((9, 3, 5), (3, 4), remove=True) == (9, 5)
+    assert gather((9, 3, 5), (), add=True, remove=True) == (9, 3, 5)

@@ -1,0 +1,34 @@
+"""A hand on the mouse over the viewport, through real events."""
+
+import itertools
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from gui.viewport import Viewport
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def move(viewport: Viewport, at: QPoint, keys: Qt.KeyboardModifier) -> None:
+    """Move the mouse with the left button down; QTest's mouseMove carries no buttons."""
+    event = QMouseEvent(
+        QEvent.Type.MouseMove, QPointF(at), QPointF(viewport.interactor.mapToGlobal(at)),
+        Qt.MouseButton.NoButton, LEFT, keys,
+    )  # fmt: skip
+    QApplication.sendEvent(viewport.interactor, event)
+
+
+def drag(
+    qtbot: QtBot, viewport: Viewport, *path: QPoint,
+    keys: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier, release: bool = True,
+) -> None:  # fmt: skip
+    """Drag the left button along a path in small steps, as a hand does."""
+    qtbot.mousePress(viewport.interactor, LEFT, keys, path[0])
+    for start, end in itertools.pairwise(path):
+        for step in range(1, 11):
+            move(viewport, start + (end - start) * (step / 10), keys)
+    if release:
+        qtbot.mouseRelease(viewport.interactor, LEFT, keys, path[-1])
