@@ -186,6 +186,22 @@ COMMANDS = (
             "Of those in sight; the 3D view is one of them"),
     Command("previous_panel", "Panels", "Go to the panel before", "Ctrl+Shift+F6",
             "Of those in sight; the 3D view is one of them"),
+    Command("compare_add", "Compare", "Add a model beside this one…", "Ctrl+M",
+            "Show another model in a view of its own, beside the open one", needs_model=True),
+    Command("compare_nine", "Compare", "Show the nine GPT-2s of the article", "Ctrl+9",
+            "OpenAI's four and Stanford's five side by side, three megabytes each to fetch"),
+    Command("compare_next", "Compare-", "Go to the next view", "Ctrl+PgDown",
+            "Let the panels be about the next model", needs_model=True),
+    Command("compare_previous", "Compare", "Go to the view before", "Ctrl+PgUp",
+            "Let the panels be about the model before", needs_model=True),
+    Command("compare_alone", "Compare", "Fill the grid with this view", "Ctrl+Shift+M",
+            "Show the open model large, or all models again", needs_model=True),
+    Command("cameras_linked", "Compare-", "Same view of all", "Ctrl+Shift+L",
+            "Look at all curves from the same side", checkable=True),
+    Command("ranges_linked", "Compare", "Same positions and components of all", "Ctrl+Shift+P",
+            "Show of every model what is chosen for the open one", checkable=True),
+    Command("compare_clear", "Compare-", "Show the open model alone", "Ctrl+Shift+Backspace",
+            "Close all other views", needs_model=True),
     Command("reset_layout", "Panels-", "Reset layout", "Ctrl+R",
             "Put all panels back where they were at first"),
     Command("lesson", "Help", "Open the lessons", "F6",
@@ -200,6 +216,7 @@ COMMANDS = (
 )  # fmt: skip
 MENUS = {
     "File": "&File", "Edit": "&Edit", "Positions": "&Positions", "View": "&View",
+    "Compare": "&Compare",
     "Panels": "P&anels", "Help": "&Help",
 }  # fmt: skip
 """Menu -> its title with the letter that opens it with Alt."""

@@ -109,7 +109,7 @@ class Application(QObject):
     @property
     def idle(self) -> bool:
         """True when nothing is under way and everything is painted."""
-        return self.session.jobs == 0 and (self.session.model is None or self.window.viewport.idle)
+        return self.session.jobs == 0 and (self.session.model is None or self.window.grid.idle)
 
     def _resolve(self, choice: ThemeChoice) -> Theme:
         if choice == "system":

@@ -38,6 +38,7 @@ from gui.save_turntable import TurntableSaver
 from gui.save_work import WorkSaver
 from gui.session import Session
 from gui.settings import Settings
+from gui.side_by_side import SideBySide
 from gui.stage import Stage
 from gui.status_bar import StatusBar
 from gui.teaching import DOCK as LESSON
@@ -45,7 +46,13 @@ from gui.teaching import SHIPPED, Teaching
 from gui.theme import GRID, Theme, ThemeChoice, format_percent
 from gui.undo import Undo
 from gui.viewport import Viewport
-from gui.window_wiring import connect_centre, connect_panels, connect_undo, handlers
+from gui.window_wiring import (
+    connect_centre,
+    connect_panels,
+    connect_switches,
+    connect_undo,
+    handlers,
+)
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 DEFAULT_SIZE = QSize(1440, 900)
@@ -100,7 +107,9 @@ class MainWindow(QMainWindow):
         self.viewport = Viewport(session, theme)
         self.empty_state = EmptyState(session, theme)
         self.notice_bar = NoticeBar(session, theme)
-        self.pictures = PictureSaver(self, self.viewport, session)
+        self.beside = SideBySide(self, theme)
+        self.grid = self.beside.grid
+        self.pictures = PictureSaver(self, self.grid, session)
         self.scenes = SceneSaver(self, self.viewport, controller)
         self.data = DataSaver(self)
         self.work = WorkSaver(self)
@@ -132,7 +141,7 @@ class MainWindow(QMainWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.notice_bar)
-        layout.addWidget(Stage(self.viewport, self.empty_state), 1)
+        layout.addWidget(Stage(self.grid, self.empty_state), 1)
         self.setCentralWidget(centre)
 
     def _build_dock(self, dock: Dock) -> None:
@@ -187,14 +196,10 @@ class MainWindow(QMainWindow):
             (events.model, self._on_model_changed),
             (events.curve, self._on_curve_changed),
             (events.dragging, self._calm.on_dragging_changed),
-            (events.offline, self._on_switches_changed),
-            (events.projection, self._on_switches_changed),
-            (events.outside, self._on_switches_changed),
-            (events.sphere, self._on_switches_changed),
         ):
             self._listening.to(signal, slot)
         self._on_model_changed()
-        self._on_switches_changed()
+        connect_switches(self.session, self.commands, self._listening)
 
     # ---- layout ------------------------------------------------------------------------
 
@@ -234,7 +239,7 @@ class MainWindow(QMainWindow):
         """Take new colours and tick the menu's choice."""
         self._theme = theme
         self._results.set_theme(theme)
-        self.viewport.set_theme(theme)
+        self.grid.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
         for name in ("system", "light", "dark"):
@@ -339,13 +344,6 @@ class MainWindow(QMainWindow):
         if self._summary.sizeHint().width() > self._summary.width():
             self.menuBar().setCornerWidget(self._summary)
 
-    def _on_switches_changed(self) -> None:
-        by_name = self.commands.by_name
-        by_name["parallel"].setChecked(self.session.projection == "parallel")
-        by_name["faint"].setChecked(self.session.outside == "faint")
-        by_name["sphere"].setChecked(self.session.sphere)
-        by_name["work_offline"].setChecked(self.session.offline)
-
     def make_lesson_panel(self) -> Any:
         """Make the panel of lessons, in its dock; the teaching connects it."""
         (dock,) = (dock for dock in DOCKS if dock.name == LESSON)
@@ -401,5 +399,5 @@ class MainWindow(QMainWindow):
         self.undo.close()
         for panel in self._themed():
             panel.release()
-        self.viewport.close()
+        self.grid.release()
         super().closeEvent(event)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
@@ -18,14 +17,13 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.errors import HelixscopeError
-from gui.camera import CameraPose
-from gui.export import PictureError, render_scene
+from gui.export import PictureError
+from gui.grid import ViewGrid
+from gui.grid_picture import picture_of_grid, picture_of_viewport
 from gui.panels.base import label
 from gui.panels.segmented import Segmented
-from gui.scene_state import resolve_scene
 from gui.session import Notice, Session
 from gui.theme import GRID, LIGHT, Theme, format_count
-from gui.viewport import Viewport
 
 _WHAT = (
     ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
@@ -67,19 +65,19 @@ class PictureSaver:
 
     Parameters
     ----------
-    window, viewport
+    window, grid
         What is pictured.
     session
         Gets a notice when a picture cannot be written.
     """
 
-    def __init__(self, window: QWidget, viewport: Viewport, session: Session) -> None:
-        self._window, self._viewport, self._session = window, viewport, session
+    def __init__(self, window: QWidget, grid: ViewGrid, session: Session) -> None:
+        self._window, self._grid, self._session = window, grid, session
         self._options = PictureOptions()
 
     def ask(self) -> None:
         """Let the user choose options and a file, then save."""
-        dialog = PictureDialog(self._options, self._viewport.size(), self._window)
+        dialog = PictureDialog(self._options, self._grid.pictured.size(), self._window)
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
         options, to_clipboard = dialog.options(), dialog.to_clipboard
         dialog.deleteLater()
@@ -144,37 +142,33 @@ class PictureSaver:
         """
         if options.whole_window:
             return self._picture_of_window(options.scale)
-        theme = self._viewport.scene.theme if options.background == "theme" else LIGHT
-        return self._picture_of_viewport(theme, options.scale, options.background == "transparent")
+        theme = self._theme if options.background == "theme" else LIGHT
+        transparent, scale = options.background == "transparent", options.scale
+        if len(self._grid.viewports) > 1:
+            return picture_of_grid(self._grid, theme, scale, transparent=transparent)
+        (viewport,) = self._grid.viewports
+        return picture_of_viewport(viewport, theme, scale, transparent=transparent, compact=False)
 
-    def _picture_of_viewport(self, theme: Theme, scale: int, transparent: bool) -> QImage:
-        state = resolve_scene(self._session)
-        if state is None:
-            raise PictureError("There is nothing to picture yet", "Open a model first.")
-        interactor = self._viewport.interactor
-        pixels = render_scene(
-            state,
-            theme,
-            CameraPose.of(interactor.camera),
-            (interactor.width(), interactor.height()),
-            scale=scale,
-            transparent=transparent,
-        )
-        return _to_image(pixels)
+    @property
+    def _theme(self) -> Theme:
+        return self._grid.main.scene.theme
 
     def _picture_of_window(self, scale: int) -> QImage:
-        """Draw the widgets at the scale, and the viewport afresh in its place."""
+        """Draw the widgets at the scale, and the viewports afresh in their places."""
         size = self._window.size()
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(scale)
         self._window.render(image)
-        if self._session.model is not None:
-            viewport = self._viewport.interactor
-            corner = viewport.mapTo(self._window, QPoint(0, 0))
-            drawn = self._picture_of_viewport(self._viewport.scene.theme, scale, False)
-            painter = QPainter(image)
-            painter.drawImage(QRect(corner, viewport.size()), drawn)
-            painter.end()
+        painter = QPainter(image)
+        viewports = self._grid.viewports
+        for viewport in viewports:
+            if viewport.session.model is not None:
+                corner = viewport.mapTo(self._window, QPoint(0, 0))
+                drawn = picture_of_viewport(
+                    viewport, self._theme, scale, transparent=False, compact=len(viewports) > 1
+                )
+                painter.drawImage(QRect(corner, viewport.size()), drawn)
+        painter.end()
         return image
 
 
@@ -238,14 +232,6 @@ class PictureDialog(QDialog):
         size = (self._window if options.whole_window else self._viewport) * options.scale
         self._pixels.setText(f"{format_count(size.width())} × {format_count(size.height())} pixels")
         self.background.setEnabled(not options.whole_window)
-
-
-def _to_image(pixels: np.ndarray) -> QImage:
-    height, width, channels = pixels.shape
-    kind = QImage.Format.Format_RGBA8888 if channels == 4 else QImage.Format.Format_RGB888
-    data = np.ascontiguousarray(pixels)
-    # copy() takes the pixels over: the array may go away.
-    return QImage(data.data, width, height, channels * width, kind).copy()
 
 
 def _write(image: QImage, out: Path) -> None:

@@ -33,10 +33,12 @@ LARGEST_BESIDE = 4.0
 """A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
 MODEL_LINES = 2
 """Lines of a caption that name the model and its components."""
-COMPACT_ARROWS, COMPACT_CORNER = 20.0, 44.0
-"""Where views are small: the length of the arrows, and how far they are from the corner."""
+COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
+"""Where views are small: the length of the arrows, how far they are from the corner, and how large
+points are beside their size elsewhere."""
 ARROWS_WIDTH = 270.0
-"""The arrows and their labels take at most this much of the lower right corner."""
+"""The arrows and their labels take at most this much of the lower right corner; where a view is
+small they are left out if it is narrower than that."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
 )
@@ -174,6 +176,7 @@ class HelixScene:
         """Leave out what is said beside one of several views: captions of the model, colour bar."""
         if on != self._compact:
             self._compact = on
+            self.set_scale(self._scale)
             if self._state is not None:
                 self._write_caption()
                 self._recolor(self._state.scale)
@@ -250,7 +253,8 @@ class HelixScene:
     def set_scale(self, scale: float) -> None:
         """Set how many pixels a logical pixel has; sizes of points and lines follow."""
         self._scale = scale
-        self._actors["points"].prop.point_size = POINT_SIZE * scale
+        small = COMPACT_POINTS if self._compact else 1.0
+        self._actors["points"].prop.point_size = POINT_SIZE * small * scale
         self._actors["faint points"].prop.point_size = FAINT_POINT_SIZE * scale
         self._actors["curve"].prop.line_width = LINE_WIDTH * scale
         self._actors["faint"].prop.line_width = scale
@@ -332,11 +336,15 @@ class HelixScene:
         rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
         axes = rotation @ self.turn
         if self._compact:
-            corner = np.array([width - COMPACT_CORNER * s, COMPACT_CORNER * s])
+            corner = np.array([width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s])
             names = [text.partition(" · ")[0] for text in state.axis_labels]
+            if width < ARROWS_WIDTH * s:
+                self.arrows.hide()
+                self._draw_marks(state, [caption], dpi)
+                return
             self.arrows.draw(axes, names, corner, s, dpi, length=COMPACT_ARROWS)
-            texts = tuple(self.arrows.labels)
-            self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
+            boxes = [text.box(dpi) for text in self.arrows.labels]
+            self._draw_marks(state, [caption, *boxes], dpi)
             return
         # Arrows that point down stay clear of a caption that reaches under them.
         under = caption[2] > width - ARROWS_WIDTH * s

@@ -14,12 +14,24 @@ from gui.copy_window import copy_window
 from gui.docks import DOCKS
 
 if TYPE_CHECKING:
+    from gui.actions import Actions
     from gui.gathering import Gatherer
+    from gui.listening import Listening
     from gui.main_window import MainWindow
     from gui.marquee import Shape
     from gui.panels.training_gather import GatherForm
+    from gui.session import Session
     from gui.viewport import Viewport
 
+SWITCHES: dict[str, tuple[str, object]] = {
+    "parallel": ("projection", "parallel"),
+    "faint": ("outside", "faint"),
+    "sphere": ("sphere", True),
+    "work_offline": ("offline", True),
+    "cameras_linked": ("cameras_linked", True),
+    "ranges_linked": ("ranges_linked", True),
+}
+"""Commands that are switches: the field of the session that each shows, and its value when on."""
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
 """Steps to the right and upwards, by where an arrow key points."""
 
@@ -86,6 +98,14 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "lesson_previous": lambda: window.teaching.go_on(-1),
         "lesson_next": lambda: window.teaching.go_on(1),
         "palette": lambda: _show_palette(window),
+        "compare_add": window.beside.choose,
+        "compare_nine": window.beside.show_nine,
+        "compare_next": lambda: window.beside.go_on(1),
+        "compare_previous": lambda: window.beside.go_on(-1),
+        "compare_alone": window.beside.toggle_alone,
+        "cameras_linked": window.grid.link_cameras,
+        "ranges_linked": lambda on: window.set_field("ranges_linked", on),
+        "compare_clear": controller.comparing.clear,
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
     }
@@ -118,6 +138,17 @@ def _show_palette(window: MainWindow) -> None:
     from gui.palette import Palette
 
     Palette(window).popup()
+
+
+def connect_switches(session: Session, commands: Actions, listening: Listening) -> None:
+    """Keep the ticks of the commands that are switches true to the session."""
+
+    def show(name: str, field: str, on: object) -> None:
+        commands.by_name[name].setChecked(getattr(session, field) == on)
+
+    for name, (field, on) in SWITCHES.items():
+        listening.to(session.events[field], partial(show, name, field, on))
+        show(name, field, on)
 
 
 def connect_centre(window: MainWindow) -> None:

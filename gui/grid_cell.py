@@ -1,0 +1,188 @@
+"""One of the views side by side: the viewport, and a line over it that says what it shows."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from gui.listening import Listening
+from gui.panels.base import label
+from gui.scene_state import titled
+from gui.session import Session
+from gui.theme import GRID, format_percent
+from gui.tooltips import wrapped
+from gui.viewport import Viewport
+
+NARROW = 280
+"""Views that are narrower say only what matters most; the rest is in their menu."""
+LEAST = (160, 120)
+"""Of a view, in logical pixels: smaller ones show no curve."""
+MAIN_TIP = "The panels are about this model"
+OTHER_TIP = "Click to let the panels be about this model; drag it onto another to change places"
+DRAG_SLACK = 8
+"""A press that moved fewer logical pixels than this before its release is a click."""
+
+
+class GridCell(QWidget):
+    """A viewport with its header, which is hidden while there is but one.
+
+    Parameters
+    ----------
+    viewport
+        What it holds; the caller closes it.
+    key
+        Tells the model from the others; :data:`gui.comparing.MAIN` for the open one.
+
+    Signals
+    -------
+    mainRequested(), largerRequested(), closeRequested()
+        The panels shall be about this model; it shall fill the grid, or no longer; go away.
+    moveRequested(int)
+        It shall move by so many places.
+    dropped(QPoint)
+        The header was dragged to this point of the screen.
+    """
+
+    mainRequested = Signal()
+    largerRequested = Signal()
+    closeRequested = Signal()
+    moveRequested = Signal(int)
+    dropped = Signal(QPoint)
+
+    def __init__(self, viewport: Viewport, key: int, *, main: bool) -> None:
+        super().__init__()
+        self.viewport, self.key, self._main = viewport, key, main
+        self._press: QPoint | None = None
+        self.header = QWidget()
+        self.header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.header.setProperty("role", "main view" if main else "other view")
+        self.header.setToolTip(MAIN_TIP if main else wrapped(OTHER_TIP))
+        self.header.installEventFilter(self)
+        self.name, self.facts = label(role="view name"), label(role="small")
+        self.larger = self._button("⤢", "Fill the grid with this view, or show all again")
+        self.menu_button = self._button("⋯", "Move or close this view, or choose it for the panels")
+        self.close_button = self._button("✕", "Close this view")
+        self.larger.clicked.connect(self.largerRequested)
+        self.menu_button.clicked.connect(lambda: self.show_menu(self._under_button()))
+        self.close_button.clicked.connect(self.closeRequested)
+        row = QHBoxLayout(self.header)
+        row.setContentsMargins(GRID, 1, GRID // 2, 1)
+        row.setSpacing(GRID // 2)
+        row.addWidget(self.name)
+        row.addWidget(self.facts, 1)
+        for button in (self.larger, self.menu_button, self.close_button):
+            row.addWidget(button)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("role", "view")
+        self._column = column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(viewport, 1)
+        self.setMinimumSize(*LEAST)
+        self.header.hide()
+        self._listening = Listening()
+        for name in ("model", "curve", "opening", "transfer"):
+            self._listening.to(self.session.events[name], self._on_changed)
+        self._on_changed()
+
+    @property
+    def session(self) -> Session:
+        """What its viewport shows."""
+        return self.viewport.session
+
+    def set_title(self, name: str) -> None:
+        """Say what it is called while it is being read."""
+        if self.session.model is None:
+            self.name.setText(name)
+
+    def set_framed(self, on: bool) -> None:
+        """Show the header and a line at the right, as one of several views."""
+        self.header.setVisible(on)
+        self._column.setContentsMargins(0, 0, int(on), 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say less where there is less room."""
+        super().resizeEvent(event)
+        self._on_changed()
+
+    def release(self) -> None:
+        """Stop listening; the owner calls this before it goes away."""
+        self._listening.stop()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Tell a click on the header from a drag of it."""
+        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.RightButton:
+            if event.type() == QEvent.Type.MouseButtonRelease:
+                self.show_menu(event.globalPosition().toPoint())
+            return True
+        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
+            at = event.globalPosition().toPoint()
+            if event.type() == QEvent.Type.MouseButtonPress:
+                self._press = at
+            elif event.type() == QEvent.Type.MouseButtonDblClick:
+                self.largerRequested.emit()
+            elif event.type() == QEvent.Type.MouseButtonRelease and self._press is not None:
+                dragged = (at - self._press).manhattanLength() >= DRAG_SLACK
+                self._press = None
+                self.dropped.emit(at) if dragged else self.mainRequested.emit()
+            return True
+        return super().eventFilter(watched, event)
+
+    def make_menu(self) -> QMenu:
+        """Make the menu of what can be done with this view."""
+        menu = QMenu(self)
+        main = menu.addAction("Show in the panels")
+        main.setEnabled(not self._main and self.session.model is not None)
+        main.triggered.connect(self.mainRequested)
+        menu.addAction("Fill the grid, or show all").triggered.connect(self.largerRequested)
+        menu.addSeparator()
+        for text, step in (("Move back", -1), ("Move on", 1)):
+            menu.addAction(text).triggered.connect(
+                lambda _=False, step=step: self.moveRequested.emit(step)
+            )
+        menu.addSeparator()
+        menu.addAction("Close").triggered.connect(self.closeRequested)
+        return menu
+
+    def show_menu(self, at: QPoint) -> None:
+        """Show that menu at a point of the screen."""
+        menu = self.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def _under_button(self) -> QPoint:
+        return self.menu_button.mapToGlobal(self.menu_button.rect().bottomLeft())
+
+    def _button(self, sign: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(sign)
+        button.setToolTip(tip)
+        button.setProperty("role", "title button")
+        return button
+
+    def _on_changed(self) -> None:
+        session, narrow = self.session, self.width() < NARROW
+        model, curve = session.model, session.curve
+        self.larger.setVisible(not narrow)
+        self.close_button.setVisible(not narrow)
+        for button, what in (
+            (self.larger, "Fill the grid with"), (self.menu_button, "Menu of"),
+            (self.close_button, "Close"),
+        ):  # fmt: skip
+            button.setAccessibleName(f"{what} {self.name.text()}")
+        if session.opening:
+            self.facts.setText("opening…" if narrow else session.status)
+        elif model is None or curve is None:
+            self.facts.setText("")
+        else:
+            first, last = curve.pca.positions
+            total = format_percent(sum(curve.explained_variance_ratio))
+            self.name.setText(titled(model))
+            self.facts.setText(total if narrow else f"{first}–{last} · {total}")
+            shares = zip(curve.components, curve.explained_variance_ratio, strict=True)
+            each = ", ".join(f"PC {k} {format_percent(share)}" for k, share in shares)
+            self.facts.setToolTip(
+                wrapped(f"Positions {first}–{last}, centred. Of their variance: {each}.")
+            )
