@@ -54,6 +54,72 @@ class PositionDetails:
     nearest: tuple[Neighbour, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class PairDistance:
+    """How far two positions are from each other.
+
+    Attributes
+    ----------
+    positions
+        The two, from 0, in the order they were asked for.
+    shown
+        Euclidean distance in the shown components, in the table's units.
+    distance
+        The same in all ``d_model`` dimensions; at least ``shown``.
+    cosine
+        Of the two raw rows; 0 if one of them is zero.
+    d_model
+        How many dimensions the rows have.
+    """
+
+    positions: tuple[int, int]
+    shown: float
+    distance: float
+    cosine: float
+    d_model: int
+
+    @property
+    def steps(self) -> int:
+        """How many positions the second one is after the first; negative if it is before."""
+        return self.positions[1] - self.positions[0]
+
+
+def pair_distance(
+    W_pos: npt.ArrayLike,
+    pca: PositionPCA,
+    positions: tuple[int, int],
+    components: Sequence[int] = (1, 2, 3),
+) -> PairDistance:
+    """Measure how far two positions are from each other, in the shown components and in all.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table, all stored rows.
+    pca
+        Basis of the shown range; the positions need not lie in the range.
+    positions
+        The two rows.
+    components
+        Shown components, counted from 1; those that the range is too short to have are left out.
+
+    Raises
+    ------
+    RangeError
+        When there is no such position.
+    """
+    table, (first, second) = np.asarray(W_pos), positions
+    for position in positions:
+        check_range((position, position), len(table))
+    pair = check_table(table[[first, second]])  # of a large table no more than these rows
+    other = _neighbour(pair, 0, 1)
+    shown = [c - 1 for c in components if c <= len(pca.components)]
+    apart = (pair[1] - pair[0]) @ pca.components[shown].T
+    return PairDistance(
+        (first, second), float(np.linalg.norm(apart)), other.distance, other.cosine, pair.shape[1]
+    )
+
+
 def position_details(
     W_pos: npt.ArrayLike, pca: PositionPCA, position: int, components: Sequence[int] = (1, 2, 3)
 ) -> PositionDetails:

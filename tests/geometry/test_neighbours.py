@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geometry.errors import RangeError
-from geometry.neighbours import position_details
+from geometry.neighbours import PairDistance, pair_distance, position_details
 from geometry.pca import fit_pca, off_subspace_residual
 from geometry.sources import open_source
 
@@ -72,3 +72,58 @@ def test_no_such_position():
     table = random_walk(0)
     with pytest.raises(RangeError, match="0–59"):
         position_details(table, fit_pca(table, (0, 59)), 60)
+
+
+def along_the_axes():
+    """A table whose components are its columns, the first one varying most."""
+    table = np.zeros((9, 4))
+    table[1:3, 0], table[3:5, 1], table[5:7, 2] = (9, -9), (6, -6), (3, -3)
+    table[7:9, 3] = (1, -1)
+    return table
+
+
+def test_the_distance_of_two_positions_in_closed_form():
+    table = along_the_axes()
+    pca = fit_pca(table, (0, 8))
+    found = pair_distance(table, pca, (1, 3))
+    assert found == PairDistance((1, 3), *(pytest.approx(v) for v in (117**0.5, 117**0.5, 0.0)), 4)
+    assert found.steps == 2
+    back = pair_distance(table, pca, (8, 1), (1, 2, 3))
+    assert (back.shown, back.distance) == (pytest.approx(9), pytest.approx(82**0.5))
+    assert back.steps == -7
+    assert pair_distance(table, pca, (8, 1), (2, 4)).shown == pytest.approx(1)
+    assert pair_distance(table, pca, (3, 4)).cosine == pytest.approx(-1)
+
+
+def test_nothing_lies_between_a_position_and_itself_or_beyond_what_is_fitted():
+    table = random_walk(1)
+    same = pair_distance(table, fit_pca(table, (0, 59)), (7, 7))
+    assert (same.shown, same.distance, same.steps) == (0.0, 0.0, 0)
+    assert same.cosine == pytest.approx(1)
+    two = fit_pca(table, (3, 4))
+    both = pair_distance(table, two, (3, 4), (1, 2, 3))
+    assert both.shown == pytest.approx(both.distance)
+    table[9] = 0
+    assert pair_distance(table, two, (9, 3)).cosine == 0.0
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 99), st.tuples(st.integers(0, 59), st.integers(0, 59)))
+def test_the_distance_is_that_of_the_points_and_no_more_than_that_of_the_rows(seed, positions):
+    table = random_walk(seed)
+    pca = fit_pca(table, (5, 50))
+    first, second = positions
+    found = pair_distance(table, pca, positions, (4, 1, 2))
+    points = pca.project(table)[:, [3, 0, 1]]
+    assert found.shown == pytest.approx(np.linalg.norm(points[second] - points[first]))
+    assert found.distance == pytest.approx(np.linalg.norm(table[second] - table[first]))
+    assert found.shown <= found.distance * (1 + 1e-12)
+    again = pair_distance(table, pca, (second, first), (4, 1, 2))
+    assert (again.shown, again.steps) == (pytest.approx(found.shown), -found.steps)
+
+
+@pytest.mark.parametrize("positions", [(0, 60), (-1, 3)])
+def test_positions_off_the_table_have_no_distance(positions):
+    table = random_walk(0)
+    with pytest.raises(RangeError):
+        pair_distance(table, fit_pca(table, (0, 59)), positions)
