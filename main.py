@@ -28,6 +28,7 @@ from gui.arguments import (
     parse_size,
 )
 from gui.export_command import export
+from gui.table_command import table
 from gui.terminal import open_in_step, print_table, progress_bar, say, say_written, sentence
 from gui.timelapse_command import timelapse
 from gui.training_command import train
@@ -35,7 +36,7 @@ from gui.training_command import train
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
 
-COMMANDS = ("open", "render", "report", "export", "timelapse", "models", "train")
+COMMANDS = ("open", "render", "report", "export", "timelapse", "table", "models", "train")
 ROOT_OPTIONS = ("--help", "--version", "--install-completion", "--show-completion")
 
 app = typer.Typer(
@@ -283,6 +284,7 @@ def _plain_errors() -> Iterator[None]:
 # Their options are many, and declared where they are.
 app.command("export")(_plain_errors()(export))
 app.command("timelapse")(_plain_errors()(timelapse))
+app.command("table")(_plain_errors()(table))
 app.command("train")(_plain_errors()(train))
 
 

@@ -1,0 +1,119 @@
+"""The command `table`: several models in numbers, printed or in a file."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import main as command_line
+from geometry.scalar_results import QUANTITIES, scalar_results
+from geometry.sources import open_source
+
+
+def run(*arguments):
+    """Run the command line in this process and return its exit status."""
+    with pytest.raises(SystemExit) as stop:
+        command_line.main([str(argument) for argument in arguments])
+    return stop.value.code
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Three tables in files: a helix of three turns, a line, noise."""
+    i, random = np.arange(150)[:, None], np.random.default_rng(0)
+    curves = {
+        "helix": np.hstack([np.cos(i / 8), np.sin(i / 8), i / 60]) @ random.normal(size=(3, 12)),
+        "line": i / 100 * random.normal(size=(1, 12)),
+        "noise": random.normal(size=(90, 12)),
+    }
+    for name, curve in curves.items():
+        np.save(tmp_path / f"{name}.npy", curve)
+    return [tmp_path / f"{name}.npy" for name in curves]
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_prints_the_models_side_by_side(tables, capsys):
+    assert run("table", *tables) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split() == ["helix", "line", "noise"]
+    assert printed[1].split() == ["Range", "1–149", "1–149", "1–89"]
+    (curve,) = [line.split() for line in printed if line.strip().startswith("Curve")]
+    assert curve[1:3] == ["helix", "line"]
+    assert len(printed) == len(QUANTITIES) + 2
+
+
+def test_a_csv_file_has_a_line_for_each_model(tables, tmp_path):
+    out = tmp_path / "out.csv"
+    assert run("table", *tables, "--out", out, "--positions", "5-60", "--components", "2,1,3") == 0
+    found = rows(out)
+    assert [row["model"] for row in found] == ["helix", "line", "noise"]
+    for row, path in zip(found, tables, strict=True):
+        expected = scalar_results(open_source(path), (5, 60), (2, 1, 3))
+        for one in expected:
+            told = "" if one.value is None else str(one.value)
+            assert row[one.quantity.key] == told, one.quantity.key
+        assert (row["first_position"], row["last_position"]) == ("5", "60")
+
+
+def test_it_sorts(tables, tmp_path):
+    out = tmp_path / "out.csv"
+    assert run("table", *tables, "--out", out, "--sort", "turning_angle") == 0
+    assert [row["model"] for row in rows(out)] == ["noise", "helix", "line"]
+
+
+@pytest.mark.parametrize(
+    ("ending", "start"), [("md", "|  | helix |"), ("tex", r"\begin{tabular}{lr}"), ("json", "{")]
+)
+def test_other_files(tables, tmp_path, ending, start):
+    out = tmp_path / f"out.{ending}"
+    assert run("table", tables[0], "--out", out) == 0
+    text = out.read_text("utf-8")
+    assert text.startswith(start)
+    if ending == "json":
+        (model,) = json.loads(text)["models"]
+        assert model["turns"] == pytest.approx(148 / 8 / (2 * np.pi), rel=5e-3)
+
+
+def test_what_is_wrong_is_said(tables, tmp_path, capsys):
+    assert run("table", *tables, "--sort", "beauty") == 2
+    assert "'beauty' is none of n_positions, d_model" in capsys.readouterr().err.replace("\n", " ")
+    assert run("table", tables[0], "--out", tmp_path / "out.txt") == 2
+    assert ".csv or .md or .tex or .json" in capsys.readouterr().err
+    assert run("table") == 2
+    capsys.readouterr()
+    assert run("table", *tables, "--positions", "1-149") == 2
+    assert capsys.readouterr().err.startswith("helixscope: noise: positions 1–149")
+    assert run("table", tables[0], tmp_path / "absent.npy") == 1
+    assert "absent.npy" in capsys.readouterr().err
+    assert run("table", tables[0], "--out", tmp_path / "no" / "out.md") == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_it_loads_no_toolkit(run_python, tables):
+    program = (
+        "import sys, main\n"
+        "try:\n"
+        f"    main.main(['table', {str(tables[0])!r}])\n"
+        "except SystemExit as stop:\n"
+        "    assert stop.code == 0, stop.code\n"
+        "loaded = {'matplotlib', 'pyvista', 'vtkmodules', 'PySide6', 'torch', 'transformers'}\n"
+        "print(sorted(loaded & set(sys.modules)))\n"
+    )
+    assert run_python(program).splitlines()[-1] == "[]"
+
+
+def test_gpt2_and_minilm(gpt2_folder, minilm_folder, tmp_path):
+    out = tmp_path / "out.csv"
+    assert run("table", gpt2_folder, minilm_folder, "sample", "--out", out) == 0
+    gpt2, minilm, sample = rows(out)
+    assert round(100 * float(gpt2["variance_3"]), 1) == 91.1
+    assert round(100 * float(minilm["variance_3"]), 1) == 36.3
+    assert gpt2["verdict"] == "drifting helix"
+    assert minilm["verdict"] == "none of these"
+    assert sample["n_positions"] == "512"
+    assert float(minilm["high_frequency"]) > float(gpt2["high_frequency"])
