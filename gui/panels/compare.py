@@ -17,6 +17,7 @@ from gui.panels import compare_text as text
 from gui.panels.base import label
 from gui.panels.compare_question import MAIN, Comparison, ComparisonOf, Kept, RowOf
 from gui.panels.compare_table import CompareTable
+from gui.panels.overlay_row import OverlayRow
 from gui.panels.result_panel import ResultPanel
 from gui.session import Session
 from gui.theme import GRID, Theme
@@ -59,6 +60,7 @@ class ComparePanel(ResultPanel):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.table: CompareTable
+        self.overlay: OverlayRow
         self.above = QVBoxLayout()
         self._kept = Kept()
         self._others = Listening()
@@ -88,6 +90,9 @@ class ComparePanel(ResultPanel):
         self.table.copyRequested.connect(self._copy)
         self.alone = label(ALONE, "muted")
         self.alone.setWordWrap(True)
+        self.overlay = OverlayRow(self.session, self.theme)
+        self.overlay.layingRequested.connect(partial(self.fieldRequested.emit, "laying"))
+        self.above.addWidget(self.overlay)
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -144,6 +149,8 @@ class ComparePanel(ResultPanel):
     def release(self) -> None:
         """Stop listening to all the sessions."""
         self._others.stop()
+        if self.content is not None:
+            self.overlay.release()
         super().release()
 
     def set_theme(self, theme: Theme) -> None:

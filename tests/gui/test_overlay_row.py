@@ -197,3 +197,42 @@ def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
     row = OverlayRow(session, LIGHT)
     qtbot.addWidget(row, before_close_func=OverlayRow.release)
     assert not row.isEnabled()
+
+
+# ---- in the window ------------------------------------------------------------------------------
+
+
+def test_in_the_window_it_lies_over_the_curve(application, wait_until_idle, write_table, helix):
+    """Chosen above the table of models; drawn with the curve; taken back and done again."""
+    window, session = application.window, application.session
+    application.controller.comparing.add(str(write_table(helix(120, 24, 9), "other")))
+    window.docks["compare"].raise_()
+    wait_until_idle(application)
+    row = window.panels["compare"].overlay
+    (other,) = session.compared
+    choose(row, other.key)
+    wait_until_idle(application)
+    state = window.viewport.scene.state
+    (guide,) = state.guides
+    assert len(guide.lines[0]) == 119
+    assert state.caption[-1].startswith("thin line: other · positions 1–119, ")
+    assert row.readout.text().startswith("disparity ")
+    window.docks["norms"].raise_()
+    wait_until_idle(application)
+    assert window.viewport.scene.state.guides == (guide,), "it stays, whatever is in front"
+    session.positions = (20, 90)
+    wait_until_idle(application)
+    assert len(window.viewport.scene.state.guides[0].lines[0]) == 71
+    window.undo.undo()
+    window.undo.undo()
+    wait_until_idle(application)
+    assert session.laying is None
+    assert window.viewport.scene.state.guides == ()
+    window.undo.redo()
+    wait_until_idle(application)
+    assert session.laying == Laying(OfCompared(other.key))
+    assert len(window.viewport.scene.state.guides) == 1
+    application.controller.comparing.remove(other.key)
+    wait_until_idle(application)
+    assert session.laying is None
+    assert window.viewport.scene.state.guides == ()
