@@ -48,7 +48,7 @@ class Guide:
     weights : (k,)
         How strongly each of these does, 0 to 1: as large points.
     caption
-        What all this is, for a line under the curve; no line if "".
+        What all this is, for a line or two under the curve; none if "".
     pale
         Whether the polylines are thinner and paler, as of what hardly describes anything.
     """

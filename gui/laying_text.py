@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def caption(laid: Laid) -> str:
-    """Say what lies over what, how it got there, and how well it fits: a line under the curve."""
+    """Say what lies over what, and in a second line how it got there and how well it fits."""
     what = f"thin line: {_what(laid)}"
-    if laid.alignment is None:
-        share = ""
-        if laid.more is not None and laid.more.held is not None:
-            share = f", which hold {format_percent(laid.more.held)} of its variance"
-        return f"{what} in the shown components{share} · {_middle(laid)}"
-    return f"{what}, {_moved(laid)} {_onto(laid)} · {_fit(laid)}"
+    if laid.alignment is not None:
+        return f"{what}\n{_moved(laid)} · {_fit(laid)}"
+    share = ""
+    if laid.more is not None and laid.more.held is not None:
+        share = f"{shown(laid)} hold {format_percent(laid.more.held)} of its variance · "
+    return f"{what} in the same components\n{share}{_middle(laid)}"
 
 
 def readout(laid: Laid) -> str:
@@ -63,18 +63,14 @@ def _moved(laid: Laid) -> str:
     assert laid.alignment is not None
     moved = "mirrored and turned" if laid.alignment.mirrors else "turned"
     if laid.laying.how == "scaled":
-        moved = f"{moved.replace(' and ', ', ')} and scaled × {_scale(laid.alignment.scale)}"
-    return moved
+        moved = f"{moved.replace(' and ', ', ')}, scaled × {_scale(laid.alignment.scale)}"
+    if laid.onto == laid.positions:
+        return moved
+    return f"{moved} onto positions {laid.onto[0]}–{laid.onto[1]}"
 
 
 def _scale(scale: float) -> str:
     return format_number(scale, 3) if scale >= 0.1 else f"{scale:.2g}"
-
-
-def _onto(laid: Laid) -> str:
-    if laid.onto == laid.positions:
-        return "onto the same positions"
-    return f"onto positions {laid.onto[0]}–{laid.onto[1]}"
 
 
 def _fit(laid: Laid) -> str:

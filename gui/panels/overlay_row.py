@@ -11,9 +11,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
-    QPushButton,
+    QHBoxLayout,
     QSizePolicy,
     QSpinBox,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -31,8 +32,8 @@ from gui.tooltips import wrapped
 NOTHING, RANGE, STEP = "nothing", "range", "step"
 WHATS = {
     NOTHING: "nothing",
-    RANGE: "other positions of this model",
-    STEP: "a step of this model’s training",
+    RANGE: "other positions",
+    STEP: "a step of the training",
 }
 WHAT_TIP = (
     "Draw a second curve over the shown one, as a thin line whose beads have the colours of the "
@@ -71,6 +72,8 @@ READOUT_TIP = (
     "turned at best (scipy.spatial.procrustes); 0 for one shape, at most 1. RMS: root mean square "
     "distance of matching positions as they are drawn, in the table’s units"
 )
+LEAST_STRETCH = 10
+"""Fewer positions make no curve."""
 HIDDEN = "hidden while a step of the training is shown · "
 
 
@@ -95,9 +98,11 @@ class OverlayRow(Panel):
         self.mirror = QCheckBox("Mirror")
         self.mirror.setToolTip(wrapped(MIRROR_TIP))
         self.middle = _wide(Segmented(MIDDLES, "Mean"))
-        self.copy = QPushButton("Copy as Python")
+        self.copy = QToolButton()
+        self.copy.setText("Copy as Python")
+        self.copy.setProperty("class", "chip")
+        self.copy.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copy.setToolTip(wrapped(COPY_TIP))
-        self.copy.setAutoDefault(False)
         self.readout = label("", "small", selectable=True)
         self.readout.setWordWrap(True)
         self.readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -112,14 +117,18 @@ class OverlayRow(Panel):
         row = FlowRow(controls)
         for widget in (
             label("Lay over", "muted"), self.what, self.first, self.last, self.step, self.how,
-            self.mirror, self.middle, self.copy,
+            self.mirror, self.middle,
         ):  # fmt: skip
             row.addWidget(widget)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID // 2)
         column.addWidget(controls)
-        column.addWidget(self.readout)
+        line = QHBoxLayout()
+        line.setSpacing(GRID)
+        line.addWidget(self.readout, 1)
+        line.addWidget(self.copy)
+        column.addLayout(line)
 
     def _connect(self) -> None:
         self.what.activated.connect(self._on_what)
@@ -217,16 +226,22 @@ class OverlayRow(Panel):
         if kind == NOTHING:
             self.layingRequested.emit(None)
         elif kind == RANGE:
-            self._change(what=OfRange(self._later_half()), middle=None)
+            self._change(what=OfRange(self._others()), middle=None)
         elif kind == STEP:
             assert self.session.history is not None
             self._change(what=OfStep(int(self.session.history.steps[0])), middle=None)
         else:
             self._change(what=OfCompared(kind), middle=None)
 
-    def _later_half(self) -> tuple[int, int]:
-        """Return positions to begin with: they lie over the first half of the shown ones."""
+    def _others(self) -> tuple[int, int]:
+        """Return positions to begin with: a stretch that is not shown, or half of those shown."""
         first, last = self.session.positions
+        model = self.session.model
+        end = last if model is None else model.n_positions - 1
+        before, after = (0, first - 1), (last + 1, end)
+        longer = max(after, before, key=lambda stretch: stretch[1] - stretch[0])
+        if longer[1] - longer[0] >= LEAST_STRETCH:
+            return longer
         return first + (last - first + 1) // 2, last
 
     def _on_range(self) -> None:

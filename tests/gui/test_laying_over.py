@@ -70,8 +70,8 @@ def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
         ours = opened.curve.coordinates[first : last + 1]
         np.testing.assert_allclose(lines(opened), ours, atol=1e-9)
     said = resolve_scene(opened).caption[-1]
-    assert said.startswith("thin line: other · positions 1–199, ")
-    assert ("scaled × 0.500 onto the same positions" in said) == (how == "scaled")
+    assert said.startswith("thin line: other · positions 1–199\n")
+    assert ("scaled × 0.500 · " in said) == (how == "scaled")
     assert "disparity 0.000 · RMS " in said
 
 
@@ -135,7 +135,7 @@ def test_it_follows_both_curves(opened, beside, copy):
     opened.components = (2, 1, 3)
     (guide,) = resolve_scene(opened).guides
     assert guide.components == (2, 1, 3)
-    assert "PC\N{NO-BREAK SPACE}1, 2, 3, " in guide.caption, "its own are named where they differ"
+    assert "PC\N{NO-BREAK SPACE}1, 2, 3\n" in guide.caption, "its own are named where they differ"
     other.request_positions(50, 70)
     assert opened.laid.positions == (50, 70)
     other.session.components = (2, 1, 3)
@@ -240,7 +240,7 @@ def test_another_range_lies_first_on_first(opened):
     expected = scipy.spatial.procrustes(table[20:120], table[90:190])[2]
     assert laid.more.whole == pytest.approx(expected)
     np.testing.assert_array_equal(laid.matched, np.arange(20, 120))
-    assert "positions 90–189, " in caption(laid)
+    assert "positions 90–189\n" in caption(laid)
     assert "onto positions 20–119 · disparity" in caption(laid)
 
 

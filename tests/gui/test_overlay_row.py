@@ -103,19 +103,26 @@ def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
     assert shown_guides(opened) == ()
 
 
-def test_other_positions_begin_with_the_later_half_and_can_be_typed(row, opened):
+def test_other_positions_are_others_at_first_and_can_be_typed(row, opened):
+    choose(row, RANGE)
+    assert opened.laying.what == OfRange((100, 199)), "all are shown: their later half"
+    choose(row, NOTHING)
     opened.positions = (20, 119)
     choose(row, RANGE)
-    assert opened.laying.what == OfRange((70, 119))
+    assert opened.laying.what == OfRange((120, 199))
     assert shown(row) == {"first", "last", "how", "mirror", "copy", "readout"}
     row.first.setFocus()
     row.first.selectAll()
-    QTest.keyClicks(row.first, "125")
+    QTest.keyClicks(row.first, "150")
     QTest.keyClick(row.first, Qt.Key.Key_Return)
-    assert opened.laying.what == OfRange((119, 125)), "in their order"
-    assert (row.first.value(), row.last.value()) == (119, 125)
+    assert opened.laying.what == OfRange((150, 199))
+    row.last.selectAll()
+    QTest.keyClicks(row.last, "140")
+    QTest.keyClick(row.last, Qt.Key.Key_Return)
+    assert opened.laying.what == OfRange((140, 150)), "in their order"
+    assert (row.first.value(), row.last.value()) == (140, 150)
     QTest.keyClick(row.last, Qt.Key.Key_Up)
-    assert opened.laying.what == OfRange((119, 126))
+    assert opened.laying.what == OfRange((140, 151))
     press(row.how.buttons["basis"])
     assert row.middle.value() == "basis"
 
@@ -215,7 +222,7 @@ def test_in_the_window_it_lies_over_the_curve(application, wait_until_idle, writ
     state = window.viewport.scene.state
     (guide,) = state.guides
     assert len(guide.lines[0]) == 119
-    assert state.caption[-1].startswith("thin line: other · positions 1–119, ")
+    assert state.caption[-1].startswith("thin line: other · positions 1–119\n")
     assert row.readout.text().startswith("disparity ")
     window.docks["norms"].raise_()
     wait_until_idle(application)
