@@ -34,14 +34,14 @@ class GuideLines:
     """
 
     def __init__(self, plotter: Any, table: Any) -> None:
-        self._lines = _Batch(plotter, "guide lines", "wireframe")
-        self._pale = _Batch(plotter, "guide pale lines", "wireframe")
-        self._dashes = _Batch(plotter, "guide dashes", "wireframe")
-        self._segments = _Batch(plotter, "guide segments", "wireframe")
-        self._points = _Batch(plotter, "guide points", "points")
-        self._matched = _Batch(plotter, "guide matched points", "points")
+        self._lines = Batch(plotter, "guide lines", "wireframe")
+        self._pale = Batch(plotter, "guide pale lines", "wireframe")
+        self._dashes = Batch(plotter, "guide dashes", "wireframe")
+        self._segments = Batch(plotter, "guide segments", "wireframe")
+        self._points = Batch(plotter, "guide points", "points")
+        self._matched = Batch(plotter, "guide matched points", "points")
         self._matched.color_by(table)
-        self._lit = [_Batch(plotter, f"guide lit {i}", "points") for i in range(len(LIT_SIZES))]
+        self._lit = [Batch(plotter, f"guide lit {i}", "points") for i in range(len(LIT_SIZES))]
         for batch in self._lit:
             batch.color_by(table)
         self._shown: tuple[Guide, ...] = ()
@@ -101,7 +101,7 @@ class GuideLines:
             batch.actor.SetUserMatrix(matrix)
 
 
-class _Batch:
+class Batch:
     """Polylines or points of one colour and width: one actor."""
 
     def __init__(self, plotter: Any, name: str, style: str) -> None:
@@ -118,6 +118,7 @@ class _Batch:
         self.actor.SetVisibility(False)
 
     def color_by(self, table: Any) -> None:
+        """Colour each point by its value, with a lookup table."""
         mapper = self.actor.mapper
         mapper.SetLookupTable(table)
         mapper.SetUseLookupTableScalarRange(True)
@@ -125,10 +126,12 @@ class _Batch:
         mapper.SetScalarVisibility(True)
 
     def style(self, color: str, width: float) -> None:
+        """Set the colour (``#rrggbb``), and the width of lines or size of points in pixels."""
         self.actor.prop.color = color
         self.actor.prop.line_width = self.actor.prop.point_size = width
 
     def show(self, parts: Sequence[np.ndarray], values: np.ndarray | None = None) -> None:
+        """Draw polylines or points of (m, 3) each, or nothing; with values, coloured by these."""
         self.actor.SetVisibility(bool(len(parts)))
         if not len(parts):
             return

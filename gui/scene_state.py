@@ -11,6 +11,7 @@ import numpy as np
 from gui.colors import ColorScale, color_scale
 from gui.guides import Guide, shown_guides
 from gui.lapse import COMPONENTS, Lapse, columns_for, shown_lapse
+from gui.selection import to_label
 from gui.session import Outside, Projection, Session
 from gui.theme import format_number, format_percent
 from gui.token_text import token_label
@@ -194,7 +195,7 @@ def _labels(session: Session) -> dict[int, str]:
     labels: dict[int, str] = {}
     if session.hover is not None:
         labels[session.hover] = point_text(session, session.hover)
-    for position in session.selection[::-1][:MAX_TOKEN_LABELS]:
+    for position in to_label(session.selection):
         token = session.token_at(position)
         text = str(position) if token is None else f"{position} {token_label(token)}"
         labels.setdefault(position, text)

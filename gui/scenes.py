@@ -15,11 +15,11 @@ from gui.arrows import ComponentArrows
 from gui.camera import VIEW_ANGLE
 from gui.colors import ColorScale
 from gui.curve_colors import CurveColors
-from gui.labels import PointLabels
-from gui.overlay import Box, ColorBar2D, Lines2D, Text2D
+from gui.marks import Marks
+from gui.overlay import Box, ColorBar2D, Text2D
 from gui.picking import Projection
 from gui.scene_state import SceneState
-from gui.theme import GRID, SMALL, TEXT, Theme
+from gui.theme import GRID, SMALL, Theme
 
 if TYPE_CHECKING:
     from gui.guide_lines import GuideLines
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
-RING_RADIUS = 8.0
 LARGEST_BESIDE = 4.0
 """A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
 MODEL_LINES = 2
@@ -39,9 +38,6 @@ points are beside their size elsewhere."""
 ARROWS_WIDTH = 270.0
 """The arrows and their labels take at most this much of the lower right corner; where a view is
 small they are left out if it is narrower than that."""
-_CIRCLE = np.column_stack(
-    [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
-)
 
 
 class HelixScene:
@@ -82,11 +78,10 @@ class HelixScene:
             actor.SetVisibility(False)
         self._colors = CurveColors([self._actors[name].mapper for name in ("curve", "points")])
         renderer = plotter.renderer
-        leaders, self._rings, self._hover_ring = (Lines2D(renderer) for _ in range(3))
         self.arrows = ComponentArrows(renderer)
         self._caption = Text2D(renderer)
         self._bar = ColorBar2D(renderer)
-        self._labels = PointLabels(renderer, leaders)
+        self._marks = Marks(plotter)
         self._sphere: WireSphere | None = None
         self._trails: Trails | None = None
         self._guides: GuideLines | None = None
@@ -247,7 +242,6 @@ class HelixScene:
         self._bar.style(theme.text, theme.muted, SMALL)
         self._caption.style(theme.muted, SMALL)
         self.arrows.style_labels(theme.text, SMALL)
-        self._labels.style(theme.text, TEXT - 1, background)
         self._style_lines()
 
     def set_scale(self, scale: float) -> None:
@@ -306,10 +300,8 @@ class HelixScene:
     # ---- the flat things, placed before each frame ---------------------------------------
 
     def _style_lines(self) -> None:
-        self._rings.style(self.theme.accent, 2 * self._scale)
-        self._hover_ring.style(self.theme.hover, 2 * self._scale)
+        self._marks.style(self.theme, self._background, self._scale)
         self.arrows.style(self.theme.muted, 1.5 * self._scale)
-        self._labels.leaders.style(self.theme.muted, self._scale)
         if self._sphere is not None:
             self._sphere.style(self.theme.faint, self._scale)
         if self._trails is not None:
@@ -323,9 +315,7 @@ class HelixScene:
         width, height = self.plotter.render_window.GetSize()
         dpi = self.plotter.render_window.GetDPI()
         if state is None:
-            self._labels.hide()
-            for lines in (self._rings, self._hover_ring):
-                lines.draw([])
+            self._marks.hide()
             self.arrows.hide()
             return
         margin = 2 * GRID * s
@@ -356,21 +346,7 @@ class HelixScene:
         self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
-        """Draw rings around selected and hovered points, and the labels that do not collide."""
-        projection = self.projection()
-        wanted = [p for p in state.labels if state.visible(p)]
-        ringed = [p for p in state.selection if state.visible(p)]
-        hovered = [p for p in (state.hover,) if p is not None and state.visible(p)]
-        xy, _ = projection.to_screen(self.displayed[[*ringed, *hovered, *wanted]])
-        radius = RING_RADIUS * self._scale
-        rings = [centre + radius * _CIRCLE for centre in xy[: len(ringed)]]
-        self._rings.draw(rings)
-        self._hover_ring.draw(
-            [centre + radius * _CIRCLE for centre in xy[len(ringed) : len(ringed) + len(hovered)]]
-        )
-        anchors = xy[len(ringed) + len(hovered) :]
-        texts = [state.labels[p] for p in wanted]
-        self._labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
+        self._marks.draw(state, self.displayed, self.projection(), taken, dpi)
 
 
 def _polyline(first: int, last: int) -> np.ndarray:

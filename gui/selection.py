@@ -16,6 +16,9 @@ from geometry.errors import RangeError
 SELECTION_LIMIT = 2_000
 """The most positions that one range selects; more could be neither listed nor told apart."""
 
+MOST_RINGS = 16
+"""More selected points than this have no ring and no label each: that would hide the curve."""
+
 _RANGE = re.compile(r"(\d+)\s*(?:-|–|−|\.\.|to)\s*(\d+)")
 _NUMBER = re.compile(r"\d+")
 
@@ -81,6 +84,20 @@ def gather(
     if remove:
         return without(selection, *found)
     return (*without(selection, *found), *found) if add else found
+
+
+def to_label(selection: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the selected positions that are labelled, the most important first.
+
+    All of a few; of many the current one and the ends of each run of positions, or the current
+    one alone where that would be many, too.
+    """
+    if len(selection) <= MOST_RINGS:
+        return selection[::-1]
+    chosen = frozenset(selection)
+    ends = [p for p in sorted(selection) if p - 1 not in chosen or p + 1 not in chosen]
+    ends = ends if len(ends) <= MOST_RINGS else []
+    return tuple(dict.fromkeys((selection[-1], *ends)))
 
 
 def without(selection: tuple[int, ...], *positions: int) -> tuple[int, ...]:

@@ -58,12 +58,12 @@ def fixed(scene):
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_labels_do_not_cover_each_other(opened, controller, stage, scale):
-    controller.select(tuple(range(20, 190, 3)))
+    controller.select(tuple(range(20, 190, 11)))
     opened.hover = 77
     made = stage(size=(int(640 * scale), int(480 * scale)), scale=scale)
     for view in ("article", "xy", "xz", "yz"):
         made.show(opened, view)
-        found = boxes(made, made.scene._labels.texts)
+        found = boxes(made, made.scene._marks.labels.texts)
         assert len(found) > 10
         assert_apart(found, slack=scale)
         assert_inside(found, made.plotter.window_size)
@@ -79,7 +79,7 @@ def test_wide_tokens_do_not_cover_each_other(opened, stage):
     made = stage(size=(900, 700))
     for view in ("article", "xy"):
         made.show(opened, view)
-        found = boxes(made, made.scene._labels.texts)
+        found = boxes(made, made.scene._marks.labels.texts)
         assert len(found) > 5
         assert_apart(found, slack=1)
         assert_inside(found, made.plotter.window_size)
@@ -90,7 +90,7 @@ def test_labels_leave_caption_colour_bar_and_arrows_free(opened, controller, sta
     made = stage(size=(420, 320))
     for view in ("article", "xy", "xz", "yz"):
         made.show(opened, view)
-        labels = boxes(made, made.scene._labels.texts)
+        labels = boxes(made, made.scene._marks.labels.texts)
         assert labels
         others = boxes(made, [*fixed(made.scene), *made.scene.arrows.labels])
         for (a, place_a), (b, place_b) in itertools.product(labels.items(), others.items()):

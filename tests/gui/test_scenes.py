@@ -6,8 +6,9 @@ from scipy.stats import ortho_group
 
 from gui.camera import CameraPose, view_pose
 from gui.colors import legible, lookup_table
+from gui.marks import RING_RADIUS
 from gui.scene_state import resolve_scene
-from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE, RING_RADIUS
+from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE
 from gui.theme import DARK, LIGHT
 
 SIZE = (640, 480)

@@ -1,0 +1,107 @@
+"""Marks of many selected positions: they are seen as selected, and so is what colour they have."""
+
+import numpy as np
+import pytest
+
+from gui.colors import lookup_table
+from gui.scene_state import resolve_scene
+from gui.selection import MOST_RINGS, to_label
+from gui.theme import DARK, LIGHT
+
+SIZE = (640, 480)
+FEW, MANY = tuple(range(60, 60 + MOST_RINGS)), tuple(range(60, 140))
+pytestmark = pytest.mark.usefixtures("opened")
+
+
+def rgb(color):
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
+def accented(picture, theme):
+    """Where a picture has the accent, (height, width)."""
+    return (np.abs(picture[..., :3].astype(int) - rgb(theme.accent)) < 30).all(axis=2)
+
+
+def in_front(made):
+    """Which points no other one hides, 4 pixels around, and where: x and y of the picture."""
+    xy, depth = made.pixels()
+    apart = np.abs(xy[:, None] - xy[None]).max(axis=2)
+    hidden = ((apart < 9) & (depth[None] < depth[:, None])).any(axis=1)
+    inside = ((xy > 10) & (xy < np.array(SIZE) - 10)).all(axis=1)
+    return np.flatnonzero(~hidden & inside), np.round(xy).astype(int)
+
+
+@pytest.mark.parametrize("projection", ["perspective", "parallel"])
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_many_selected_points_keep_their_colours_and_have_a_rim(session, stage, theme, projection):
+    session.projection = projection
+    made = stage(theme, SIZE)
+    plain = made.show(session)
+    session.selection = MANY
+    picture = made.show(session)
+    free, xy = in_front(made)
+    labelled = xy[[MANY[0], MANY[-1]]]
+    far = np.abs(xy[:, None] - labelled[None]).max(axis=2).min(axis=1) > 60
+    seen = [p for p in free if p in MANY and far[p]]
+    assert len(seen) > 10
+    accent = accented(picture, theme)
+    for position in seen:
+        x, y = xy[position]
+        assert np.abs(picture[y, x].astype(int) - plain[y, x]).max() < 60, position
+        assert accent[y - 7 : y + 8, x - 7 : x + 8].any(), position
+    for position in (p for p in free if p not in MANY and far[p]):
+        x, y = xy[position]
+        assert not accent[y, x], position
+    assert not accented(plain, theme).any()
+
+
+def test_few_have_rings_and_of_many_only_the_current_one_has(session, stage):
+    made = stage(LIGHT, SIZE)
+    areas = []
+    for chosen in (FEW, (*FEW, 150), MANY[:1]):
+        session.selection = chosen
+        areas.append(accented(made.show(session), LIGHT).sum())
+    few, more, one = areas
+    assert few > 3 * one
+    assert made.scene._marks.labels.texts[0].text == "60"
+    assert more > one
+
+
+def test_the_rims_go_with_the_selection_and_stay_with_the_curve(session, stage):
+    made = stage(LIGHT, SIZE)
+    session.selection = MANY
+    made.show(session)
+    for name in ("xy", "yz"):
+        accent = accented(made.show(session, name), LIGHT)
+        rows, columns = np.nonzero(accent)
+        _, xy = in_front(made)
+        near = xy[list(MANY)]
+        away = np.abs(np.column_stack([columns, rows])[:, None] - near[None]).max(axis=2)
+        assert away.min(axis=1).max() <= 12
+    session.selection = ()
+    assert not accented(made.show(session), LIGHT).any()
+    made.scene.show(None)
+    assert not accented(made.draw(), LIGHT).any()
+
+
+def test_labels_of_many_tell_where_they_begin_and_end(session):
+    session.selection = (*range(20, 60), 150, *range(100, 130))
+    labels = resolve_scene(session).labels
+    assert list(labels) == [129, 20, 59, 100, 150]
+    session.selection = tuple(range(0, 200, 2))
+    assert list(resolve_scene(session).labels) == [198]
+    session.selection = FEW
+    assert list(resolve_scene(session).labels) == list(FEW[::-1])
+
+
+def test_to_label_of_one_run():
+    assert to_label(()) == ()
+    assert to_label((3, 1)) == (1, 3)
+    assert to_label(tuple(range(100, 50, -1))) == (51, 100)
+
+
+def test_colours_of_the_map_are_none_of_the_accent():
+    """Else the tests above would see a rim where there is none."""
+    table = lookup_table("jet")[:, :3].astype(int)
+    for theme in (LIGHT, DARK):
+        assert (np.abs(table - rgb(theme.accent)).max(axis=1) > 60).all()
