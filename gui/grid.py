@@ -251,4 +251,4 @@ def columns_for(count: int, room: QSize) -> int:
         rows = math.ceil(count / columns)
         return min(room.width() / columns, SHAPE * room.height() / rows)
 
-    return max(range(1, count + 1), key=lambda columns: (size(columns), -columns))
+    return max(range(1, count + 1), key=lambda columns: (size(columns), columns))

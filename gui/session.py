@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from geometry.pca import PositionPCA
     from geometry.row_lengths import RowLengths
     from gui.answer import Answer
+    from gui.bookmarks import Bookmark
     from gui.compared import Compared
     from gui.gathering import GatherState
     from gui.guides import Guide
@@ -126,7 +127,7 @@ def _identity() -> np.ndarray:
     return turn
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Session:
     """What the user wants, what is open and what was found.
 
@@ -225,6 +226,8 @@ class Session:
         another basis than the shown one are hidden.
     lessons, lesson
         The lessons that there are; where the user is in one, or was last, None before the first.
+    bookmarks
+        Views to come back to, once they were read.
     models, recent
         The model list, and recently opened sources, newest first.
     searching
@@ -297,6 +300,7 @@ class Session:
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
     lessons: tuple[Lesson, ...] = ()
     lesson: Course | None = None
+    bookmarks: tuple[Bookmark, ...] = ()
     models: tuple[ModelRow, ...] = ()
     recent: tuple[str, ...] = ()
     searching: str = ""

@@ -1,0 +1,296 @@
+"""Models side by side in the window, through real events."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+
+from gui.comparing import MAIN
+from gui.grid import columns_for
+from gui.save_picture import PictureOptions
+from gui.scene_state import resolve_scene
+from gui.theme import DARK
+from tests.gui.viewport_mouse import LEFT, drag
+
+RIGHT = Qt.MouseButton.RightButton
+
+
+@pytest.fixture
+def grid(application, qtbot):
+    """The grid of a window that is active: only that one has shortcuts."""
+    application.window.activateWindow()
+    qtbot.waitUntil(application.window.isActiveWindow)
+    return application.window.grid
+
+
+@pytest.fixture
+def short(write_table, helix):
+    return str(write_table(helix(120, 16, seed=9), "short"))
+
+
+@pytest.fixture
+def long(write_table, helix):
+    return str(write_table(helix(300, 20, seed=11), "long"))
+
+
+@pytest.fixture
+def beside(application, wait_until_idle):
+    """Show models beside the open one; their cells, when they are painted."""
+
+    def add(*sources):
+        keys = [application.controller.comparing.add(source) for source in sources]
+        wait_until_idle(application)
+        return [application.window.grid.cells[key] for key in keys]
+
+    return add
+
+
+def look_of(viewport):
+    outlook = viewport.outlook
+    return np.concatenate([outlook.direction, outlook.up, outlook.shift, [outlook.nearness]])
+
+
+def click(widget, at=None):
+    QTest.mouseClick(widget, LEFT, pos=at or widget.rect().center())
+
+
+def pickable(viewport, *, near):
+    """A position near the wanted one whose point no other hides."""
+    first, last = viewport.session.positions
+    candidates = sorted(range(first, last + 1), key=lambda p: abs(p - near))
+    return next(p for p in candidates if viewport.position_at(viewport.pixel_of(p)) == p)
+
+
+def key(application, key, modifiers):
+    QTest.keyClick(application.window, key, modifiers)
+
+
+def turn(qtbot, viewport, x, y):
+    middle = viewport.interactor.rect().center()
+    drag(qtbot, viewport, middle, middle + QPoint(x, y))
+
+
+# ---- what is there -----------------------------------------------------------------------
+
+
+def test_alone_the_open_model_has_all_the_room(application, grid):
+    (cell,) = grid.shown_cells
+    assert not cell.header.isVisible()
+    assert not grid.bar.isVisible()
+    assert not grid.strip.isVisible()
+    assert grid.main.size() == grid.size()
+
+
+def test_models_stand_side_by_side_each_under_its_name(application, grid, beside, short, long):
+    one, other = beside(short, long)
+    main = grid.cells[MAIN]
+    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "short", "long"]
+    assert grid.bar.isVisible()
+    assert grid.bar.count.text() == "3 models"
+    areas = [cell.geometry() for cell in grid.shown_cells]
+    assert not any(a.intersects(b) for i, a in enumerate(areas) for b in areas[:i])
+    for cell in (main, one, other):
+        assert cell.header.isVisible()
+        assert cell.viewport.isVisible()
+        state = resolve_scene(cell.session)
+        assert state.coordinates.shape == (cell.session.model.n_positions, 3)
+        assert cell.viewport.scene.state.caption == state.caption
+    total = sum(one.session.curve.explained_variance_ratio)
+    assert one.facts.text().endswith(f"{100 * total:.1f}\N{NO-BREAK SPACE}%")
+    # The colours are explained once, for all of them.
+    assert grid.strip.isVisible()
+    assert grid.strip.scale.labels == ("0", "299")
+
+
+def test_a_model_is_added_by_the_menu(application, grid, wait_until_idle, short):
+    application.session.recent = (*application.session.recent, short)
+    key(application, Qt.Key.Key_M, Qt.KeyboardModifier.ControlModifier)
+    menus = application.window.findChildren(QMenu)
+    menu = next(one for one in menus if one.isVisible() and not one.title())
+    action = next(a for a in menu.actions() if a.text() == "short.npy")
+    menu.setActiveAction(action)
+    QTest.keyClick(menu, Qt.Key.Key_Return)
+    wait_until_idle(application)
+    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "short"]
+
+
+def test_views_are_closed_by_their_buttons(application, grid, beside, wait_until_idle, short, long):
+    one, _ = beside(short, long)
+    click(one.close_button)
+    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "long"]
+    click(grid.cells[MAIN].close_button)
+    wait_until_idle(application)
+    assert application.session.model.name == "long"
+    assert [cell.key for cell in grid.shown_cells] == [MAIN]
+    assert not grid.bar.isVisible()
+    assert grid.main.size() == grid.size()
+
+
+def test_all_others_are_closed_at_once(grid, beside, short, long):
+    beside(short, long)
+    click(grid.bar.clear)
+    assert [cell.key for cell in grid.shown_cells] == [MAIN]
+
+
+# ---- which is the open one ---------------------------------------------------------------
+
+
+def test_a_click_on_a_header_lets_the_panels_be_about_it(application, grid, beside, short):
+    (one,) = beside(short)
+    click(one.name)
+    assert application.session.model.name == "short"
+    assert application.window.windowTitle().startswith("short")
+    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "short"]
+    assert grid.shown_cells[1].key == MAIN
+
+
+def test_views_are_gone_through_with_keys(application, grid, beside, short, long):
+    beside(short, long)
+    order = ["tiny-gpt2", "short", "long"]
+    for step, name in ((1, "short"), (1, "long"), (1, "tiny-gpt2"), (-1, "long")):
+        at = Qt.Key.Key_PageDown if step > 0 else Qt.Key.Key_PageUp
+        key(application, at, Qt.KeyboardModifier.ControlModifier)
+        assert application.session.model.name == name
+        assert [cell.name.text() for cell in grid.shown_cells] == order
+
+
+def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, wait_until_idle, short):
+    (one,) = beside(short)
+    QTest.mouseDClick(one.header, LEFT)
+    wait_until_idle(application)
+    assert grid.shown_cells == (one,)
+    assert one.isVisible()
+    assert not grid.cells[MAIN].isVisible()
+    assert not grid.strip.isVisible()
+    assert one.width() == grid.width()
+    click(one.larger)
+    assert len(grid.shown_cells) == 2
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    key(application, Qt.Key.Key_M, modifiers)
+    assert [cell.key for cell in grid.shown_cells] == [MAIN]
+    key(application, Qt.Key.Key_M, modifiers)
+    assert len(grid.shown_cells) == 2
+
+
+def test_headers_are_dragged_onto_each_other(application, grid, beside, short, long):
+    one, other = beside(short, long)
+    middle = one.header.mapFromGlobal(other.mapToGlobal(other.rect().center()))
+    QTest.mousePress(one.header, LEFT, pos=QPoint(4, 4))
+    QTest.mouseMove(one.header, middle)
+    QTest.mouseRelease(one.header, LEFT, pos=middle)
+    assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "long", "short"]
+    menu = other.make_menu()
+    next(a for a in menu.actions() if a.text() == "Move back").trigger()
+    assert [cell.name.text() for cell in grid.shown_cells] == ["long", "tiny-gpt2", "short"]
+    assert application.session.model.name == "tiny-gpt2"
+
+
+# ---- what is linked ----------------------------------------------------------------------
+
+
+def test_turning_one_curve_turns_the_others(
+    application, grid, beside, qtbot, wait_until_idle, short
+):
+    (one,) = beside(short)
+    np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
+    for turned, follows in ((one.viewport, grid.main), (grid.main, one.viewport)):
+        before = look_of(follows)
+        turn(qtbot, turned, 60, 25)
+        wait_until_idle(application)
+        assert np.abs(look_of(follows) - before).max() > 0.05
+        np.testing.assert_allclose(look_of(follows), look_of(turned), atol=1e-6)
+    click(grid.bar.cameras)
+    before = look_of(one.viewport)
+    turn(qtbot, grid.main, -50, 10)
+    wait_until_idle(application)
+    np.testing.assert_array_equal(look_of(one.viewport), before)
+    click(grid.bar.cameras)
+    wait_until_idle(application)
+    np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
+
+
+def test_one_that_comes_later_looks_as_the_others_do(application, grid, beside, qtbot, short):
+    turn(qtbot, grid.main, 70, -30)
+    application.window.viewport.zoom(1.5)
+    (one,) = beside(short)
+    np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
+
+
+def test_a_turn_in_any_view_is_taken_back(application, grid, beside, qtbot, wait_until_idle, short):
+    (one,) = beside(short)
+    before = look_of(grid.main)
+    turn(qtbot, one.viewport, 60, 25)
+    wait_until_idle(application)
+    application.window.undo.undo()
+    wait_until_idle(application)
+    np.testing.assert_allclose(look_of(grid.main), before, atol=1e-6)
+    np.testing.assert_allclose(look_of(one.viewport), before, atol=1e-6)
+
+
+def test_a_click_selects_in_all_views(application, grid, beside, wait_until_idle, long):
+    (one,) = beside(long)
+    position = pickable(one.viewport, near=150)
+    QTest.mouseClick(one.viewport.interactor, LEFT, pos=one.viewport.pixel_of(position))
+    assert application.session.selection == one.session.selection == (position,)
+    beyond = pickable(one.viewport, near=280)
+    QTest.mouseClick(one.viewport.interactor, LEFT, pos=one.viewport.pixel_of(beyond))
+    assert application.session.selection == ()
+    assert one.session.selection == (beyond,)
+    position = pickable(grid.main, near=40)
+    QTest.mouseClick(grid.main.interactor, LEFT, pos=grid.main.pixel_of(position))
+    assert application.session.selection == one.session.selection == (position,)
+
+
+def test_the_same_positions_for_all(application, grid, beside, short):
+    (one,) = beside(short)
+    click(grid.bar.ranges)
+    application.controller.request_positions(30, 150)
+    assert one.session.positions == (30, 119)
+    assert application.window.commands.by_name["ranges_linked"].isChecked()
+
+
+# ---- how it looks ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "columns"),
+    [
+        (1, (800, 600), 1), (2, (800, 600), 2), (2, (300, 900), 1), (3, (1500, 400), 3),
+        (4, (800, 600), 2), (9, (800, 600), 3), (9, (2000, 300), 9), (6, (900, 600), 3),
+    ],
+)  # fmt: skip
+def test_columns_are_those_that_give_the_largest_views(count, size, columns):
+    assert columns_for(count, QSize(*size)) == columns
+
+
+def test_a_picture_has_all_views_and_what_the_colours_mean(application, grid, beside, short, long):
+    beside(short, long)
+    application.choose_theme("dark")
+    image = application.window.pictures.picture(PictureOptions(scale=2))
+    assert image.size() == grid.pictured.size() * 2
+    corner = grid.pictured.topLeft()
+    for cell in grid.shown_cells:
+        area = cell.viewport.rect().translated(cell.viewport.mapTo(grid, QPoint(0, 0)) - corner)
+        colors = {
+            image.pixelColor(x * 2, y * 2).name()
+            for x in range(area.left(), area.right(), 3)
+            for y in range(area.top(), area.bottom(), 3)
+        }
+        assert DARK.viewport in colors
+        assert len(colors) > 20
+    clear = application.window.pictures.picture(PictureOptions(scale=1, background="transparent"))
+    assert clear.pixelColor(clear.width() // 2, 2).alpha() < 255
+    whole = application.window.pictures.picture(PictureOptions(whole_window=True, scale=1))
+    assert whole.size() == application.window.size()
+
+
+def test_narrow_views_say_what_matters_most(application, grid, beside, short):
+    beside(*[short] * 8)
+    assert len(grid.shown_cells) == 9
+    cell = grid.shown_cells[4]
+    application.window.resize(900, 700)
+    assert not cell.close_button.isVisible()
+    assert cell.menu_button.isVisible()
+    assert "–" not in cell.facts.text()
+    assert not grid.bar.add.isEnabled()
