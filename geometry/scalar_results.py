@@ -265,10 +265,10 @@ QUANTITIES: tuple[Quantity, ...] = (
     Quantity("high_frequency", "Shaking", "%", "share", "components",
              f"Roughness: share of the curve’s energy in waves shorter than {SHORT_PERIOD}"
              " positions, in the shown components. White noise has 75 %.",
-             lambda t: t.roughness.high_frequency_energy),
+             lambda t: t.roughness.high_frequency_energy, 4),
     Quantity("high_frequency_rows", "Rows shake", "%", "share", "range",
              "The same of the whole rows, in all dimensions.",
-             lambda t: _rough(t.measured.rows).high_frequency_energy),
+             lambda t: _rough(t.measured.rows).high_frequency_energy, 4),
     Quantity("loops", "Loops", "", "number", "components",
              "How often the curve goes round in the shown components: the frequency below which"
              " half of the energy is that a straight ramp leaves, in turns over the range. It needs"

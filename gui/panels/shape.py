@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QScrollArea, QWidget
 from gui.panels import shape_text
 from gui.panels.figure_text import shape_scope, shape_title
 from gui.panels.result_panel import ResultPanel
+from gui.panels.segmented import Segmented
 from gui.panels.shape_guide import shape_guide
 from gui.panels.shape_numbers import NAMES, ShapeNumbers
 from gui.panels.shape_question import Shape, ShapeOf
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 LEAST_PLOT = 200
 """A plot less wide than this, in pixels, is left out."""
 SCROLL_BAR = 12
+TURNING_TIP = (
+    "Plot the angle by which the shown positions turn at each: between the step to it and the step"
+    " from it"
+)
+TITLES = {"distance": "distance (units of P)", "turning": "turning angle (°)"}
 VIEW_TIP = "Draw the chosen curve as a thin line among the positions, its axis dashed"
 
 
@@ -51,6 +57,15 @@ class ShapePanel(ResultPanel):
         self.shown: ShapeNumbers
         self.plot: PositionCurves
         self._picked = ""
+        self.plotted = Segmented(
+            (
+                ("distance", "Distance", "Plot how far each position is from the chosen curve"),
+                ("turning", "Turning", TURNING_TIP),
+            ),
+            "Plotted",
+        )
+        self.plotted.chosen.connect(lambda _: self._draw())
+        self.header.add(self.plotted)
         self.in_view = QCheckBox("In the view")
         self.in_view.setChecked(True)
         self.in_view.setToolTip(wrapped(VIEW_TIP))
@@ -70,7 +85,8 @@ class ShapePanel(ResultPanel):
         return ShapeOf(self.session.positions, self.session.components)
 
     def configure(self, **options: Any) -> None:
-        """Show a ``curve``, by its name; and whether it is ``in_view``."""
+        """Show a ``curve``, by its name; whether it is ``in_view``; what is ``plotted``."""
+        self.plotted.show_value(options.pop("plotted", self.plotted.value()))
         self.in_view.setChecked(options.pop("in_view", self.in_view.isChecked()))
         self._pick(options.pop("curve", self._picked))
         super().configure(**options)
@@ -89,8 +105,8 @@ class ShapePanel(ResultPanel):
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setWidget(self.shown)
-        self.plot = PositionCurves(self.theme, "position (tokens)", "distance (units of P)")
-        self.plot.setAccessibleName("Distance of each position from the curve")
+        self.plot = PositionCurves(self.theme, "position (tokens)", TITLES["distance"])
+        self.plot.setAccessibleName("What is plotted of each position")
         self.plot.hovered.connect(self._on_plot_hovered)
         PositionGestures(self.plot, self.session, self.selectionRequested.emit)
         content = QWidget()
@@ -118,21 +134,34 @@ class ShapePanel(ResultPanel):
         from gui.panels.position_curves import PlotCurve
 
         (first, last), name = result.positions, self.chosen(result)
-        x, distances = np.arange(first, last + 1), result.distances(name)
-        mean = np.full(len(x), result.rms(name))
+        x, y, level = self._plotted(result, name)
+        self.plot.y_axis.set_title(TITLES[self._what(result)], self.theme)
         self.plot.set_curves(
             [
-                PlotCurve(x, distances, self.theme.text),
-                PlotCurve(x, mean, self.theme.muted, "dashed", silent=True),
+                PlotCurve(x, y, self.theme.text),
+                PlotCurve(x, np.full(len(x), level), self.theme.muted, "dashed", silent=True),
             ],
             (first - 0.5, last + 0.5),
-            (0.0, 1.05 * float(distances.max()) or 1.0),
+            (0.0, 1.05 * float(y.max(initial=0.0)) or 1.0),
         )
         self.shown.show_chosen(name, self.theme)
         self._on_selection_changed()
         self._on_hover_changed()
         self._show_in_view()
         self.show_caption()
+
+    def _what(self, result: Shape) -> str:
+        """Return what is plotted: of too few positions there are no angles."""
+        return "distance" if result.rough is None else self.plotted.value()
+
+    def _plotted(self, result: Shape, name: str) -> tuple[np.ndarray, np.ndarray, float]:
+        """Return positions, what is plotted of each, and its RMS or median."""
+        first, last = result.positions
+        if self._what(result) == "turning" and result.rough is not None:
+            # Beside a step of no length there is no angle, and the curve stays where it is.
+            angles = np.nan_to_num(result.rough.turning_angles)
+            return np.arange(first + 1, last), angles, result.rough.turning_angle
+        return np.arange(first, last + 1), result.distances(name), result.rms(name)
 
     def _show_in_view(self) -> None:
         """Draw the chosen curve among the positions, or not."""
@@ -162,13 +191,16 @@ class ShapePanel(ResultPanel):
         result: Shape = self.result
         if result is None:
             return
-        (first, last), position = result.positions, self.session.hover
-        if position is None or not first <= position <= last:
+        position, plotted = self.session.hover, self.plot.positions()
+        if position is None or plotted is None or not plotted[0] <= position <= plotted[1]:
             self.plot.set_hover(None)
             return
         token = self.session.token_at(position)
-        text = shape_text.described(result, self.chosen(result), position, token)
-        self.plot.set_hover((0, position - first), text)
+        if self._what(result) == "turning":
+            text = shape_text.turned(result, position, token)
+        else:
+            text = shape_text.described(result, self.chosen(result), position, token)
+        self.plot.set_hover((0, position - plotted[0]), text)
 
     def _on_selection_changed(self) -> None:
         if self.result is not None:
@@ -216,7 +248,7 @@ class ShapePanel(ResultPanel):
         return draw
 
     def numbers(self, result: Shape) -> Mapping[str, np.ndarray]:
-        """Return a line for each curve, and the distances from each by position."""
+        """Return a line for each curve, the distances from each by position, and the roughness."""
         return shape_text.columns(result)
 
     def python(self) -> str:

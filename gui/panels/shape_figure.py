@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, dress_axes, name_axes
 from gui.panels.shape_question import Shape
+from gui.panels.shape_text import rough_parts
 from gui.theme import LIGHT, SMALL, Theme, format_number
 
 SIZE = (6.4, 4.2)
@@ -53,7 +54,12 @@ def shape_figure(
         fontsize=SMALL * POINTS, color=theme.muted,
     )  # fmt: skip
     name_axes(below, "Position", "Distance (units of P)")
+    rough = " · ".join(rough_parts(shape).values())
     figure.suptitle(
-        f"{title}\n{detail}", x=0.01, ha="left", fontsize=SMALL * POINTS, color=theme.text
+        "\n".join(filter(None, (title, detail, rough))),
+        x=0.01,
+        ha="left",
+        fontsize=SMALL * POINTS,
+        color=theme.text,
     )
     return figure

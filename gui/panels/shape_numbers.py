@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from geometry.scalar_results import QUANTITIES
 from geometry.shape_fit import FREE
 from gui.panels.base import label
 from gui.panels.choice_table import ChoiceTable
@@ -12,6 +13,7 @@ from gui.panels.figure_text import CURVES, VERDICTS
 from gui.panels.flow_row import FlowRow
 from gui.panels.position_rows import Column, Row
 from gui.panels.shape_question import Curve, Shape
+from gui.panels.shape_text import rough_parts
 from gui.theme import GRID, Theme, format_number
 from gui.tooltips import wrapped
 
@@ -44,6 +46,7 @@ COLUMNS = (
 )
 TIP = "Click shows this curve: its distances, and itself in the view"
 BETTER_TIP = "What a helix has to do by the rule, and what the better of the two does"
+ROUGH_TIPS = {one.key: one.meaning for one in QUANTITIES}
 LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
 """The columns that a very narrow table keeps, and a narrow one."""
 
@@ -82,7 +85,7 @@ def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
 
 
 class ShapeNumbers(QWidget):
-    """The verdict, what it means and why, and a row of numbers for each curve."""
+    """The verdict, what it means and why, a row of numbers for each curve, and how rough it is."""
 
     chosen = Signal(str)
     """The name of a curve whose row was clicked."""
@@ -100,6 +103,14 @@ class ShapeNumbers(QWidget):
         for line in self.conditions:
             line.setToolTip(wrapped(BETTER_TIP))
             flow.addWidget(line)
+        self.rough = {
+            key: label("", "small") for key in ("turning_angle", "high_frequency", "loops")
+        }
+        smoothness = QWidget()
+        beside = FlowRow(smoothness)
+        for key, line in self.rough.items():
+            line.setToolTip(wrapped(ROUGH_TIPS[key]))
+            beside.addWidget(line)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, GRID // 2, 0, 0)
         column.setSpacing(GRID // 2)
@@ -107,6 +118,7 @@ class ShapeNumbers(QWidget):
         column.addWidget(self.meaning)
         column.addWidget(reasons)
         column.addWidget(self.table, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(smoothness)
         column.addStretch(1)
 
     def fit(self, room: int) -> int:
@@ -127,6 +139,10 @@ class ShapeNumbers(QWidget):
         self.meaning.setText(MEANINGS[shape.best])
         for line, (met, text) in zip(self.conditions, conditions(shape), strict=True):
             line.setText(f"{'✓' if met else '✗'} {text}")
+        parts = rough_parts(shape)
+        for key, line in self.rough.items():
+            line.setText(parts.get(key, ""))
+            line.setVisible(key in parts)
         self.table.set_rows(
             Row(number, cells(curve, best=curve.name == shape.best))
             for number, curve in enumerate(shape.curves)

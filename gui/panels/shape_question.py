@@ -10,6 +10,7 @@ import numpy as np
 
 from geometry.errors import RangeError
 from geometry.pca import PositionPCA, fit_pca
+from geometry.roughness import FEWEST, Roughness, roughness
 from geometry.shape_fit import FREE
 from gui.questions import Progress, Subjects
 
@@ -69,6 +70,8 @@ class Shape:
         The positions in the components.
     fits
         The curves as they were fitted, by their names.
+    rough
+        How smoothly the positions go on there; None of fewer than eight.
     """
 
     pca: PositionPCA
@@ -77,6 +80,7 @@ class Shape:
     best: str
     coordinates: np.ndarray
     fits: Mapping[str, ShapeFit]
+    rough: Roughness | None = None
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -184,4 +188,5 @@ def shape_of(
         for name, fit in shapes.fits.items()
     )  # fmt: skip
     fits: Mapping[str, ShapeFit] = {str(name): fit for name, fit in shapes.fits.items()}
-    return Shape(pca, components, curves, shapes.best, coordinates, fits)
+    rough = roughness(coordinates) if len(coordinates) >= FEWEST else None
+    return Shape(pca, components, curves, shapes.best, coordinates, fits, rough)

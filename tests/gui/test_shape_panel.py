@@ -255,7 +255,7 @@ def test_the_copied_python_prints_the_same(shape, run_python, wait_until_idle):
     shape.app.session.change(positions=(10, 150), components=(2, 1, 3))
     wait_until_idle(shape.app)
     shape.panel.configure(curve="circle")
-    best, *lines, farthest = run_python(shape.panel.python()).splitlines()
+    best, *lines, farthest, rough = run_python(shape.panel.python()).splitlines()
     assert best == shape.panel.result.best
     for printed, curve in zip(lines, shape.panel.result.curves, strict=True):
         name, r2, bic, *_ = printed.split()
@@ -266,6 +266,10 @@ def test_the_copied_python_prints_the_same(shape, run_python, wait_until_idle):
     position, distance = farthest.split()
     assert int(position) == 10 + distances.argmax()
     assert float(distance) == pytest.approx(distances.max())
+    found = shape.panel.result.rough
+    assert [float(part) for part in rough.split()] == pytest.approx(
+        [found.turning_angle, found.high_frequency_energy, found.loops]
+    )
 
 
 def test_it_says_what_it_will_show(session, qtbot):

@@ -1,0 +1,139 @@
+"""How rough a curve is, in the shape panel: numbers, angles by position, what is taken away."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from geometry.roughness import roughness
+from geometry.sources import open_source
+from gui.panels.shape import TITLES, ShapePanel
+from gui.panels.shape_figure import shape_figure
+from gui.panels.shape_question import ShapeOf
+from gui.panels.shape_text import rough_parts, turned
+from gui.questions import Subjects, resolve
+from tests.gui.result_stage import ResultStage, hover
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def stage(qtbot, write_table):
+    made = ResultStage(qtbot, ShapePanel, size=(960, 260))
+    made.open(write_table())
+    return made
+
+
+def texts(panel):
+    return [line.text() for line in panel.shown.rough.values() if line.isVisible()]
+
+
+def show_turning(stage):
+    QTest.mouseClick(stage.panel.plotted.buttons["turning"], LEFT)
+
+
+def test_the_numbers_are_those_of_the_shown_components(stage):
+    stage.session.components = (2, 1, 4)
+    result = stage.panel.result
+    found = roughness(result.coordinates)
+    assert result.rough.turning_angle == found.turning_angle
+    assert texts(stage.panel) == [
+        f"Turning {found.turning_angle:.1f}° at a position",
+        f"Shaking {100 * found.high_frequency_energy:.4f}\N{NO-BREAK SPACE}%",
+        f"Loops {found.loops:.2f}",
+    ]
+    tips = [line.toolTip().replace("\n", " ") for line in stage.panel.shown.rough.values()]
+    assert "White noise has 75 %" in tips[1]
+    assert "Independent random points have some 120°" in tips[0]
+
+
+def test_gpt2(gpt2_folder):
+    shape = resolve(ShapeOf((1, 1022), (1, 2, 3)), Subjects(open_source(gpt2_folder)))
+    assert shape.rough.loops == pytest.approx(1.84, abs=0.05)
+    parts = rough_parts(shape)
+    assert shape.rough.high_frequency_energy == pytest.approx(4.2e-6, abs=1e-7)
+    assert parts["high_frequency"].endswith(" 0.0004\N{NO-BREAK SPACE}%")
+    figure = shape_figure(shape, "A drifting helix", "gpt2")
+    FigureCanvasAgg(figure).draw()
+    assert figure.get_suptitle().splitlines() == [
+        "A drifting helix", "gpt2", " · ".join(parts.values())
+    ]  # fmt: skip
+
+
+def test_a_range_too_short_for_it_leaves_it_out(stage, run_python):
+    show_turning(stage)
+    stage.session.positions = (10, 16)
+    result = stage.panel.result
+    assert result.positions == (10, 16)
+    assert result.rough is None
+    assert texts(stage.panel) == []
+    assert stage.panel.plot.y_axis.title == TITLES["distance"]
+    assert stage.panel.plot.curves[0].y == pytest.approx(result.distances(result.first_choice))
+    assert "loops" not in stage.panel.numbers(result)
+    assert "rough" not in stage.python()
+    assert run_python(stage.python()).splitlines()[0] == result.best
+    assert shape_figure(result, "a", "b").get_suptitle() == "a\nb"
+    stage.session.positions = (10, 17)
+    assert len(texts(stage.panel)) == 3
+
+
+def test_angles_are_plotted_by_position(stage):
+    plot, result = stage.panel.plot, stage.panel.result
+    show_turning(stage)
+    angles, median = plot.curves
+    assert plot.y_axis.title == "turning angle (°)"
+    assert plot.positions() == (2, 198)
+    assert angles.y == pytest.approx(result.rough.turning_angles)
+    assert set(median.y) == {result.rough.turning_angle}
+    QTest.mouseClick(stage.panel.plotted.buttons["distance"], LEFT)
+    assert plot.positions() == (1, 199)
+    assert plot.y_axis.title == "distance (units of P)"
+
+
+def test_hovering_tells_the_angle_and_not_that_of_an_end(stage):
+    show_turning(stage)
+    plot, angles = stage.panel.plot, stage.panel.result.rough.turning_angles
+    stage.session.hover = 57
+    assert plot.hover_text() == f"position 57 · {angles[57 - 2]:.1f}°"
+    stage.session.hover = 1
+    assert plot.hover_text() == ""
+    index = 40 - 2
+    hover(plot, plot.point_of(0, index).toPoint())
+    assert stage.session.hover == 40
+
+
+def test_a_click_selects_the_position_of_an_angle(stage):
+    show_turning(stage)
+    plot = stage.panel.plot
+    QTest.mouseClick(plot.viewport(), LEFT, pos=plot.point_of(0, 100).toPoint())
+    assert stage.session.selection == (102,)
+    assert plot.marked() == (102,)
+
+
+def test_a_step_of_no_length_has_no_angle(qtbot, write_table, helix):
+    table = helix()
+    table[81] = table[80]
+    stage = ResultStage(qtbot, ShapePanel, size=(960, 260))
+    stage.open(write_table(table))
+    show_turning(stage)
+    assert turned(stage.panel.result, 80, None) == "position 80 · no angle"
+    assert np.isfinite(stage.panel.plot.curves[0].y).all()
+
+
+def test_another_panel_asks_for_it(stage):
+    stage.panel.configure(plotted="turning", curve="circle")
+    assert stage.panel.plotted.value() == "turning"
+    assert stage.panel.plot.y_axis.title == TITLES["turning"]
+
+
+def test_the_numbers_have_the_angles_by_position(stage, tmp_path, monkeypatch):
+    path = stage.save(monkeypatch, "Save numbers…", tmp_path / "shape.npz")
+    result = stage.panel.result
+    with np.load(path) as saved:
+        assert saved["turning_angle"][1:-1] == pytest.approx(result.rough.turning_angles)
+        assert np.isnan(saved["turning_angle"][[0, -1]]).all()
+        assert len(saved["turning_angle"]) == len(saved["position"])
+        assert saved["loops"].tolist() == [result.rough.loops]
+        assert saved["high_frequency_energy"].tolist() == [result.rough.high_frequency_energy]
+        assert saved["median_turning_angle"].tolist() == [result.rough.turning_angle]
