@@ -85,7 +85,7 @@ class Overlaying:
         others = len(session.overlays) + len(session.compared)
         if others >= MOST or self._find(source) is not None:
             return
-        taken = {overlay.color for overlay in session.overlays} | {*session.compared_colors.values()}
+        taken = {*session.compared_colors.values(), *(o.color for o in session.overlays)}
         color = next(number for number in range(MOST) if number not in taken)
         session.overlays = (
             *session.overlays,

@@ -107,6 +107,12 @@ class ResultDocks:
         made.saver = self.saver
         made.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
         made.unwatched.connect(lambda: answers.forget(name))
+        if hasattr(made, "overlayAsked"):
+            others = controller.compared_answers
+            made.overlayAsked.connect(
+                lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
+            )
+            made.unwatched.connect(lambda: others.forget(name))
         made.cancelRequested.connect(lambda: answers.cancel(name))
         made.selectionRequested.connect(controller.select)
         made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))

@@ -14,7 +14,7 @@ from gui.panels.capture_question import CaptureOf, Captures
 from gui.panels.drop_down import DropDown
 from gui.panels.figure_text import capture_scope, capture_title
 from gui.panels.number_slider import NumberSlider
-from gui.panels.result_panel import ResultPanel
+from gui.panels.overlay_panel import XY, OverlayPanel
 from gui.panels.subject_text import subject_color, subject_name
 from gui.session import Session
 from gui.snippets import opening, written
@@ -32,7 +32,7 @@ EDGE = 30
 RANK_TIP = "How many of P's strongest directions span the subspace that captures"
 
 
-class CapturePanel(ResultPanel):
+class CapturePanel(OverlayPanel):
     """Captured share against the index of the direction, with chance."""
 
     slot = "capture"
@@ -69,7 +69,7 @@ class CapturePanel(ResultPanel):
 
     # What it asks.
 
-    def question(self) -> CaptureOf:
+    def question_of(self, session: Session) -> CaptureOf:
         """Ask for the chosen matrix, for every k at once."""
         self._follow_model()
         return CaptureOf(self.subject())
@@ -133,15 +133,30 @@ class CapturePanel(ResultPanel):
         color, chance = subject_color(result.of, self.theme), self.k.value / result.d
         ends, level = np.array([1.0, len(values)]), np.full(2, chance)
         line = PlotCurve(ends, level, self.theme.muted, "dashed", silent=True)
-        top = max(1.0, float(values.max()))
-        self.plot.set_curves([PlotCurve(index, values, color), line], y=(-0.03 * top, 1.03 * top))
+        others = [
+            PlotCurve(other.x, other.y, other.color, name=other.name)
+            for other in self.overlay_lines()
+        ]
+        curves = [PlotCurve(index, values, color, width=1.5 if others else 1.0), line, *others]
+        top = max(1.0, *(float(curve.y.max()) for curve in curves))
+        self.plot.set_curves(curves, y=(-0.03 * top, 1.03 * top))
         self.show_caption()
+        self.show_overlay_legend()
+
+    def redraw(self) -> None:
+        """Draw the curves anew."""
+        self._draw()
 
     def _on_hovered(self, point: tuple[int, int] | None) -> None:
         if point is None:
             self.plot.set_hover(None)
             return
-        result, j = self.result, point[1]
+        result, (at, j) = self.result, point
+        curve = self.plot.curves[at]
+        if curve.name:
+            said = f"{curve.name} · j = {j + 1} · captured {format_number(float(curve.y[j]))}"
+            self.plot.set_hover(point, said)
+            return
         value, chance = result.by_rank[self.k.value - 1, j], self.k.value / result.d
         self.plot.set_hover(
             point,
@@ -177,36 +192,66 @@ class CapturePanel(ResultPanel):
     def figure(self, result: Captures) -> Callable[[], Figure]:
         """Return what draws the same for print."""
         assert self.session.model is not None
-        k, scope = self.k.value, self._scope(result)
-        title = capture_title(self.session.model, k)
+        k, scope, others = self.k.value, self._scope(result), self.printed_lines()
+        title, name = capture_title(self.session.model, k), self.session.model.name
 
         def draw() -> Figure:
             from gui.panels.capture_figure import capture_figure
 
-            return capture_figure(result, k, title=title, scope=scope)
+            return capture_figure(result, k, title=title, scope=scope, others=others, name=name)
 
         return draw
 
     def numbers(self, result: Captures) -> Mapping[str, np.ndarray]:
         """Return the capture at the chosen k by j, and chance."""
-        values = result.by_rank[self.k.value - 1]
-        return {
-            "j": np.arange(1, len(values) + 1),
-            "captured": values,
-            "chance": np.full(len(values), self.k.value / result.d),
-        }
+        return self.with_others(self.overlay_numbers(result))
 
     def python(self) -> str:
         """Return a script that prints the capture of every direction."""
-        assert self.session.model is not None
+        return self.with_other_scripts(self.overlay_python(self.session, self.result))
+
+    # The same of other models.
+
+    def overlay_words(self) -> str:
+        """Say whose directions are captured."""
+        return f"Captured of {subject_name(self.subject())}"
+
+    def overlay_xy(self, result: Captures) -> Mapping[str, XY]:
+        """Return capture by j, by as many directions as there are, if these are fewer than k."""
+        values = result.by_rank[self._rank(result) - 1]
+        return {"": (np.arange(1.0, len(values) + 1), values)}
+
+    def overlay_said(self, result: Captures) -> str:
+        """Say what the caption says of the open model."""
+        values, m = self.overlay_xy(result)[""][1], min(EDGE, result.by_rank.shape[1])
+        first, last = (format_number(part.mean()) for part in (values[:m], values[-m:]))
+        chance = format_number(self._rank(result) / result.d)
+        return f"Mean of the first {m}: {first}, of the last {m}: {last}, chance {chance}"
+
+    def overlay_numbers(self, result: Captures) -> dict[str, np.ndarray]:
+        """Return the capture by j, and chance."""
+        values, k = self.overlay_xy(result)[""][1], self._rank(result)
+        return {
+            "j": np.arange(1, len(values) + 1),
+            "captured": values,
+            "chance": np.full(len(values), k / result.d),
+        }
+
+    def overlay_python(self, session: Session, result: Captures) -> str:
+        """Return a script that prints the capture of every direction."""
+        assert session.model is not None
+        k = self._rank(result)
         return (
-            opening(self.session.model)
+            opening(session.model)
             + f"""from geometry.overlaps import capture
 from geometry.residual_stream import ResidualStream, Subject
 
-P, other = ResidualStream(model).pair(Subject("P"), {written(self.result.of)})
-captured = capture(P, other, rank={self.k.value})
+P, other = ResidualStream(model).pair(Subject("P"), {written(result.of)})
+captured = capture(P, other, rank={k})
 print(captured)
-print("chance", {self.k.value} / P.vectors.shape[1])
+print("chance", {k} / P.vectors.shape[1])
 """
         )
+
+    def _rank(self, result: Captures) -> int:
+        return min(self.k.value, len(result.by_rank))

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.overlay_curves import OverlayLine
 from gui.panels.capture_question import Captures
 from gui.panels.subject_text import subject_color, subject_name
 from gui.theme import LIGHT, SMALL
 
 
-def capture_figure(captures: Captures, k: int, *, title: str, scope: str) -> Figure:
+def capture_figure(
+    captures: Captures,
+    k: int,
+    *,
+    title: str,
+    scope: str,
+    others: Sequence[OverlayLine] = (),
+    name: str = "",
+) -> Figure:
     """Capture by the first k directions of P, against j, with chance.
 
     Parameters
@@ -22,19 +33,25 @@ def capture_figure(captures: Captures, k: int, *, title: str, scope: str) -> Fig
         The one that is drawn.
     title, scope
         The lines above.
+    others, name
+        Curves of other models behind it, and what its own model is called among them.
     """
     figure, axes = new_figure(LIGHT)
     values = captures.by_rank[k - 1]
     color = subject_color(captures.of, LIGHT)
-    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9)
+    for other in others:
+        axes.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
+    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9, label=name)
     axes.axhline(k / captures.d, color=LIGHT.muted, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.annotate(
         "chance", (0.5, k / captures.d), (0, 3), xycoords=("axes fraction", "data"),
         textcoords="offset points", ha="center", fontsize=SMALL * POINTS, color=LIGHT.muted,
     )  # fmt: skip
-    axes.set_xlim(0, len(values) + 1)
-    axes.set_ylim(0.0, max(1.0, float(values.max())))
-    name = subject_name(captures.of)
-    name_axes(axes, f"Index j of {name}'s singular direction", f"Captured by P's first {k}")
+    axes.set_xlim(0, max(len(values), *(len(other.x) for other in others), 0) + 1)
+    axes.set_ylim(0.0, max(1.0, float(values.max()), *(float(o.y.max()) for o in others)))
+    if others:
+        axes.legend(fontsize=SMALL * POINTS, labelcolor=LIGHT.text, frameon=False)
+    whose = subject_name(captures.of)
+    name_axes(axes, f"Index j of {whose}'s singular direction", f"Captured by P's first {k}")
     title_axes(axes, title, scope, LIGHT)
     return figure

@@ -24,6 +24,8 @@ REACH = 24
 GRIP = 6
 """A line this near to the mouse is taken hold of."""
 DOT = 7
+BEHIND = -1
+"""Where curves of compared models are drawn."""
 
 
 class CurvePlot(Plot):
@@ -107,7 +109,8 @@ class CurvePlot(Plot):
             pg.PlotCurveItem(place[:, 0], place[:, 1], antialias=True, skipFiniteCheck=True)
             for place in self._places
         ]
-        for item in self._items:
+        for item, curve in zip(self._items, curves, strict=True):
+            item.setZValue(BEHIND if curve.name else 0)
             self.view.addItem(item)
         self._draw_lines()
         self.set_hover(None)

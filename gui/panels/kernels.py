@@ -13,6 +13,7 @@ from geometry.kernels import BLOCK
 from geometry.model import PositionalModel
 from gui.guides import Guide
 from gui.panels.drop_down import DropDown
+from gui.panels.kernels_beside import KernelsBeside
 from gui.panels.kernels_question import HeadsOf, Kernels, KernelsOf
 from gui.panels.kernels_text import (
     SORTS,
@@ -20,12 +21,9 @@ from gui.panels.kernels_text import (
     extrapolation,
     kernels_scope,
     kernels_title,
-    python_of,
 )
-from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
 from gui.session import Session
-from gui.snippets import opening
 from gui.theme import Theme
 from gui.tooltips import wrapped
 
@@ -51,7 +49,7 @@ GLOW = 0.01
 """Attention below this share of the row's largest lights nothing up."""
 
 
-class KernelsPanel(ResultPanel):
+class KernelsPanel(KernelsBeside):
     """A wall of all heads; of one of them its attention by lag and its map."""
 
     slot = "kernels"
@@ -108,12 +106,15 @@ class KernelsPanel(ResultPanel):
     def question(self) -> KernelsOf:
         """Ask for the chosen layer and head over the shown range."""
         self._follow_model()
-        of = HeadsOf(
+        return KernelsOf(self.heads_of(), self.session.positions, self._head)
+
+    def heads_of(self) -> HeadsOf:
+        """Return which queries and keys are chosen."""
+        return HeadsOf(
             max(self.layer.currentIndex(), 0),
             self.content_box.isChecked(),
             self.averaged.isChecked(),
         )
-        return KernelsOf(of, self.session.positions, self._head)
 
     def configure(self, **options: Any) -> None:
         """Show ``layer``, ``head``, ``sort``, ``curve``, ``content``, ``averaged``.
@@ -177,9 +178,15 @@ class KernelsPanel(ResultPanel):
     def show_result(self, result: Kernels) -> None:
         """Draw everything."""
         query = self._query()
+        self.view.others = self.overlay_lines(self.curves.value())
         self.view.show_result(result, self.sort.currentData(), self.curves.value(), query)
         self._on_selection_changed()
         self._on_hover_changed()
+
+    def redraw(self) -> None:
+        """Draw the curves by lag anew."""
+        self.view.others = self.overlay_lines(self.curves.value())
+        self.view.show_curves(self.curves.value())
 
     def _on_head_chosen(self, head: int) -> None:
         self._head = head
@@ -191,7 +198,8 @@ class KernelsPanel(ResultPanel):
 
     def _on_curves_changed(self) -> None:
         if self.result is not None:
-            self.view.show_curves(self.curves.value())
+            self.redraw()
+            self.show_overlay_legend()
 
     # Brushing.
 
@@ -247,6 +255,8 @@ class KernelsPanel(ResultPanel):
         super().set_theme(theme)
         if self.content is not None:
             self.view.set_theme(theme)
+            if self.result is not None:
+                self.redraw()
 
     # What it says, and what can be taken away.
 
@@ -260,13 +270,15 @@ class KernelsPanel(ResultPanel):
         assert self.session.model is not None
         title = kernels_title(self.session.model, result.of, result.head)
         scope, levels = kernels_scope(result.of, result.positions), self.view.levels
+        others = self.printed_lines("attention")
 
         def draw() -> Figure:
             from gui.panels.kernels_figure import kernels_figure
 
             return kernels_figure(
-                result.found, result.head, result.weights, title=title, scope=scope, levels=levels
-            )
+                result.found, result.head, result.weights,
+                title=title, scope=scope, levels=levels, others=others,
+            )  # fmt: skip
 
         return draw
 
@@ -284,12 +296,11 @@ class KernelsPanel(ResultPanel):
         for head in range(found.n_heads):
             columns[f"attention_of_head_{head}"] = found.attention[head]
             columns[f"score_of_head_{head}"] = found.scores[head]
-        return {**columns, f"map_of_head_{result.head}": result.weights}
+        return self.with_others({**columns, f"map_of_head_{result.head}": result.weights})
 
     def python(self) -> str:
         """Return a script that prints the scores of all heads."""
-        assert self.session.model is not None
-        return python_of(opening(self.session.model), self.result)
+        return self.with_other_scripts(self.overlay_python(self.session, self.result))
 
 
 def _switch(text: str, tip: str) -> QCheckBox:

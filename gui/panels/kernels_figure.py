@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
@@ -9,6 +11,7 @@ from matplotlib.figure import Figure
 from geometry.kernels import NEAR, HeadKernels
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.overlay_curves import OverlayLine
 from gui.panels.kernels_question import LEAST
 from gui.theme import LIGHT, SERIES, SMALL
 
@@ -30,6 +33,7 @@ def kernels_figure(
     title: str,
     scope: str,
     levels: tuple[float, float] = (LEAST, 1.0),
+    others: Sequence[OverlayLine] = (),
 ) -> Figure:
     """Mean attention of every head by lag, and beside it the map of one.
 
@@ -43,6 +47,8 @@ def kernels_figure(
         The lines above.
     levels
         The attention at the two ends of the map's colours.
+    others
+        Of other models, the heads that look nearest.
     """
     figure, (left, right) = new_figures(LIGHT, SIZE, columns=2, width_ratios=(1.1, 1.0))
     figure.set_layout_engine("compressed", wspace=0.1)
@@ -51,7 +57,10 @@ def kernels_figure(
     for number in range(found.n_heads):
         if number not in named:
             left.plot(found.lags, found.attention[number], color=LIGHT.faint, linewidth=0.7)
-    for color, number in zip(SERIES["light"], named, strict=False):
+    # Among other models one head has a colour: theirs are the other colours.
+    for other in others:
+        left.plot(other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
+    for color, number in zip(SERIES["light"], named[:1] if others else named, strict=False):
         left.plot(
             found.lags, found.attention[number], color=color, linewidth=1.1, label=f"head {number}"
         )

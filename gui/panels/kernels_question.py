@@ -136,6 +136,74 @@ class KernelsOf:
         return Kernels(self.of, self.positions, found, before, head, weights, picture)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class NearestHead:
+    """The head of a layer that looks nearest, by lag.
+
+    Attributes
+    ----------
+    of, positions
+        As in :class:`Kernels`.
+    head
+        Which one it is, from 0.
+    lags : (L,) int
+        As in :class:`geometry.kernels.HeadKernels`.
+    attention, scores : (L,) float64
+        Its attention and score by lag.
+    previous_token, mean_lag
+        What sums it up.
+    """
+
+    of: HeadsOf
+    positions: tuple[int, int]
+    head: int
+    lags: np.ndarray
+    attention: np.ndarray
+    scores: np.ndarray
+    previous_token: float
+    mean_lag: float
+
+
+@dataclass(frozen=True, slots=True)
+class NearestHeadOf:
+    """The head that looks nearest, without its map; nothing larger than a curve is kept."""
+
+    of: HeadsOf
+    positions: tuple[int, int]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return KernelsOf(self.of, self.positions).tensors()
+
+    def answer(self, about: Subjects) -> NearestHead:
+        """Compute all heads' kernels, and keep one.
+
+        Raises
+        ------
+        RangeError
+            The range leaves the table.
+        TensorUnavailable
+            The checkpoint or the family lacks what this needs.
+        """
+        about.tell(None, "Projecting positions into all heads")
+        found = head_kernels(
+            self.of.project(about.model),
+            self.positions,
+            on_head=lambda share: about.tell(share, "Finding where the heads look"),
+        )
+        head = int(found.mean_lag.argmin())
+        return NearestHead(
+            self.of,
+            self.positions,
+            head,
+            found.lags,
+            found.attention[head].copy(),
+            found.scores[head].copy(),
+            float(found.previous_token[head]),
+            float(found.mean_lag[head]),
+        )
+
+
 def check_size(positions: tuple[int, int]) -> None:
     """Refuse a range whose map nothing can show."""
     first, last = positions

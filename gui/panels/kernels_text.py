@@ -12,7 +12,7 @@ from gui.theme import format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
-    from gui.panels.kernels_question import HeadsOf, Kernels
+    from gui.panels.kernels_question import HeadsOf, Kernels, NearestHead
 
 SORTS = (
     ("nearest", "Nearest first", "mean lag"),
@@ -106,7 +106,7 @@ def lag_text(lag: int) -> str:
     return f"Δ = {lag}" + (" (itself)" if lag == 0 else "")
 
 
-def python_of(opened: str, result: Kernels) -> str:
+def python_of(opened: str, result: Kernels | NearestHead) -> str:
     """Write a script that prints the scores of all heads and the map's size.
 
     Parameters

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
+from gui.overlay_curves import OverlayLine
 from gui.panels.color_bar import ColorBar
 from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.head_wall import SHADES, HeadCard, HeadWall, WallArea
@@ -49,6 +50,7 @@ class KernelsView(QWidget):
         self.levels = LEVELS
         self.result: Kernels | None = None
         self.query: int | None = None
+        self.others: tuple[OverlayLine, ...] = ()
         self._cell: tuple[int, int] | None = None
         self.wall = HeadWall(theme)
         self.wall.chosen.connect(self.headChosen)
@@ -149,6 +151,9 @@ class KernelsView(QWidget):
         if log and self.query is not None:
             curves.append(self._of_query(result, self.query))
         curves.append(PlotCurve(result.found.lags, values[result.head], self.theme.text, width=1.5))
+        curves += [
+            PlotCurve(other.x, other.y, other.color, name=other.name) for other in self.others
+        ]
         plot = self.attention if log else self.score
         plot.set_curves(curves, *((_reach(result), (DEEPEST, 1.5)) if log else ()))
 
@@ -166,7 +171,9 @@ class KernelsView(QWidget):
         curve = plot.curves[point[0]]
         lag, value = int(curve.x[point[1]]), float(curve.y[point[1]])
         what = f"head {self.result.head}"
-        if curve.style == "dashed":
+        if curve.name:
+            what = curve.name
+        elif curve.style == "dashed":
             what += ", as it is"
         elif curve.color == self.theme.accent:
             what = f"position {self.query}"

@@ -11,6 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from gui.panels import lookback_text
+from gui.panels.lookback_beside import LookBackBeside
 from gui.panels.lookback_controls import (
     COLUMNS,
     FIRST_LAG,
@@ -33,7 +34,6 @@ from gui.panels.lookback_question import (
     OfHeads,
     OfPositions,
 )
-from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
 from gui.panels.table_text import Row
 from gui.panels.training_player import SignButton
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from gui.panels.lookback_plots import LookBackPlots
 
 
-class LookBackPanel(ResultPanel):
+class LookBackPanel(LookBackBeside):
     """Chooses N, plays the motion in the viewport, and shows how well motions fit at every N."""
 
     slot = "lookback"
@@ -99,11 +99,9 @@ class LookBackPanel(ResultPanel):
 
     def question(self) -> LookBackOf | HeadsLookBackOf:
         """Ask for the shown range in the chosen space."""
-        space: Any = self.space.value()
         scoring: Any = self.scoring.value()
-        if space == "heads":
-            return HeadsLookBackOf(self.session.positions, scoring)
-        return LookBackOf(self.session.positions, space, scoring)
+        of_heads = HeadsLookBackOf(self.session.positions, scoring)
+        return self.question_of(self.session) or of_heads
 
     def configure(self, **options: Any) -> None:
         """Show a ``lag``, a ``space``, a ``scoring``, a ``head``; whether ``in_view``; ``play``."""
@@ -152,8 +150,18 @@ class LookBackPanel(ResultPanel):
         if isinstance(result, OfHeads):
             self._head = min(self._head, result.back.n_heads - 1)
         self._fit()
-        self.plots.show_result(result, self._head, self._at)
+        self.redraw()
         self._show_in_view()
+
+    def redraw(self) -> None:
+        """Draw the curves anew, the other models' behind them."""
+        others = {plot: self.overlay_lines(plot) for plot in ("fits", "angles")}
+        self.plots.show_result(self.result, self._head, self._at, **others)
+
+    @property
+    def lag_shown(self) -> int:
+        """The lag that the cursor is at."""
+        return self._at
 
     def _nearest(self, lag: int) -> int:
         """Return the fitted lag that is nearest to one: with many dimensions not every one is."""
@@ -169,6 +177,7 @@ class LookBackPanel(ResultPanel):
             self.heads.show_drawn({self._head: self.theme.text})
         if result is not None:
             self.show_caption()
+            self.show_overlay_legend()
 
     def _fit(self) -> None:
         """Show the list of heads where there are some, and room for it."""
@@ -281,6 +290,8 @@ class LookBackPanel(ResultPanel):
         self.play.set_theme(theme)
         if self.content is not None:
             self.plots.set_theme(theme)
+            if self.result is not None:
+                self.redraw()
 
     def release(self) -> None:
         """Stop playing and listening."""
@@ -312,23 +323,26 @@ class LookBackPanel(ResultPanel):
         scope, lag = self.caption(result), self._at
         fits = lookback_text.fit_lines(result, self._head, LIGHT)
         angles = lookback_text.angle_lines(result, self._head, LIGHT)
+        others = self.printed_lines("fits"), self.printed_lines("angles")
 
         def draw() -> Figure:
             from gui.panels.lookback_figure import lookback_figure
 
-            return lookback_figure(result.lags, fits, angles, lag, title=title, scope=scope)
+            return lookback_figure(
+                result.lags, fits, angles, lag, title=title, scope=scope, others=others
+            )
 
         return draw
 
     def numbers(self, result: LookedBack) -> Mapping[str, np.ndarray]:
         """Return R² and angles by lag."""
-        return lookback_text.columns(result, self._at)
+        return self.with_others(lookback_text.columns(result, self._at))
 
     def python(self) -> str:
         """Return a script that fits the motions and prints them."""
         assert self.session.model is not None
         question = self.answered
         count = COUNTS[question.space] if isinstance(question, LookBackOf) else None
-        return lookback_text.script(
-            self.session.model, self.result, question.scoring, count, self._at
+        return self.with_other_scripts(
+            lookback_text.script(self.session.model, self.result, question.scoring, count, self._at)
         )

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.overlay_curves import OverlayLine
 from gui.panels.training_curves import Line
 from gui.theme import LIGHT, SMALL, Theme
 
@@ -17,9 +18,10 @@ LOWEST = -0.5
 """R² below this is as good as none, and would make the rest small."""
 
 
-def lowest(lines: Sequence[Line]) -> float:
+def lowest(lines: Sequence[Line | OverlayLine]) -> float:
     """Return where an axis of R² begins."""
-    least = min((float(np.nanmin(line.values)) for line in lines), default=0.0)
+    drawn = [line.y if isinstance(line, OverlayLine) else line.values for line in lines]
+    least = min((float(np.nanmin(values)) for values in drawn), default=0.0)
     return max(LOWEST, min(0.0, least))
 
 
@@ -38,6 +40,7 @@ def lookback_figure(
     title: str,
     scope: str,
     theme: Theme = LIGHT,
+    others: tuple[Sequence[OverlayLine], Sequence[OverlayLine]] = ((), ()),
 ) -> Figure:
     """R² by lag, and the angle by lag beside it where there is one.
 
@@ -53,28 +56,37 @@ def lookback_figure(
         The lines above.
     theme
         Colours.
+    others
+        R² and angles of other models, behind them.
     """
     reach = known(angles)
     figure, axes = new_figures(theme, SIZE, columns=2 if reach else 1)
-    axes[0].set_ylim(lowest(fits) - 0.02, 1.02)
-    _draw(axes[0], lags, fits, lag, theme)
+    axes[0].set_ylim(lowest((*fits, *others[0])) - 0.02, 1.02)
+    _draw(axes[0], lags, fits, lag, theme, others[0])
     name_axes(axes[0], "Lag N (tokens)", "R²")
     if reach:
-        _draw(axes[1], lags[:reach], angles, lag, theme)
+        _draw(axes[1], lags[:reach], angles, lag, theme, others[1])
         name_axes(axes[1], "Lag N (tokens)", "Angle (degrees)")
     title_axes(axes[0], title, scope, theme)
     return figure
 
 
 def _draw(
-    axes: Axes, lags: np.ndarray, lines: Sequence[Line], lag: int | None, theme: Theme
+    axes: Axes,
+    lags: np.ndarray,
+    lines: Sequence[Line],
+    lag: int | None,
+    theme: Theme,
+    others: Sequence[OverlayLine],
 ) -> None:
+    for other in others:
+        axes.plot(other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
     for line in lines:
         style, values = "--" if line.dashed else "-", line.values[: len(lags)]
         axes.plot(lags, values, style, color=line.color, linewidth=1.2, label=line.name)
     if lag is not None and lag <= lags[-1]:
         axes.axvline(lag, color=theme.muted, linewidth=0.8)
-    axes.set_xlim(0, float(lags[-1]))
+    axes.set_xlim(0, max(float(lags[-1]), *(float(other.x[-1]) for other in others), 0.0))
     axes.legend(
         loc="upper left", bbox_to_anchor=(-0.1, -0.2), ncols=2, frameon=False,
         fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4, borderaxespad=0.0,

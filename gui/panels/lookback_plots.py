@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from gui.overlay_curves import OverlayLine
 from gui.panels.lookback_figure import known, lowest
 from gui.panels.lookback_question import LookedBack
 from gui.panels.lookback_text import angle_lines, fit_lines, no_angles
@@ -63,15 +66,31 @@ class LookBackPlots(QWidget):
 
     # What is shown.
 
-    def show_result(self, result: LookedBack, head: int, lag: int) -> None:
-        """Draw the curves of a result, of one head where it is of heads."""
+    def show_result(
+        self,
+        result: LookedBack,
+        head: int,
+        lag: int,
+        *,
+        fits: Sequence[OverlayLine] = (),
+        angles: Sequence[OverlayLine] = (),
+    ) -> None:
+        """Draw the curves of a result, of one head where it is of heads.
+
+        Parameters
+        ----------
+        result, head, lag
+            What is drawn, and where the cursor is.
+        fits, angles
+            R² and angles of other models, behind them.
+        """
         self._result, self._head = result, head
         lags = result.lags.astype(np.float64)
-        fits = fit_lines(result, head, self._theme)
-        angles = angle_lines(result, head, self._theme)
-        self._lines = {self.fits: fits, self.angles: angles}
-        self.fits.show_lines(fits, lags, (lowest(fits) - 0.02, 1.03))
-        self.angles.show_lines(angles, lags[: known(angles)] if angles else lags)
+        own = fit_lines(result, head, self._theme)
+        turns = angle_lines(result, head, self._theme)
+        self._lines = {self.fits: own, self.angles: turns}
+        self.fits.show_lines(own, lags, (lowest((*own, *fits)) - 0.02, 1.03), fits)
+        self.angles.show_lines(turns, lags[: known(turns)] if turns else lags, others=angles)
         self.show_lag(lag)
         self._show_numbers()
 

@@ -16,7 +16,8 @@ from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
 from geometry.stretches import AFTER
 from gui.loading import short_name
-from gui.panels import norms_taking
+from gui.overlay_curves import OverlayCurves, overlay_color
+from gui.panels import norms_compared, norms_taking
 from gui.panels.base import Panel, label
 from gui.panels.norms_body import NormsBody
 from gui.panels.norms_header import NormsHeader
@@ -31,7 +32,7 @@ from gui.panels.norms_text import (
 )
 from gui.panels.result_menu import result_menu, show_menu
 from gui.session import Session
-from gui.theme import GRID, LIGHT, SERIES, Theme
+from gui.theme import GRID, LIGHT, Theme
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +69,10 @@ class NormsPanel(Panel):
     """A source to take out again."""
     overlayToggled = Signal(str, bool)
     """A source whose line is to be drawn or hidden."""
+    overlayAsked = Signal(int, object, bool)
+    """A compared model's key, a question about it, and whether a download is agreed to."""
+    hiddenRequested = Signal(object)
+    """The session's ``hidden_curves`` that the user wants."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -83,11 +88,18 @@ class NormsPanel(Panel):
         self.message.setMargin(2 * GRID)
         self.body = NormsBody()
         self.body.removed.connect(self.overlayRemoved)
-        self.body.toggled.connect(self.overlayToggled)
+        self.body.toggled.connect(self._on_toggled)
         self.body.relativeRequested.connect(self.relativeRequested)
         self.header = self._make_header()
         self._build_layout()
         self._listen_to_session()
+        self.others = OverlayCurves(
+            session,
+            norms_compared.SLOT,
+            norms_compared.question_of,
+            lambda key, question: self.overlayAsked.emit(key, question, False),
+            self._refresh,
+        )
         self._refresh()
 
     def _make_header(self) -> NormsHeader:
@@ -153,7 +165,7 @@ class NormsPanel(Panel):
             self.body.say(ONE_ROW if one else WAITING)
             return
         others = beside(session)
-        told = (session.model, session.overlays, session.norms_relative)
+        told = (session.model, session.overlays, self.others.curves, session.norms_relative)
         # Of what changes together each part is told of: most of it is said already.
         if not reading.same_words(self._read) or any(map(is_not, told, self._told)):
             self._read, self._told = reading, told
@@ -213,7 +225,7 @@ class NormsPanel(Panel):
             self._on_hover_changed()
 
     def _draw_lines(self, plot: NormsPlot, reading: Reading, others: tuple[Beside, ...]) -> None:
-        from gui.panels.norms_plot import Thin
+        from gui.panels.compared_plot import Thin
 
         plot.set_lines(
             reading.drawn,
@@ -226,7 +238,7 @@ class NormsPanel(Panel):
         plot.setAccessibleName(f"{reading.quantity.capitalize()} of each position")
 
     def _color(self, number: int) -> str:
-        return _color(self.theme, number)
+        return overlay_color(number, self.theme)
 
     def _make_plot(self) -> NormsPlot:
         from gui.panels.norms_plot import NormsPlot
@@ -246,7 +258,8 @@ class NormsPanel(Panel):
 
     def _show_legend(self, reading: Reading) -> None:
         rows: list[NormsRow] = []
-        if self.session.overlays and reading.quantity != "residual":
+        others = self.session.overlays or self.session.compared
+        if others and reading.quantity != "residual":
             from gui.panels.norms_legend import legend_rows
 
             rows = legend_rows(self.session, reading, self.theme.text, self._color)
@@ -263,6 +276,13 @@ class NormsPanel(Panel):
             self.plot.view.show_all()
 
     # What the user wants.
+
+    def _on_toggled(self, row: str, shown: bool) -> None:
+        for compared in self.session.compared:
+            if row == norms_compared.row_id(compared.key):
+                self.hiddenRequested.emit(self.others.toggled(compared.key))
+                return
+        self.overlayToggled.emit(row, shown)
 
     def _show_overlays(self, at: QPoint) -> None:
         from gui.panels.overlay_menu import overlay_menu
@@ -313,7 +333,7 @@ class NormsPanel(Panel):
 
     def _others(self) -> list[tuple[Beside, str]]:
         # On white paper, whatever the screen's colours are.
-        return [(one, _color(LIGHT, one.overlay.color)) for one in beside(self.session)]
+        return [(one, overlay_color(one.overlay.color, LIGHT)) for one in beside(self.session)]
 
     # The widget's own life.
 
@@ -322,7 +342,7 @@ class NormsPanel(Panel):
         super().set_theme(theme)
         if self.plot is not None:
             self.plot.set_theme(theme)
-        if self.session.overlays:
+        if self.session.overlays or self.session.compared:
             self._drawn = self._read = None  # the lines' colours are the theme's
             self._refresh()
 
@@ -337,9 +357,10 @@ class NormsPanel(Panel):
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came in while nobody could see it."""
         super().showEvent(event)
+        self.others.ask()
         self._refresh()
 
-
-def _color(theme: Theme, number: int) -> str:
-    colors = SERIES[theme.name][1:]  # the first one is the open model's
-    return colors[number % len(colors)]
+    def release(self) -> None:
+        """Stop listening."""
+        self.others.close()
+        super().release()

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import label
+from gui.panels.norms_compared import laid_over, note_of
 from gui.panels.norms_reading import Reading, overlay_stretch
 from gui.panels.segmented import Segmented
 from gui.session import Session
@@ -50,6 +51,8 @@ class NormsRow:
         Whether the model has been read.
     shown
         Whether its curve is drawn.
+    stays
+        Whether it cannot be taken out here, as the open model and those shown beside it.
     """
 
     source: str
@@ -60,6 +63,7 @@ class NormsRow:
     cv: float | None
     known: bool
     shown: bool
+    stays: bool = False
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -73,7 +77,9 @@ class NormsRow:
     @property
     def looks(self) -> tuple[object, ...]:
         """What its line is made of: the numbers alone may change in place."""
-        return (self.source, self.color, self.name, self.tooltip, self.shown, len(self.numbers))
+        stays = self.stays
+        numbers = len(self.numbers)
+        return (self.source, self.color, self.name, self.tooltip, self.shown, stays, numbers)
 
 
 class NormsLegend(QWidget):
@@ -162,7 +168,7 @@ class NormsLegend(QWidget):
         numbers = [label("", "" if row.known else "small") for _ in row.numbers]
         for column, shown in enumerate(numbers, start=2):
             grid.addWidget(shown, at, column, 1, 3 - len(numbers), right)
-        if row.source:
+        if not row.stays:
             grid.addWidget(self._remove_button(row), at, 4)
         return numbers
 
@@ -225,7 +231,7 @@ class _Elided(QWidget):
 def legend_rows(
     session: Session, reading: Reading, own: str, color: Callable[[int], str]
 ) -> list[NormsRow]:
-    """Return a line for the open model and one for each overlay.
+    """Return a line for the open model, one for each overlay and each compared model.
 
     Parameters
     ----------
@@ -236,19 +242,20 @@ def legend_rows(
     """
     found = reading.stretch
     name = session.model.name if session.model is not None else "open model"
-    rows = [NormsRow("", own, name, "The open model", found.mean, found.cv, True, True)]
-    for overlay in session.overlays:
+    rows = [NormsRow("", own, name, "The open model", found.mean, found.cv, True, True, True)]
+    for overlay in laid_over(session):
         measured = overlay_stretch(session, overlay)
         rows.append(
             NormsRow(
                 overlay.source,
                 color(overlay.color),
                 overlay.name,
-                overlay.source,
+                note_of(session, overlay),
                 None if measured is None else measured.mean,
                 None if measured is None else measured.cv,
                 overlay.lengths is not None,
                 overlay.shown,
+                stays=bool(overlay.key),
             )
         )
     return rows

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from gui.panels.after_line import AfterLine
-from gui.panels.line_plot import LinePlot, envelope
+from gui.panels.compared_plot import ComparedPlot, Thin
 from gui.panels.plot import CLICK_RADIUS
 from gui.panels.plot_view import Span
 from gui.theme import Theme
 
-COMPARED_WIDTH = 1.5
-"""Of the open model's line among others, in pixels."""
 
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Thin:
-    """A thin line for comparison: (n,) values by position, and its colour."""
-
-    values: np.ndarray
-    color: str
-
-
-class NormsPlot(LinePlot):
-    """A :class:`LinePlot` with other lines behind its own, and a line that can be dragged.
+class NormsPlot(ComparedPlot):
+    """A :class:`ComparedPlot` with a line that can be dragged.
 
     A press on the dashed line that does not move is a click like any other.
     """
@@ -42,7 +29,6 @@ class NormsPlot(LinePlot):
     """The dashed line was double-clicked."""
 
     # What the base asks for while it is being built.
-    _thin: tuple[tuple[Thin, pg.PlotCurveItem], ...] = ()
     _after: AfterLine | None = None
     _on_line = _holding = False
 
@@ -72,17 +58,11 @@ class NormsPlot(LinePlot):
         y_title
             Quantity and unit.
         """
-        for _, item in self._thin:
-            self.view.removeItem(item)
-        self._thin = tuple((thin, _thin_item(thin)) for thin in others)
-        for _, item in self._thin:
-            self.view.addItem(item)
         if y_title != self.y_axis.title:
             self.y_axis.title = y_title
             self.y_axis.set_theme(self.theme)
             self.y_axis.hide_title_unless(self.height() - 40)
-        self._draw_own()
-        self.set_values(values, y, end=end)
+        self.set_compared(values, y, others, end=end)
 
     def set_after(self, position: int | None) -> None:
         """Stand the dashed line at a position; None hides it."""
@@ -92,7 +72,6 @@ class NormsPlot(LinePlot):
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; other lines keep theirs until they are set anew."""
         super().set_theme(theme)
-        self._draw_own()
         if self._after is not None:
             self._after.set_theme(theme)
 
@@ -173,25 +152,7 @@ class NormsPlot(LinePlot):
 
     # Drawing.
 
-    def _draw_own(self) -> None:
-        compared = bool(self._thin)
-        color = self.theme.text if compared else self.theme.muted
-        self._line.setPen(pg.mkPen(color, width=COMPARED_WIDTH if compared else 1))
-
     def _on_view_changed(self, *_: object) -> None:
         super()._on_view_changed()
-        x0, x1 = self.view.spans()[0]
-        width = max(1, int(self.view.rect().width()))
-        for thin, item in self._thin:
-            first = min(max(0, math.floor(x0) - 1), len(thin.values))
-            stop = max(first, min(len(thin.values), math.ceil(x1) + 2))
-            item.setData(*envelope(thin.values, first, stop, width))
         if self._after is not None:
             self._after.moved()
-
-
-def _thin_item(thin: Thin) -> pg.PlotCurveItem:
-    item = pg.PlotCurveItem(antialias=True, skipFiniteCheck=True)
-    item.setPen(pg.mkPen(thin.color, width=1))
-    item.setZValue(-1)
-    return item

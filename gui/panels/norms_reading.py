@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.stretches import Stretch, measure_stretch
+from gui.panels.norms_compared import laid_over
 from gui.session import Quantity, Session
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def beside(session: Session) -> tuple[Beside, ...]:
     if session.norms_quantity == "residual":  # of components that are another model's
         return ()
     found = []
-    for overlay in session.overlays:
+    for overlay in laid_over(session):
         if overlay.lengths is None or not overlay.shown:
             continue
         source = overlay.lengths.of(session.norms_quantity, centred=session.norms_centred)
@@ -148,7 +149,7 @@ def _n_positions(session: Session, source: Array) -> int:
 
 
 def _scale(session: Session, stretch: Stretch) -> float | None:
-    compared = session.norms_relative and bool(session.overlays)
+    compared = session.norms_relative and bool(session.overlays or session.compared)
     if not compared or session.norms_quantity == "residual":
         return None
     return stretch.mean or 1.0

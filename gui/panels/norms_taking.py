@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.panels.norms_reading import Beside, Reading
+from gui.panels.norms_reading import Beside, Reading, beside
 from gui.panels.norms_text import TITLES, axis_title, summary
 from gui.session import Session
 from gui.snippets import opening
@@ -59,8 +59,24 @@ def numbers(
 
 
 def python(session: Session, reading: Reading) -> str:
-    """Return a script that measures the open model's values, and prints them."""
+    """Return a script that measures the open model's values, and those of others that are drawn."""
     assert session.model is not None
+    parts = [_script(session, reading, opening(session.model))]
+    compared = {c.key: c.session.model for c in session.compared}
+    for other in beside(session):
+        overlay = other.overlay
+        model = compared.get(overlay.key)
+        opened = (
+            opening(model)
+            if model is not None
+            else "from geometry.sources import open_source\n\n"
+            f"model = open_source({overlay.source!r})  # {overlay.name}\n"
+        )
+        parts.append(f"# Beside it, {overlay.name}:\n{_script(session, reading, opened)}")
+    return "\n".join(parts)
+
+
+def _script(session: Session, reading: Reading, opened: str) -> str:
     first, last = session.positions
     made = {
         "norm": "from geometry.norms import norm_profile\n\n"
@@ -73,7 +89,7 @@ def python(session: Session, reading: Reading) -> str:
         f"values = place_curve(model.W_pos, pca, {tuple(session.components)}).residual\n",
     }[reading.quantity]
     return (
-        opening(session.model)
+        opened
         + made
         + "from geometry.stretches import measure_stretch\n\n"
         + "for position, value in enumerate(values):\n"

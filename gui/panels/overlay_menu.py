@@ -22,7 +22,7 @@ Choice = tuple[str, str]
 def overlay_choices(session: Session) -> tuple[Choice, ...]:
     """Return what can be laid over: recent files and folders, then models that are here.
 
-    What would have to be downloaded is left out, and so is the open model.
+    What would have to be downloaded is left out, and so are the open model and those beside it.
     """
     here = [row.entry for row in session.models if row.state != "online"]
     found: dict[str, Choice] = {}
@@ -36,6 +36,10 @@ def overlay_choices(session: Session) -> tuple[Choice, ...]:
         opened = session.recent[0] if session.recent else session.model.source
         for source in (session.model.source, opened):
             found.pop(identity(source), None)
+    laid = {overlay.source for overlay in session.overlays}
+    for compared in session.compared:
+        if compared.source not in laid:
+            found.pop(identity(compared.source), None)
     return tuple(found.values())
 
 
@@ -54,7 +58,7 @@ def overlay_menu(
         action.setCheckable(True)
         there = laid.get(identity(source))
         action.setChecked(there is not None)
-        action.setEnabled(there is not None or len(laid) < MOST)
+        action.setEnabled(there is not None or len(laid) + len(session.compared) < MOST)
         if there is None:
             action.triggered.connect(lambda _=False, source=source: add(source))
         else:

@@ -30,6 +30,8 @@ class PlotCurve:
         Of the line; width in pixels.
     silent
         Whether the mouse passes it by: a line for comparison.
+    name
+        Of the compared model that it is of, behind those of the open one; "" for those.
     """
 
     x: np.ndarray
@@ -38,6 +40,7 @@ class PlotCurve:
     style: Style = "solid"
     width: float = 1.0
     silent: bool = False
+    name: str = ""
 
     def shown(self, log: tuple[bool, bool]) -> list[int]:
         """Return the indices of the points that the axes, x and y, can show."""

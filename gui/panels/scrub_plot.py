@@ -11,6 +11,7 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.overlay_curves import OverlayLine
 from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.training_curves import Line
 from gui.theme import SMALL, Theme
@@ -69,9 +70,23 @@ class ScrubPlot(CurvePlot):
         self.setAccessibleName(f"{y_title} against {x_title}")
 
     def show_lines(
-        self, lines: Sequence[Line], places: np.ndarray, y: tuple[float, float] | None = None
+        self,
+        lines: Sequence[Line],
+        places: np.ndarray,
+        y: tuple[float, float] | None = None,
+        others: Sequence[OverlayLine] = (),
     ) -> None:
-        """Show other lines over these places on the axis; ``y`` is what it spans at most."""
+        """Show other lines.
+
+        Parameters
+        ----------
+        lines, places
+            What is shown, over these places on the axis.
+        y
+            What the axis spans at most; by default all lines, and a margin.
+        others
+            The same of other models, behind them.
+        """
         curves = [
             PlotCurve(
                 places[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
@@ -80,10 +95,16 @@ class ScrubPlot(CurvePlot):
             for line in lines
             for run in line.runs()
         ]  # fmt: skip
-        ends = float(places[0]), float(places[-1])
+        curves += [
+            PlotCurve(other.x, other.y, other.color, silent=True, name=other.name)
+            for other in others
+        ]
+        furthest = max(float(places[-1]), *(float(other.x[-1]) for other in others), 0.0)
+        ends = float(places[0]), furthest
         span = (ends[0] / 1.2, ends[1] * 1.2) if self.log[0] else (0.0, ends[1])
         self.set_curves(curves, x=span, y=y)
-        dotted = [curve for curve in curves if curve.style == "solid" and self._dotted]
+        own = [curve for curve in curves if not curve.name]
+        dotted = [curve for curve in own if curve.style == "solid" and self._dotted]
         found = [curve.places(self.log) for curve in dotted]
         brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
         at = np.concatenate(found) if found else np.zeros((0, 2))

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from geometry.similarity import Similarity
 from gui.panels.color_bar import ColorBar
 from gui.panels.figure_text import similarity_scope, similarity_title
-from gui.panels.result_panel import ResultPanel
+from gui.panels.overlay_panel import XY, OverlayPanel
 from gui.panels.segmented import Segmented
-from gui.panels.similarity_question import LEVELS, SimilarityOf
+from gui.panels.similarity_question import LEVELS, ByLag, ByLagOf, SimilarityOf
 from gui.session import Session
 from gui.snippets import opening
 from gui.theme import DIVERGING, GRID, Theme, format_number
@@ -22,14 +22,14 @@ from gui.theme import DIVERGING, GRID, Theme, format_number
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from gui.panels.compared_plot import ComparedPlot
     from gui.panels.heatmap import Heatmap
-    from gui.panels.line_plot import LinePlot
 
 LAGS = (1, 100, 300)
 """Those that the caption tells."""
 
 
-class SimilarityPanel(ResultPanel):
+class SimilarityPanel(OverlayPanel):
     """A heatmap of cosines, and beside it their mean by lag."""
 
     slot = "similarity"
@@ -45,7 +45,7 @@ class SimilarityPanel(ResultPanel):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
         self.heatmap: Heatmap
-        self.lags: LinePlot
+        self.lags: ComparedPlot
         self._levels = LEVELS
         self._cell: tuple[int, int] | None = None
         self.rows = Segmented(
@@ -72,9 +72,15 @@ class SimilarityPanel(ResultPanel):
 
     def question(self) -> SimilarityOf:
         """Ask for the shown range."""
+        return SimilarityOf(self.session.positions, self._components_of(self.session))
+
+    def question_of(self, session: Session) -> ByLagOf:
+        """Ask other models for what is drawn of them: not for the cosines of all pairs."""
+        return ByLagOf(session.positions, self._components_of(session))
+
+    def _components_of(self, session: Session) -> tuple[int, ...] | None:
         projected = self.rows.value() == "projected"
-        components = tuple(sorted(set(self.session.components))) if projected else None
-        return SimilarityOf(self.session.positions, components)
+        return tuple(sorted(set(session.components))) if projected else None
 
     def configure(self, **options: Any) -> None:
         """Show ``rows``, "raw" or "projected"."""
@@ -86,8 +92,8 @@ class SimilarityPanel(ResultPanel):
 
     def build(self) -> QWidget:
         """Make the heatmap, its colour bar and the plot beside it."""
+        from gui.panels.compared_plot import ComparedPlot
         from gui.panels.heatmap import Heatmap
-        from gui.panels.line_plot import LinePlot
 
         self.heatmap = Heatmap(self.theme, "position j", "position i")
         self.heatmap.setAccessibleName("Cosine of every two positions")
@@ -95,7 +101,7 @@ class SimilarityPanel(ResultPanel):
         self.heatmap.cellClicked.connect(self._on_cell_clicked)
         self.bar = ColorBar(self.theme, "Cosine")
         self.bar.levelsRequested.connect(self._set_levels)
-        self.lags = LinePlot(self.theme, "lag Δ (positions)", "mean cosine")
+        self.lags = ComparedPlot(self.theme, "lag Δ (positions)", "mean cosine")
         self.lags.setAccessibleName("Mean cosine by lag")
         self.lags.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self.lags.hovered.connect(self._on_lag_hovered)
@@ -114,10 +120,22 @@ class SimilarityPanel(ResultPanel):
         first = result.positions[0]
         self._color()
         self.heatmap.set_image(result.cosines, (first, first))
-        low = min(0.0, float(result.by_lag.min()))
-        margin = 0.04 * (1.0 - low)
-        self.lags.set_values(result.by_lag, (low - margin, 1.0 + margin))
+        self._draw_lags()
         self._on_selection_changed()
+        self._on_hover_changed()
+
+    def _draw_lags(self) -> None:
+        from gui.panels.compared_plot import Thin
+
+        others = [Thin(other.y, other.color) for other in self.overlay_lines()]
+        own = self.result.by_lag
+        low = min(0.0, *(float(values.min()) for values in (own, *(o.values for o in others))))
+        margin = 0.04 * (1.0 - low)
+        self.lags.set_compared(own, (low - margin, 1.0 + margin), others)
+
+    def redraw(self) -> None:
+        """Draw the lags anew, and what is said of the one under the mouse."""
+        self._draw_lags()
         self._on_hover_changed()
 
     def _color(self) -> None:
@@ -160,8 +178,13 @@ class SimilarityPanel(ResultPanel):
             self._show_lag(lag)
 
     def _show_lag(self, lag: int) -> None:
-        value = format_number(self.result.by_lag[lag])
-        self.lags.set_hover(lag, f"Δ = {lag} · mean cosine {value}")
+        parts = [f"Δ = {lag}", f"mean cosine {format_number(self.result.by_lag[lag])}"]
+        parts += [
+            f"{other.name} {format_number(float(other.y[lag]))}"
+            for other in self.overlay_lines()
+            if lag < len(other.y)
+        ]
+        self.lags.set_hover(lag, " · ".join(parts))
 
     def _described(self, i: int, j: int) -> str:
         value = format_number(self.heatmap.value_at(i, j))
@@ -188,15 +211,16 @@ class SimilarityPanel(ResultPanel):
             for part in (self.heatmap, self.bar, self.lags):
                 part.set_theme(theme)
             self._color()
+            if self.result is not None:
+                self._draw_lags()
 
     # What it says, and what can be taken away.
 
     def caption(self, result: Similarity) -> str:
         """Name the scope, and the mean cosine at some lags."""
         assert self.session.model is not None
-        told = [lag for lag in LAGS if lag < len(result.by_lag)]
-        means = ", ".join(f"Δ {lag}: {format_number(result.by_lag[lag])}" for lag in told)
-        lags = f" · mean cosine at {means}" if told else ""
+        means = _means(result.by_lag)
+        lags = f" · mean cosine at {means}" if means else ""
         return f"{self.session.model.name} · {self._scope(result)}{lags}"
 
     def _scope(self, result: Similarity) -> str:
@@ -205,43 +229,73 @@ class SimilarityPanel(ResultPanel):
     def figure(self, result: Similarity) -> Callable[[], Figure]:
         """Return what draws both for print."""
         assert self.session.model is not None
-        levels, scope = self._levels, self._scope(result)
-        title = similarity_title(self.session.model)
+        levels, scope, others = self._levels, self._scope(result), self.printed_lines()
+        title, name = similarity_title(self.session.model), self.session.model.name
 
         def draw() -> Figure:
             from gui.panels.similarity_figure import similarity_figure
 
-            return similarity_figure(result, DIVERGING["light"], levels, title=title, scope=scope)
+            return similarity_figure(
+                result, DIVERGING["light"], levels,
+                title=title, scope=scope, others=others, name=name,
+            )  # fmt: skip
 
         return draw
 
     def numbers(self, result: Similarity) -> Mapping[str, np.ndarray]:
         """Return positions, the mean by lag, and the matrix."""
         first, last = result.positions
-        return {
-            "position": np.arange(first, last + 1),
-            "lag": np.arange(len(result.by_lag)),
-            "mean_cosine_at_lag": result.by_lag,
-            "cosine": result.cosines,
-        }
+        return self.with_others(
+            {
+                "position": np.arange(first, last + 1),
+                **_by_lag(result.by_lag),
+                "cosine": result.cosines,
+            }
+        )
 
     def python(self) -> str:
         """Return a script that prints the mean cosine by lag."""
-        assert self.session.model is not None
-        positions, components = self.result.positions, self.answered.components
+        return self.with_other_scripts(self._script(self.session, self.answered))
+
+    # The same of other models.
+
+    def overlay_words(self) -> str:
+        """Say what is drawn beside the heatmap."""
+        return "Mean cosine by lag"
+
+    def overlay_xy(self, result: ByLag) -> Mapping[str, XY]:
+        """Return the mean by lag."""
+        return {"": (np.arange(len(result.by_lag)), result.by_lag)}
+
+    def overlay_said(self, result: ByLag) -> str:
+        """Say what the caption says of the open model."""
+        means = _means(result.by_lag)
+        return f"Mean cosine at {means}" if means else ""
+
+    def overlay_numbers(self, result: ByLag) -> Mapping[str, np.ndarray]:
+        """Return the mean by lag."""
+        return _by_lag(result.by_lag)
+
+    def overlay_python(self, session: Session, result: ByLag) -> str:
+        """Return a script that prints the mean cosine by lag."""
+        return self._script(session, result)
+
+    def _script(self, session: Session, rows: SimilarityOf | ByLag) -> str:
+        assert session.model is not None
+        positions, components = rows.positions, rows.components
         fit = "similarity(model.W_pos, positions)"
         imports, prepare = "", ""
         if components is not None:
             imports = "from geometry.pca import fit_pca\n"
-            rows = [component - 1 for component in components]
+            kept = [component - 1 for component in components]
             prepare = (
                 f"pca = fit_pca(model.W_pos, positions, {max(components)})\n"
-                f"pca = dataclasses.replace(pca, components=pca.components[{rows}])\n"
+                f"pca = dataclasses.replace(pca, components=pca.components[{kept}])\n"
             )
             fit = "similarity(model.W_pos, positions, pca)"
         return (
             ("import dataclasses\n\n" if components is not None else "")
-            + opening(self.session.model)
+            + opening(session.model)
             + imports
             + f"""from geometry.similarity import similarity
 
@@ -251,3 +305,12 @@ print(found.cosines.shape)
 print(found.by_lag)
 """
         )
+
+
+def _means(by_lag: np.ndarray) -> str:
+    told = [lag for lag in LAGS if lag < len(by_lag)]
+    return ", ".join(f"Δ {lag}: {format_number(by_lag[lag])}" for lag in told)
+
+
+def _by_lag(by_lag: np.ndarray) -> dict[str, np.ndarray]:
+    return {"lag": np.arange(len(by_lag)), "mean_cosine_at_lag": by_lag}

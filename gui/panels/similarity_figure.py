@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from matplotlib.figure import Figure
 
 from geometry.similarity import Similarity
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.overlay_curves import OverlayLine
 from gui.theme import LIGHT, SMALL
 
 SIZE = (6.8, 3.0)
 
 
 def similarity_figure(
-    found: Similarity, colormap: str, levels: tuple[float, float], *, title: str, scope: str
+    found: Similarity,
+    colormap: str,
+    levels: tuple[float, float],
+    *,
+    title: str,
+    scope: str,
+    others: Sequence[OverlayLine] = (),
+    name: str = "",
 ) -> Figure:
     """Cosines of all pairs, with their mean by lag beside them.
 
@@ -25,6 +35,8 @@ def similarity_figure(
         A colour map's name, and the cosines at its ends.
     title, scope
         The lines above.
+    others, name
+        Means of other models, and what its own model is called among them.
     """
     from matplotlib.colors import ListedColormap
 
@@ -43,8 +55,12 @@ def similarity_figure(
     bar.ax.tick_params(labelsize=SMALL * POINTS, color=LIGHT.line, labelcolor=LIGHT.text)
     bar.set_label("cos(Pᵢ, Pⱼ)", fontsize=SMALL * POINTS, color=LIGHT.text)
     right.axhline(0.0, color=LIGHT.line, linewidth=0.8)
-    right.plot(found.by_lag, color=LIGHT.text, linewidth=1.0)
-    right.set_xlim(0, max(len(found.by_lag) - 1, 1))
+    for other in others:
+        right.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
+    right.plot(found.by_lag, color=LIGHT.text, linewidth=1.0, label=name)
+    right.set_xlim(0, max(len(found.by_lag) - 1, *(len(other.x) - 1 for other in others), 1))
+    if others:
+        right.legend(fontsize=SMALL * POINTS, labelcolor=LIGHT.text, frameon=False)
     name_axes(right, "Lag Δ (positions)", "Mean cos(Pᵢ, Pᵢ₊Δ)")
     title_axes(left, title, scope, LIGHT)
     return figure

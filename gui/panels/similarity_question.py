@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from geometry.errors import RangeError
 from geometry.pca import PositionPCA, fit_pca
-from geometry.similarity import Similarity, similarity
+from geometry.similarity import Similarity, mean_by_lag, similarity
 from gui.questions import Subjects
 from gui.theme import format_count
 
@@ -47,6 +49,40 @@ class SimilarityOf:
         pca = fit_pca(W_pos, self.positions, max(self.components))
         about.tell(None, "Comparing all pairs")
         return similarity(W_pos, self.positions, chosen(pca, self.components))
+
+
+@dataclass(frozen=True, slots=True)
+class ByLagOf:
+    """The mean cosine by lag alone; fields as of :class:`SimilarityOf`."""
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None = None
+
+    def answer(self, about: Subjects) -> ByLag:
+        """Compute it without the cosines of all pairs."""
+        W_pos, pca = about.model.W_pos, None
+        if self.components is not None:
+            about.tell(None, "Fitting the components")
+            pca = fit_pca(W_pos, self.positions, max(self.components))
+            pca = chosen(pca, self.components)
+        return ByLag(self.positions, self.components, mean_by_lag(W_pos, self.positions, pca))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ByLag:
+    """The mean cosine by lag.
+
+    Attributes
+    ----------
+    positions, components
+        Of which rows, as in :class:`SimilarityOf`.
+    by_lag : (m,) float64
+        For lags 0, 1, …, m − 1.
+    """
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None
+    by_lag: np.ndarray
 
 
 def check_size(positions: tuple[int, int]) -> None:

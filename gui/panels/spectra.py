@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from geometry.stores import RegionStore
 from gui.panels.base import label
 from gui.panels.figure_text import spectra_scope, spectra_title
 from gui.panels.matrix_chips import MatrixChips
-from gui.panels.result_panel import ResultPanel
+from gui.panels.overlay_panel import XY, OverlayPanel
 from gui.panels.spectra_legend import LegendRow, SpectraLegend
 from gui.panels.spectra_question import NamedSpectrum, Spectra, SpectraOf
 from gui.panels.subject_text import WORDS, subject_color, subject_name
@@ -35,7 +36,7 @@ TOP_TIP = "How many of the first singular values the share of Σσ² is summed o
 MARKER = "Drag to change k, how many of the first singular values are summed"
 
 
-class SpectraPanel(ResultPanel):
+class SpectraPanel(OverlayPanel):
     """Singular values against their index, both logarithmic, as in the article."""
 
     slot = "spectra"
@@ -78,6 +79,10 @@ class SpectraPanel(ResultPanel):
         """Ask for the chosen matrices."""
         self._follow_model()
         return SpectraOf(self._subjects) if self._subjects else None
+
+    def question_of(self, session: Session) -> SpectraOf:
+        """Ask other models for the first matrix alone: all of all could not be told apart."""
+        return SpectraOf(self._subjects[:1])
 
     def configure(self, **options: Any) -> None:
         """Show ``subjects``, a tuple, and ``k``."""
@@ -150,8 +155,16 @@ class SpectraPanel(ResultPanel):
             curves.append(PlotCurve(index, found.singular_values, color, width=1.5))
             if self.chance.isChecked():
                 curves.append(PlotCurve(index, found.chance, color, "dashed", silent=True))
+        curves += [
+            PlotCurve(other.x, other.y, other.color, name=other.name)
+            for other in self.overlay_lines()
+        ]
         self.plot.set_curves(curves)
         self._show_sums()
+
+    def redraw(self) -> None:
+        """Draw the curves anew."""
+        self._draw()
 
     def _show_sums(self) -> None:
         self.plot.set_marker(self._k, MARKER)
@@ -170,6 +183,7 @@ class SpectraPanel(ResultPanel):
         ]
         self.legend.show_rows((f"first {self._k}", "stable rank"), rows)
         self.show_caption()
+        self.show_overlay_legend()
 
     def _energy(self, found: NamedSpectrum) -> float:
         return float(found.energy[min(self._k, len(found.energy)) - 1])
@@ -183,6 +197,10 @@ class SpectraPanel(ResultPanel):
             self.plot.set_hover(None)
             return
         curve, i = point
+        drawn = self.plot.curves[curve]
+        if drawn.name:
+            self.plot.set_hover(point, f"{drawn.name} · i = {i + 1} · σ {_sigma(drawn.y[i])}")
+            return
         found = self.result.found[curve // 2 if self.chance.isChecked() else curve]
         share = format_percent(found.energy[i])
         self.plot.set_hover(
@@ -214,15 +232,44 @@ class SpectraPanel(ResultPanel):
         assert self.session.model is not None
         title = spectra_title(self.session.model)
         k, chance, scope = self._k, self.chance.isChecked(), self._scope()
+        others, of = self.printed_lines(), subject_name(self._subjects[0])
+        others = tuple(replace(other, name=f"{other.name} · {of}") for other in others)
 
         def draw() -> Figure:
             from gui.panels.spectra_figure import spectra_figure
 
-            return spectra_figure(result.found, k, chance=chance, title=title, scope=scope)
+            return spectra_figure(
+                result.found, k, chance=chance, title=title, scope=scope, others=others
+            )
 
         return draw
 
     def numbers(self, result: Spectra) -> Mapping[str, np.ndarray]:
+        """Return, for each matrix, its singular values, those by chance and the energy."""
+        return self.with_others(self.overlay_numbers(result))
+
+    def python(self) -> str:
+        """Return a script that prints the first singular values and the energy."""
+        return self.with_other_scripts(self.overlay_python(self.session, self.result))
+
+    # The same of other models.
+
+    def overlay_words(self) -> str:
+        """Say which matrix it is."""
+        return f"σᵢ of {subject_name(self._subjects[0])}"
+
+    def overlay_xy(self, result: Spectra) -> Mapping[str, XY]:
+        """Return singular values by index."""
+        values = result.found[0].singular_values
+        return {"": (np.arange(1.0, len(values) + 1), values)}
+
+    def overlay_said(self, result: Spectra) -> str:
+        """Say what the legend says of the open model's."""
+        found = result.found[0]
+        energy, rank = format_percent(self._energy(found)), format_number(found.stable_rank, 2)
+        return f"{_described(found)} First {self._k}: {energy}, stable rank {rank}"
+
+    def overlay_numbers(self, result: Spectra) -> dict[str, np.ndarray]:
         """Return, for each matrix, its singular values, those by chance and the energy."""
         longest = max(len(found.singular_values) for found in result.found)
         columns: dict[str, np.ndarray] = {"index": np.arange(1, longest + 1)}
@@ -233,12 +280,12 @@ class SpectraPanel(ResultPanel):
             columns[f"{name}_energy_of_first"] = found.energy
         return columns
 
-    def python(self) -> str:
+    def overlay_python(self, session: Session, result: Spectra) -> str:
         """Return a script that prints the first singular values and the energy."""
-        assert self.session.model is not None
-        subjects = ", ".join(written(found.subject) for found in self.result.found)
+        assert session.model is not None
+        subjects = ", ".join(written(found.subject) for found in result.found)
         return (
-            opening(self.session.model)
+            opening(session.model)
             + f"""from geometry.residual_stream import ResidualStream, Subject
 
 stream = ResidualStream(model)

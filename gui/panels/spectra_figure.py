@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.overlay_curves import OverlayLine
 from gui.panels.spectra_question import NamedSpectrum
 from gui.panels.subject_text import subject_color, subject_name
 from gui.theme import LIGHT, SMALL, format_percent
@@ -16,7 +17,13 @@ BY_CHANCE = "Gaussian of the same shape and norm"
 
 
 def spectra_figure(
-    spectra: Sequence[NamedSpectrum], k: int, *, chance: bool, title: str, scope: str
+    spectra: Sequence[NamedSpectrum],
+    k: int,
+    *,
+    chance: bool,
+    title: str,
+    scope: str,
+    others: Sequence[OverlayLine] = (),
 ) -> Figure:
     """Singular values against their index, both logarithmic.
 
@@ -30,8 +37,12 @@ def spectra_figure(
         Whether to draw those of Gaussian matrices, dashed.
     title, scope
         The lines above.
+    others
+        Singular values of other models' matrices, behind them.
     """
     figure, axes = new_figure(LIGHT)
+    for other in others:
+        _draw(axes, other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
     for spectrum in spectra:
         color = subject_color(spectrum.subject, LIGHT)
         index = np.arange(1, len(spectrum.singular_values) + 1)

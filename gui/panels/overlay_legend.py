@@ -1,0 +1,198 @@
+"""Over a plot: which curve is which compared model's; a click hides or shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
+
+from gui.overlay_curves import OverlayCurve, overlay_color
+from gui.panels.base import label
+from gui.theme import GRID, SMALL, Theme, format_bytes
+from gui.tooltips import wrapped
+
+HEIGHT = 20
+SWATCH, GAP = 16, 4
+LEAST = 44
+"""Pixels that a model takes where there is little room: its colour, and a few letters."""
+
+
+class OverlayLegend(QWidget):
+    """One row: what is drawn of the compared models, and a button for each.
+
+    Names are cut where there is no room for them; tooltips have them whole.
+
+    Signals
+    -------
+    toggled(int), fetchRequested(int)
+        The model of this key is to be hidden or shown; the download that its curve takes is
+        agreed to.
+    """
+
+    toggled = Signal(int)
+    fetchRequested = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._curves: tuple[OverlayCurve, ...] = ()
+        self._said: Callable[[OverlayCurve], str] = lambda _: ""
+        self.chips: dict[int, OverlayChip] = {}
+        self.words = label("", "small")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(GRID // 2)
+        self._row.addWidget(self.words)
+        self._row.addStretch(1)
+        self.setFixedHeight(HEIGHT)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_curves(
+        self, words: str, curves: Sequence[OverlayCurve], said: Callable[[OverlayCurve], str]
+    ) -> None:
+        """Show these models.
+
+        Parameters
+        ----------
+        words
+            What is drawn of them.
+        curves
+            In their order.
+        said
+            Returns what is to be said of one that is there, such as its value at a cursor.
+        """
+        self._curves, self._said = tuple(curves), said
+        self.words.setText(f"{words}:")
+        keys = [curve.key for curve in curves]
+        if keys != list(self.chips):
+            self._arrange(keys)
+        for curve in curves:
+            self.chips[curve.key].show_curve(curve, self._theme, said)
+
+    def show_said(self) -> None:
+        """Say anew what is to be said of each."""
+        for curve in self._curves:
+            self.chips[curve.key].show_curve(curve, self._theme, self._said)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.show_said()
+
+    def _arrange(self, keys: list[int]) -> None:
+        """Make buttons for new models, and take away those of others; the rest stay as they are."""
+        for key in [key for key in self.chips if key not in keys]:
+            self.chips.pop(key).deleteLater()
+        chips = {key: self.chips.get(key) or self._make(key) for key in keys}
+        for at, chip in enumerate(chips.values(), start=1):
+            self._row.insertWidget(at, chip)
+        self.chips = chips
+
+    def _make(self, key: int) -> OverlayChip:
+        chip = OverlayChip(self)
+        chip.clicked.connect(lambda: self._on_clicked(key))
+        return chip
+
+    def _on_clicked(self, key: int) -> None:
+        curve = next(curve for curve in self._curves if curve.key == key)
+        if curve.answer is not None and curve.answer.state in ("to fetch", "cancelled"):
+            self.fetchRequested.emit(key)
+        else:
+            self.toggled.emit(key)
+
+
+class OverlayChip(QToolButton):
+    """A short piece of a model's curve, and its name."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._color, self._text, self._faint = QColor(), "", False
+
+    def show_curve(
+        self, curve: OverlayCurve, theme: Theme, said: Callable[[OverlayCurve], str]
+    ) -> None:
+        """Show how a model's curve looks, or why there is none."""
+        self.setChecked(curve.shown)
+        note, why = _state(curve)
+        faint = not curve.shown or bool(note)
+        text = f"{curve.name} {note}".rstrip()
+        color = QColor(overlay_color(curve.color, theme))
+        if (text, color, faint) != (self._text, self._color, self._faint):
+            self._text, self._color, self._faint = text, color, faint
+            self._tone = QColor(theme.muted if faint else theme.text)
+            self.updateGeometry()
+            self.update()
+        self._tone = QColor(theme.muted if faint else theme.text)
+        verb = "Hide" if curve.shown else "Show"
+        lines = [curve.name if curve.model is None else _ranged(curve)]
+        lines.append(why or said(curve))
+        if not why or curve.result is not None:
+            lines.append(f"Press to {verb.lower()} its curve")
+        self.setToolTip("\n".join(wrapped(line) for line in lines if line))
+        self.setAccessibleName(f"{verb} {text}")
+
+    @property
+    def shown_text(self) -> str:
+        """The name and what is wrong with it, before anything is cut."""
+        return self._text
+
+    def sizeHint(self) -> QSize:
+        """Return the size that the whole name takes."""
+        width = QFontMetrics(self._font()).horizontalAdvance(self._text)
+        return QSize(SWATCH + width + 4 * GAP, HEIGHT)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a size with a few letters."""
+        return QSize(LEAST, HEIGHT).boundedTo(self.sizeHint())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the piece of the curve and as much of the name as has room."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setFont(self._font())
+        if self.underMouse() or self.hasFocus():
+            painter.setPen(QPen(self._tone, 1.0 if self.hasFocus() else 0.5))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+        middle = self.height() // 2
+        style = Qt.PenStyle.DotLine if self._faint else Qt.PenStyle.SolidLine
+        painter.setPen(QPen(self._color, 2, style))
+        painter.drawLine(GAP, middle, GAP + SWATCH - 2, middle)
+        left = SWATCH + 2 * GAP
+        room = max(self.width() - left - GAP, 0)
+        shown = painter.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideMiddle, room)
+        painter.setPen(self._tone)
+        painter.drawText(left, 0, room, self.height(), Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        return font
+
+
+def _ranged(curve: OverlayCurve) -> str:
+    first, last = curve.positions
+    where = f"positions {first}–{last}"
+    assert curve.model is not None
+    return f"{curve.model.name} · {where}"
+
+
+def _state(curve: OverlayCurve) -> tuple[str, str]:
+    """Return a sign and a sentence for a model that has no curve; both empty for others."""
+    answer = curve.answer
+    if curve.model is None:
+        return "…", "The model is being read."
+    if answer is None or answer.state == "working":
+        return "…", "Its curve is being worked out."
+    if answer.state == "to fetch":
+        size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
+        return f"↓ {size}".rstrip(), f"Press to fetch {size or 'what it takes'} from the Hub."
+    if answer.state == "cancelled":
+        return "–", "This was cancelled. Press to work it out."
+    if answer.state == "impossible":
+        return "–", answer.why
+    return "", ""

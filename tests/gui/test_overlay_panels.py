@@ -1,0 +1,326 @@
+"""Compared models' curves in the panels under the viewport: asked for, drawn, hidden."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.heads import project_heads
+from geometry.kernels import head_kernels
+from geometry.lookback_range import look_back_range
+from geometry.overlaps import capture
+from geometry.residual_stream import ResidualStream, Subject
+from geometry.similarity import similarity
+from gui.controller import Controller
+from gui.overlay_curves import overlay_color
+from gui.panels.capture import CapturePanel
+from gui.panels.kernels import KernelsPanel
+from gui.panels.lookback import LookBackPanel
+from gui.panels.similarity import SimilarityPanel
+from gui.panels.spectra import SpectraPanel
+from gui.session import Session
+from gui.theme import DARK, LIGHT, format_number
+from tests.gui.compared_stage import ComparedStage, wire
+from tests.gui.hand_jobs import HandJobs
+from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+
+LEFT = Qt.MouseButton.LeftButton
+PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel)
+
+
+class Beside:
+    """A panel with a model open and two others beside it."""
+
+    def __init__(self, qtbot, panel_class, tmp_path, size=(1000, 320)):
+        self.stage = ResultStage(qtbot, panel_class, size=size)
+        self.others = ComparedStage(self.stage.session)
+        wire(self.stage)
+        self.panel, self.session = self.stage.panel, self.stage.session
+        sizes = ((64, 16), (80, 24), (48, 16))
+        folders = [
+            write_small_gpt2(tmp_path / name, n_positions=n, d_model=d)
+            for name, (n, d) in zip(("open", "long", "short"), sizes, strict=True)
+        ]
+        self.stage.open(folders[0])
+        self.sources = folders[1:]
+
+    def add_both(self):
+        for source, positions in zip(self.sources, ((2, 70), (0, 40)), strict=True):
+            self.others.add(source, positions)
+        QApplication.processEvents()
+        return self.panel
+
+    @property
+    def chips(self):
+        return self.panel.overlay_legend.chips
+
+    def lines(self, plot):
+        return {line.name: line for line in self.panel.overlay_lines(plot)}
+
+
+@pytest.fixture
+def beside(qtbot, tmp_path):
+    made = []
+
+    def make(panel_class, **options):
+        made.append(Beside(qtbot, panel_class, tmp_path, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.others.close()
+
+
+def wanted(panel, model, positions):
+    """What a panel should draw of a model, by its plot: computed without the panel."""
+    if isinstance(panel, SpectraPanel):
+        return {"": np.linalg.svd(model.W_pos, compute_uv=False)}
+    if isinstance(panel, CapturePanel):
+        pair = ResidualStream(model).pair(Subject("P"), Subject("E"))
+        return {"": capture(*pair, rank=panel.k.value)}
+    if isinstance(panel, LookBackPanel):
+        return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
+    if isinstance(panel, SimilarityPanel):
+        return {"": similarity(model.W_pos, positions).by_lag}
+    found = head_kernels(project_heads(model), positions)
+    return {"attention": found.attention[found.mean_lag.argmin()]}
+
+
+# What is drawn.
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_each_compared_models_curve_is_drawn(beside, panel_class):
+    made = beside(panel_class)
+    assert not made.panel.overlay_legend.isVisible()
+    made.add_both()
+    assert made.panel.overlay_legend.isVisible()
+    for compared, name, positions in zip(
+        made.session.compared, ("long", "short"), ((2, 70), (0, 40)), strict=True
+    ):
+        for plot, values in wanted(made.panel, compared.session.model, positions).items():
+            line = made.lines(plot)[name]
+            np.testing.assert_allclose(line.y, values, rtol=1e-4, atol=1e-5)
+            assert len(line.x) == len(line.y)
+            assert line.color == overlay_color(made.session.compared_colors[compared.key], LIGHT)
+
+
+def drawn_names(panel):
+    """The names of what is on the screen behind the own curves, in all plots of a panel."""
+    if isinstance(panel, SimilarityPanel):
+        colors = {line.color: line.name for line in panel.overlay_lines()}
+        return {colors[thin.color] for thin, _ in panel.lags._thin}
+    plots = {
+        SpectraPanel: lambda: (panel.plot,),
+        CapturePanel: lambda: (panel.plot,),
+        LookBackPanel: lambda: panel.plots.plots,
+        KernelsPanel: lambda: (panel.view.attention,),
+    }[type(panel)]()
+    return {curve.name for plot in plots for curve in plot.curves if curve.name}
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_a_click_on_the_legend_hides_and_shows(beside, panel_class):
+    made = beside(panel_class)
+    panel = made.add_both()
+    assert drawn_names(panel) == {"long", "short"}
+    QTest.mouseClick(made.chips[1], LEFT)
+    assert drawn_names(panel) == {"short"}
+    assert made.session.hidden_curves == {(panel.slot, 1)}
+    assert "Press to show" in made.chips[1].toolTip()
+    QTest.mouseClick(made.chips[1], LEFT)
+    assert drawn_names(panel) == {"long", "short"}
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_what_is_hidden_stays_hidden_when_all_is_drawn_anew(beside, panel_class):
+    made = beside(panel_class)
+    panel = made.add_both()
+    QTest.mouseClick(made.chips[2], LEFT)
+    panel.set_theme(DARK)
+    made.stage.controller.request_positions(3, 60)
+    made.session.compared[0].session.positions = (5, 60)
+    assert drawn_names(panel) == {"long"}
+    made.session.compared = made.session.compared[::-1]
+    assert drawn_names(panel) == {"long"}
+    assert not made.chips[2].isChecked()
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_colours_are_the_themes(beside, panel_class):
+    made = beside(panel_class)
+    panel = made.add_both()
+    panel.set_theme(DARK)
+    assert [line.color for line in panel.overlay_lines()] in (
+        [], [overlay_color(0, DARK), overlay_color(1, DARK)]
+    )  # fmt: skip
+    assert drawn_names(panel) == {"long", "short"}
+    assert {line.color for line in panel.printed_lines()} <= {
+        overlay_color(0, LIGHT), overlay_color(1, LIGHT)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_one_that_goes_takes_its_curve_along(beside, panel_class):
+    made = beside(panel_class)
+    panel = made.add_both()
+    made.others.remove(1)
+    assert drawn_names(panel) == {"short"}
+    made.others.remove(2)
+    assert drawn_names(panel) == set()
+    assert not panel.overlay_legend.isVisible()
+
+
+# The legend.
+
+
+def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
+    made = beside(SpectraPanel)
+    panel = made.add_both()
+    with qtbot.waitActive(panel):
+        panel.activateWindow()
+    made.chips[1].setFocus()
+    QTest.keyClick(made.chips[1], Qt.Key.Key_Space)
+    assert drawn_names(panel) == {"short"}
+    assert QApplication.focusWidget() is made.chips[1], "drawn anew, it is the same button"
+    QTest.keyClick(made.chips[1], Qt.Key.Key_Tab)
+    assert QApplication.focusWidget() is made.chips[2]
+
+
+def test_tooltips_tell_model_range_and_numbers(beside):
+    made = beside(LookBackPanel)
+    made.add_both()
+    tip = made.chips[1].toolTip()
+    found = made.session.compared[0].session.answers["lookback"].result.turned.found
+    assert made.panel.lag.value == 48, "the largest of the open model"
+    said = f"N = 48: R² {format_number(found.r2['screw'][47])}, turns "
+    assert tip.startswith(f"long · positions 2–70\n{said}")
+    assert tip.endswith("Press to hide its curve")
+    assert made.panel.overlay_legend.words.text() == "R² of rotation + shift:"
+
+
+def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
+    made = beside(SpectraPanel)
+    made.others.add(made.sources[0], (2, 70))
+    made.others.add(made.sources[0], (10, 30))
+    assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
+
+
+def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
+    made = beside(CapturePanel)
+    made.others.add(write_table(helix(40, 16), "bare"))
+    assert made.chips[1].shown_text == "bare –"
+    assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
+    assert drawn_names(made.panel) == set()
+
+
+def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix):
+    made = beside(SpectraPanel)
+    jobs, other = HandJobs(), Session()
+    controller = Controller(other, jobs)
+    from gui.compared import Compared
+
+    made.session.compared = (Compared(7, "slow", "slow", other),)
+    assert made.chips[7].shown_text == "slow …"
+    assert "being read" in made.chips[7].toolTip()
+    controller.open(str(write_table(helix(40), "slow")))
+    jobs.deliver_all()
+    assert drawn_names(made.panel) == {"slow"}
+    assert made.chips[7].shown_text == "slow"
+    controller.close()
+
+
+@pytest.mark.parametrize("width", [420, 700, 1600])
+def test_the_legend_is_one_row_whatever_the_width(beside, width):
+    made = beside(SpectraPanel, size=(width, 300))
+    panel = made.add_both()
+    for _ in range(6):
+        made.others.add(made.sources[0])
+    QApplication.processEvents()
+    legend = panel.overlay_legend
+    chips = list(legend.chips.values())
+    assert len(chips) == 8
+    assert len({chip.y() for chip in chips}) == 1
+    assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
+    assert chips[-1].geometry().right() <= legend.width()
+
+
+# Asking.
+
+
+def test_nothing_is_asked_while_nobody_looks(beside):
+    made = beside(SpectraPanel)
+    made.panel.set_in_front(False)
+    made.add_both()
+    assert all("spectra" not in c.session.answers for c in made.session.compared)
+    made.panel.set_in_front(True)
+    assert drawn_names(made.panel) == {"long", "short"}
+
+
+def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
+    made = beside(LookBackPanel)
+    made.add_both()
+    other = made.session.compared[0].session
+    other.dragging = True
+    other.positions = (10, 60)
+    assert other.answers["lookback"].question.positions == (2, 70)
+    assert drawn_names(made.panel) == {"long", "short"}, "that of before stays meanwhile"
+    other.dragging = False
+    assert other.answers["lookback"].question.positions == (10, 60)
+    assert made.lines("fits")["long"].x[-1] < 51
+
+
+def test_another_question_takes_the_answers_of_the_last_away(beside):
+    made = beside(SpectraPanel)
+    panel = made.add_both()
+    panel.configure(subjects=(Subject("W_Q"),))
+    sigma = np.linalg.svd(made.session.compared[0].session.model.weight("W_Q", 0), compute_uv=False)
+    np.testing.assert_allclose(made.lines("")["long"].y, sigma, rtol=1e-4)
+    assert panel.overlay_legend.words.text() == "σᵢ of W_Q 0:"
+
+
+def test_of_heads_only_the_open_models_are_shown(beside):
+    made = beside(LookBackPanel)
+    panel = made.add_both()
+    QTest.mouseClick(panel.space.buttons["heads"], LEFT)
+    assert drawn_names(panel) == set()
+    assert not panel.overlay_legend.isVisible()
+    QTest.mouseClick(panel.space.buttons["3"], LEFT)
+    assert drawn_names(panel) == {"long", "short"}
+
+
+# The mouse.
+
+
+@pytest.mark.parametrize(
+    ("panel_class", "said"),
+    [(SpectraPanel, "long · i = 3 · σ "), (CapturePanel, "long · j = 3 · captured ")],
+)
+def test_hover_says_whose_curve_it_is(beside, panel_class, said):
+    made = beside(panel_class)
+    plot = made.add_both().plot
+    (at,) = [n for n, curve in enumerate(plot.curves) if curve.name == "long"]
+    # Apart from the others, lest the nearest one be another's.
+    plot.set_curves([plot.curves[at]])
+    hover(plot.viewport(), plot.point_of(0, 2).toPoint())
+    assert plot.hover_text().startswith(said)
+    hover(made.panel, QPoint(2, 2))
+    assert plot.hover_text() == ""
+
+
+def test_at_a_lag_all_models_values_are_told(beside):
+    made = beside(SimilarityPanel)
+    panel = made.add_both()
+    lag = panel.lags.view.mapViewToScene(
+        panel.lags.view.mapSceneToView(panel.lags.view.sceneBoundingRect().center())
+    )
+    hover(panel.lags.viewport(), lag.toPoint())
+    at = panel.lags.index_at(lag)
+    values = {name: line.y for name, line in made.lines("").items()}
+    assert f"Δ = {at} · mean cosine {panel.result.by_lag[at]:.3f}"[:12] in panel.lags.hover_text()
+    assert f"long {values['long'][at]:.3f}".replace("-", "−") in panel.lags.hover_text()
