@@ -74,7 +74,9 @@ class Controller:
         self._fetching = Fetching(session, cache_limit)
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
-        self._reopening = Reopening(session, self._opening.open, self._fail)
+        self._reopening = Reopening(
+            session, self._opening.open, self._fail, lambda: self._opening.shown
+        )
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
         self.compared_answers = ComparedAnswers(session, jobs)
@@ -156,6 +158,10 @@ class Controller:
     def resume(self, work: Work) -> None:
         """Show work that was never saved."""
         self._reopening.show(work)
+
+    def go_to(self, work: Work) -> None:
+        """Show saved work of whichever model; the open one is not opened anew."""
+        self._reopening.go_to(work)
 
     def open_first(
         self, source: str | None, last: str = "", positions: tuple[int, int] | None = None

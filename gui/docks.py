@@ -223,6 +223,12 @@ def _lesson(session: Session, theme: Theme) -> Panel:
     return LessonPanel(session, theme)
 
 
+def _bookmarks(session: Session, theme: Theme) -> Panel:
+    from gui.panels.bookmarks import BookmarksPanel
+
+    return BookmarksPanel(session, theme)
+
+
 DOCKS = (
     Dock("models", "Model", LEFT, _models),
     Dock("positions", "Positions", LEFT, _positions),
@@ -245,5 +251,6 @@ DOCKS = (
     Dock("compare", "Compare", BOTTOM, _compare, lazy=True),
     Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
     Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
+    Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),
 )
 """In the order of the keys 1–9 that open them."""

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.actions import Actions, is_typing
+from gui.bookmark_keeper import BookmarkKeeper
 from gui.controller import Controller
 from gui.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.empty_state import EmptyState
@@ -122,6 +123,7 @@ class MainWindow(QMainWindow):
         for dock in DOCKS:
             self._build_dock(dock)
         self._results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
+        self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
         self.undo = Undo(session, lambda: self.viewport.place, self.viewport.return_to)
         self.commands = Actions(self, handlers(self))
         self.teaching = Teaching(self, (SHIPPED, settings.lessons))
@@ -170,6 +172,7 @@ class MainWindow(QMainWindow):
         self._panels["norms"].saver = self._results.saver
         connect_panels(self, self._panels)
         self._results.begin(self._theme)
+        self.bookmarks.begin(self._theme)
 
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]
@@ -239,6 +242,7 @@ class MainWindow(QMainWindow):
         """Take new colours and tick the menu's choice."""
         self._theme = theme
         self._results.set_theme(theme)
+        self.bookmarks.set_theme(theme)
         self.grid.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
@@ -396,6 +400,7 @@ class MainWindow(QMainWindow):
         self._results.stop()
         self.films.close()
         self.work.release()
+        self.bookmarks.release()
         self.undo.close()
         for panel in self._themed():
             panel.release()

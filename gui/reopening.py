@@ -48,7 +48,7 @@ def take_work(
     source = remembered_name(wanted.source)
     return Work(
         source=source,
-        beside="" if path is None else _beside(source, path),
+        beside="" if path is None else beside(source, path),
         positions=session.positions,
         fields={name: getattr(session, name) for name in FIELDS},
         fingerprint=session.model.fingerprint,
@@ -75,6 +75,8 @@ class Reopening:
         Opens a model.
     on_error
         Called with an error, what failed in words, and the source.
+    shown
+        Returns what was opened, of which the model is shown.
     """
 
     def __init__(
@@ -82,9 +84,11 @@ class Reopening:
         session: Session,
         open_model: Callable[[Wanted], None],
         on_error: Callable[[Exception, str, str], None],
+        shown: Callable[[], Wanted | None],
     ) -> None:
         self._session, self._open_model, self._on_error = session, open_model, on_error
-        self._pending: tuple[Wanted, Work, Path | None] | None = None
+        self._shown = shown
+        self._pending: tuple[Wanted, Work, Path | None, str] | None = None
 
     def open(self, path: Path) -> None:
         """Open a file of saved work; one that cannot be read becomes a notice."""
@@ -97,15 +101,49 @@ class Reopening:
             return
         self.show(work, path)
 
-    def show(self, work: Work, path: Path | None = None) -> None:
-        """Open saved work that was read already, from a file that is to be remembered."""
+    def go_to(self, work: Work) -> None:
+        """Show saved work of the open model, or open its model first."""
+        # Another object, as it may be what was shown last: all who look for it are to hear of it.
+        work = replace(work)
+        model = self._session.model
+        if model is None or not self._shows(work, model):
+            self.show(work, said="")
+            return
+        fields = _fitting(work, model)
+        self._session.change(positions=_inside(work.positions, model), **fields)
+        if fields.get("keep_turned", self._session.keep_turned):
+            self._session.turn = work.turn
+        self._session.work = work
+
+    def _shows(self, work: Work, model: PositionalModel) -> bool:
+        """Tell whether the open model is that of saved work."""
+        wanted = self._shown()
+        if wanted is None or wanted.table != work.table or model.commit != work.commit:
+            return False
+        one, other = remembered_name(wanted.source), work.source
+        if model.commit is not None:  # by whatever name of the same commit
+            one, other = one.partition("@")[0], other.partition("@")[0]
+        return one == other
+
+    def show(self, work: Work, path: Path | None = None, *, said: str = RESUMED) -> None:
+        """Open saved work that was read already.
+
+        Parameters
+        ----------
+        work
+            What is shown once its model is there.
+        path
+            The file it was in, which is to be remembered.
+        said
+            What is said then if there is none; nothing if "".
+        """
         from geometry.sources import is_on_hub
 
-        source = _found(work, path)
+        source = found(work, path)
         if is_on_hub(source) and work.commit is not None:
             source = f"{source.partition('@')[0]}@{work.commit}"
         wanted = Wanted(source, work.table, work.positions)
-        self._pending = wanted, work, path
+        self._pending = wanted, work, path, said
         self._open_model(wanted)
 
     def on_shown(self, wanted: Wanted) -> None:
@@ -114,20 +152,20 @@ class Reopening:
         model = self._session.model
         if pending is None or model is None or replace(wanted, whole=False) != pending[0]:
             return
-        _, work, path = pending
+        _, work, path, said = pending
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
         if path is not None:
             file = str(path.resolve())
             session.recent = (file, *(r for r in session.recent if r != file))
-        else:
-            session.notice = Notice(RESUMED)
+        elif said:
+            session.notice = Notice(said)
         if work.fingerprint and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         session.work = work
 
 
-def _found(work: Work, path: Path | None) -> str:
+def found(work: Work, path: Path | None) -> str:
     """Return where the model is: where it was, or else as far from the file as it was then."""
     if path is not None and work.beside and not Path(work.source).exists():
         beside = (path.parent / work.beside).resolve()
@@ -149,7 +187,13 @@ def _fitting(work: Work, model: PositionalModel) -> dict[str, Any]:
     return fields
 
 
-def _beside(source: str, path: Path) -> str:
+def _inside(positions: tuple[int, int], model: PositionalModel) -> tuple[int, int]:
+    """Return a range as far as a model's table goes."""
+    last = model.n_positions - 1
+    return min(positions[0], last), min(positions[1], last)
+
+
+def beside(source: str, path: Path) -> str:
     """Return a source as a path from a file's folder; "" where that is none."""
     if not Path(source).exists():
         return ""

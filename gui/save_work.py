@@ -97,6 +97,7 @@ class WorkSaver:
         work, session = self.take(path), self._window.session
         if work is None:
             return
+        work = replace(work, bookmarks=self._window.bookmarks.for_file(path))
         try:
             write_work(work, path)
         except HelixscopeError as error:

@@ -58,6 +58,11 @@ class Settings:
         return Path(self._store.fileName()).parent / "unsaved"
 
     @property
+    def bookmarks(self) -> Path:
+        """The file of bookmarks, which need not be there."""
+        return Path(self._store.fileName()).parent / "bookmarks.zip"
+
+    @property
     def theme(self) -> ThemeChoice:
         """Light, dark, or what the system says."""
         return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))

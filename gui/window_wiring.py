@@ -86,6 +86,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "parallel": lambda on: window.set_field("projection", "parallel" if on else "perspective"),
         "faint": lambda on: window.set_field("outside", "faint" if on else "hidden"),
         "sphere": lambda on: window.set_field("sphere", on),
+        "bookmark": window.bookmarks.add,
+        "bookmarks": window.bookmarks.show,
         "theme_system": lambda _: window.choose_theme("system"),
         "theme_light": lambda _: window.choose_theme("light"),
         "theme_dark": lambda _: window.choose_theme("dark"),

@@ -1,8 +1,10 @@
 """Files of saved work, ``.helix``: what was shown of which model, and from where.
 
-A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` where the camera was.
-The first words of the JSON are the format and its version. A file of a later version is refused, as
-half of what it means could not be shown; what an earlier one lacks takes its default.
+A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` where the camera was;
+bookmarks, if there are any, are as :mod:`gui.bookmark_file` has them. The first words of the JSON
+are the format and its version. A file of a later version is refused, as half of what it means could
+not be shown; what an earlier one lacks takes its default. Without bookmarks, which version 1 did
+not have, files are of that version.
 """
 
 from __future__ import annotations
@@ -10,31 +12,38 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from geometry.errors import HelixscopeError
 from geometry.history.timelapse import Basis
 from gui.camera import CameraPose, Place
+from gui.file_writing import write_whole
 from gui.session import ColorBy, Outside, Projection, Quantity
 from gui.theme import COLORMAPS
 
-FORMAT, VERSION = "helixscope", 1
+if TYPE_CHECKING:
+    from gui.bookmarks import Bookmark
+
+FORMAT, VERSION = "helixscope", 2
 JSON, ARRAYS = "helix.json", "arrays.npz"
-LARGEST = 10_000_000
+LARGEST = 50_000_000
 """Bytes of the file, and of what is packed in it: more is none of ours."""
 _AGAIN = "Save the work again, or open the model by itself."
 
 
 class WorkError(HelixscopeError):
     """A file of saved work that cannot be read or written."""
+
+
+class NewerVersion(WorkError):
+    """A file of a later version than this one knows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -65,6 +74,8 @@ class Work:
         Width and height of the window, in logical pixels; None if nobody told.
     layout
         Where the docks were, as Qt writes it; empty if nobody told.
+    bookmarks
+        Other views, to go to.
     """
 
     source: str
@@ -79,6 +90,7 @@ class Work:
     panel: str = ""
     size: tuple[int, int] | None = None
     layout: bytes = b""
+    bookmarks: tuple[Bookmark, ...] = ()
 
 
 def _one_of(literal: Any) -> Callable[[Any], bool]:
@@ -135,15 +147,8 @@ def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
         When it cannot be written; it says why.
     """
     data = pack_work(work)
-    # One name for all attempts: what a killed process left of it is written over by the next.
-    part = path.with_name(f".{path.name}.part")
     try:
-        with part.open("wb") as file:
-            file.write(data)
-            if durable:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(part, path)
+        write_whole(path, data, durable=durable)
     except OSError as error:
         raise WorkError(
             f"{path} cannot be written: {error.strerror or error}",
@@ -155,7 +160,7 @@ def pack_work(work: Work) -> bytes:
     """Return what a file of saved work holds: the same bytes for the same work."""
     said = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if work.bookmarks else 1,
         "model": {
             "source": work.source,
             "beside": work.beside,
@@ -188,6 +193,11 @@ def pack_work(work: Work) -> bytes:
         ):
             # Without a date of its own, which is that of writing.
             packed.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
+        if work.bookmarks:
+            from gui.bookmark_file import pack_bookmarks
+
+            for name, part in pack_bookmarks(work.bookmarks).items():
+                packed.writestr(zipfile.ZipInfo(name), part)
     return archive.getvalue()
 
 
@@ -204,37 +214,61 @@ def read_work(path: Path) -> Work:
             data = file.read(LARGEST + 1)
     except OSError as error:
         raise WorkError(f"{path} cannot be read: {error.strerror or error}", _AGAIN) from error
+    return unpack_work(data, path.name)
+
+
+def unpack_work(data: bytes, file: str) -> Work:
+    """Return the work that a file of some name holds.
+
+    Raises
+    ------
+    WorkError
+        As :func:`read_work` does.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            said = json.loads(_part(archive, JSON, path).decode())
-            _check_version(said, path)
-            numbers = _part(archive, ARRAYS, path)
-        with np.load(io.BytesIO(numbers), allow_pickle=False) as arrays:
-            return _unpack(said, dict(arrays))
+            said = json.loads(_part(archive, JSON, file).decode())
+            check_version(said, FORMAT, VERSION, file)
+            numbers = _part(archive, ARRAYS, file)
+            with np.load(io.BytesIO(numbers), allow_pickle=False) as arrays:
+                return replace(_unpack(said, dict(arrays)), bookmarks=_bookmarks(archive))
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
-        raise WorkError(f"{path.name} is no saved work, or only a part of it.", _AGAIN) from error
+        raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WorkError(f"{path.name} is damaged: {error}.", _AGAIN) from error
+        raise WorkError(f"{file} is damaged: {error}.", _AGAIN) from error
 
 
-def _part(archive: zipfile.ZipFile, name: str, path: Path) -> bytes:
+def _bookmarks(archive: zipfile.ZipFile) -> tuple[Bookmark, ...]:
+    from gui.bookmark_file import LIST, unpack_bookmarks
+
+    return unpack_bookmarks(archive)[0] if LIST in archive.namelist() else ()
+
+
+def _part(archive: zipfile.ZipFile, name: str, file: str) -> bytes:
     if name not in archive.namelist():
-        raise WorkError(f"{path.name} is no saved work: it has no {name}.", _AGAIN)
+        raise WorkError(f"{file} is no saved work: it has no {name}.", _AGAIN)
     if archive.getinfo(name).file_size > LARGEST:
-        raise WorkError(f"{path.name} is no saved work: its {name} is too large.", _AGAIN)
+        raise WorkError(f"{file} is no saved work: its {name} is too large.", _AGAIN)
     return archive.read(name)
 
 
-def _check_version(said: Any, path: Path) -> None:
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
-        raise WorkError(f"{path.name} is no work saved by Helixscope.", _AGAIN)
+def check_version(said: Any, expected: str, newest: int, file: str) -> None:
+    """Refuse the beginning of a JSON that is of another format, or of a version after the newest.
+
+    Raises
+    ------
+    WorkError
+        It is refused; it says why.
+    """
+    if not isinstance(said, dict) or said.get("format") != expected:
+        raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
     version: Any = said.get("version")
     if not _whole(version, 1):
-        raise WorkError(f"{path.name} is damaged: its version is {version!r}.", _AGAIN)
-    if version > VERSION:
-        raise WorkError(
-            f"{path.name} was saved by a newer Helixscope (format {version}; this one reads up to "
-            f"{VERSION}).",
+        raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
+    if version > newest:
+        raise NewerVersion(
+            f"{file} was saved by a newer Helixscope (format {version}; this one reads up to "
+            f"{newest}).",
             "Install a newer version, then open it again.",
         )
 

@@ -1,0 +1,158 @@
+"""Bookmarks in a file: in one of their own, or beside saved work in its file.
+
+In a zip archive ``bookmarks/list.json`` names them in their order, with format and version first.
+Of each there are ``bookmarks/KEY.helix``, its view as a file of saved work, and
+``bookmarks/KEY.png``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gui.bookmarks import Bookmark
+from gui.file_writing import write_whole
+from gui.work_file import LARGEST, WorkError, check_version, pack_work, unpack_work
+
+FORMAT, VERSION = "helixscope bookmarks", 1
+FOLDER = "bookmarks/"
+LIST = f"{FOLDER}list.json"
+_KEY = re.compile(r"[0-9a-f]{32}")
+_AGAIN = "Make the bookmarks again."
+BROKEN = (
+    WorkError, ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RuntimeError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What is raised by what is no archive of bookmarks, or only a part of one."""
+
+
+def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
+    """Return the files of an archive that hold bookmarks, by their names."""
+    named = [
+        {"key": one.key, "name": one.name, "note": one.note, "model": one.model}
+        for one in bookmarks
+    ]
+    said = {"format": FORMAT, "version": VERSION, "bookmarks": named}
+    parts = {LIST: json.dumps(said, indent=1, ensure_ascii=False).encode()}
+    for one in bookmarks:
+        parts[f"{FOLDER}{one.key}.helix"] = pack_work(one.work)
+        parts[f"{FOLDER}{one.key}.png"] = one.picture
+    return parts
+
+
+def unpack_bookmarks(
+    archive: zipfile.ZipFile, *, leave_out: bool = False
+) -> tuple[tuple[Bookmark, ...], int]:
+    """Return the bookmarks of an archive, in their order.
+
+    Parameters
+    ----------
+    archive
+        Has a file :data:`LIST`.
+    leave_out
+        Leave out those that cannot be read, where others can.
+
+    Returns
+    -------
+    bookmarks : tuple of Bookmark
+        What could be read.
+    left_out : int
+        How many could not.
+
+    Raises
+    ------
+    Exception
+        One of :data:`BROKEN`, when the list, or unless ``leave_out`` one of them, cannot be read.
+    """
+    said = json.loads(_part(archive, LIST).decode())
+    check_version(said, FORMAT, VERSION, LIST)
+    found: dict[str, Bookmark] = {}
+    left_out = 0
+    for one in said["bookmarks"]:
+        try:
+            bookmark = _unpack(archive, one)
+        except BROKEN:
+            if not leave_out:
+                raise
+            left_out += 1
+        else:
+            found[bookmark.key] = bookmark
+    return tuple(found.values()), left_out
+
+
+def _unpack(archive: zipfile.ZipFile, said: Mapping[str, Any]) -> Bookmark:
+    texts = {name: said.get(name, "") for name in ("key", "name", "note", "model")}
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise TypeError("a bookmark's name is no text")
+    key = texts["key"]
+    if _KEY.fullmatch(key) is None:
+        raise ValueError(f"{key!r} is no bookmark's key")
+    work = unpack_work(_part(archive, f"{FOLDER}{key}.helix"), f"{key}.helix")
+    return Bookmark(**texts, work=work, picture=_part(archive, f"{FOLDER}{key}.png"))
+
+
+def _part(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > LARGEST:
+        raise ValueError(f"{name} is too large")
+    return archive.read(name)
+
+
+def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
+    """Write bookmarks into a file of their own; the one before stays whole until it is.
+
+    Raises
+    ------
+    WorkError
+        When it cannot be written; it says why.
+    """
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, part in pack_bookmarks(bookmarks).items():
+            packed.writestr(zipfile.ZipInfo(name), part)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, archive.getvalue())
+    except OSError as error:
+        raise WorkError(
+            f"The bookmarks cannot be written to {path}: {error.strerror or error}",
+            "Make room on the disk, or see who may write there.",
+        ) from error
+
+
+def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:
+    """Read a file of bookmarks.
+
+    Parameters
+    ----------
+    path
+        The file; one that is not there has none.
+
+    Returns
+    -------
+    bookmarks : tuple of Bookmark
+        What could be read, in their order.
+    left_out : int
+        How many could not.
+
+    Raises
+    ------
+    NewerVersion
+        It is of a later version.
+    WorkError
+        It cannot be read at all.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return unpack_bookmarks(archive, leave_out=True)
+    except FileNotFoundError:
+        return (), 0
+    except WorkError:
+        raise
+    except BROKEN as error:
+        raise WorkError(f"The bookmarks in {path} cannot be read: {error}.", _AGAIN) from error

@@ -1,0 +1,31 @@
+"""Writing files that are whole or as they were, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write a file; what was there stays whole until the new one is.
+
+    Parameters
+    ----------
+    path, data
+        Where, and what.
+    durable
+        Wait until it is on the disk, where a power cut leaves it.
+
+    Raises
+    ------
+    OSError
+        When it cannot be written.
+    """
+    # One name for all attempts: what a killed process left of it is written over by the next.
+    part = path.with_name(f".{path.name}.part")
+    with part.open("wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    os.replace(part, path)

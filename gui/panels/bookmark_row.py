@@ -1,0 +1,271 @@
+"""A bookmark in its panel: its picture, its name and its note, written in place."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.bookmarks import Bookmark
+from gui.panels.base import label
+from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
+
+PICTURE, SMALLER = QSize(160, 100), QSize(112, 70)
+"""Of a picture on the screen, in logical pixels: where there is room, and in a column."""
+ROOM = 340
+"""From this width on, in pixels, there is room for the larger one beside the words."""
+TIP = (
+    "Double-click or Enter: go to this view\n"
+    "Alt+↑, Alt+↓: move it in the list\nTab: write its name and its note\nDelete: remove it"
+)
+_Key = Qt.Key
+
+
+class Thumbnail(QWidget):
+    """A bookmark's picture: what has the focus, and is double-clicked.
+
+    Signals
+    -------
+    chosen()
+        It got the focus.
+    opened()
+        Double click, Enter or Space.
+    stepped(int)
+        Go so many bookmarks on.
+    moved(int)
+        Move this one so many places on.
+    removed()
+        Delete.
+    """
+
+    chosen = Signal()
+    opened = Signal()
+    stepped = Signal(int)
+    moved = Signal(int)
+    removed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._pixmap = QPixmap()
+        self.current = False
+        self.setFixedSize(SMALLER)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(wrapped(TIP))
+
+    def show_picture(self, png: bytes) -> None:
+        """Show a PNG; an empty frame for what is none."""
+        self._pixmap = QPixmap()
+        self._pixmap.loadFromData(png)
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.update()
+
+    def set_current(self, current: bool) -> None:
+        """Be the one that buttons and keys mean."""
+        self.current = current
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the picture, as large as fits, in a frame."""
+        painter = QPainter(self)
+        ratio = self.devicePixelRatioF()
+        fitting = self._pixmap.scaled(
+            self.size() * ratio,
+            Qt.AspectRatioMode.KeepAspectRatioByExpanding,
+            Qt.TransformationMode.SmoothTransformation,
+        )
+        fitting.setDevicePixelRatio(ratio)
+        if not fitting.isNull():
+            spare = fitting.deviceIndependentSize() - self.size().toSizeF()
+            painter.drawPixmap(round(-spare.width() / 2), round(-spare.height() / 2), fitting)
+        marked = self.hasFocus() or self.current
+        painter.setPen(QColor(self._theme.text if self.hasFocus() else
+                              self._theme.muted if marked else self._theme.line))  # fmt: skip
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        if marked:
+            painter.drawRect(self.rect().adjusted(1, 1, -2, -2))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Do what the keys of a list do."""
+        alt = bool(event.modifiers() & Qt.KeyboardModifier.AltModifier)
+        steps = {_Key.Key_Up: -1, _Key.Key_Down: 1}
+        if event.key() in steps:
+            (self.moved if alt else self.stepped).emit(steps[_Key(event.key())])
+        elif event.key() in (_Key.Key_Return, _Key.Key_Enter, _Key.Key_Space):
+            self.opened.emit()
+        elif event.key() in (_Key.Key_Delete, _Key.Key_Backspace):
+            self.removed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Go there."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.opened.emit()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Become the current one."""
+        super().focusInEvent(event)
+        self.chosen.emit()
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Draw it so."""
+        super().focusOutEvent(event)
+        self.update()
+
+
+class NoteField(QPlainTextEdit):
+    """A note, as high as it is long.
+
+    Signals
+    -------
+    edited(str)
+        The user has left it with another text.
+    """
+
+    edited = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._before = ""
+        self.setPlaceholderText("Note")
+        self.setTabChangesFocus(True)
+        self.setAccessibleName("Note")
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(0)
+        self.textChanged.connect(self._fit)
+        self._fit()
+
+    def show_text(self, text: str) -> None:
+        """Show a note; what is being written stays."""
+        if not self.hasFocus():
+            self._before = text
+            if text != self.toPlainText():
+                self.setPlainText(text)
+
+    def commit(self) -> None:
+        """Tell of another text."""
+        text = self.toPlainText().strip()
+        if text != self._before:
+            self._before = text
+            self.edited.emit(text)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Tell of another text."""
+        super().focusOutEvent(event)
+        self.commit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Break the lines anew."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        lines = max(1, min(12, round(self.document().size().height())))
+        frame = self.height() - self.viewport().height()
+        self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + max(frame, GRID) + 2)
+
+
+class BookmarkRow(QFrame):
+    """One bookmark.
+
+    Signals
+    -------
+    nameEdited(str), noteEdited(str)
+        The user gave it another name, or wrote another note.
+    menuRequested(QPoint)
+        The right button was clicked, in global coordinates.
+    """
+
+    nameEdited = Signal(str)
+    noteEdited = Signal(str)
+    menuRequested = Signal(object)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.thumbnail = Thumbnail(theme)
+        self.name = QLineEdit()
+        self.name.setAccessibleName("Name")
+        self.name.setMaxLength(200)
+        self.scope = label(role="small")
+        self.scope.setWordWrap(True)
+        self.note = NoteField()
+        self.name.editingFinished.connect(self._on_name)
+        self.name.returnPressed.connect(self.thumbnail.setFocus)
+        self.note.edited.connect(self.noteEdited)
+        words = QVBoxLayout()
+        words.setSpacing(GRID // 2)
+        for part in (self.name, self.scope, self.note):
+            words.addWidget(part)
+        words.addStretch(1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, GRID)
+        row.setSpacing(GRID)
+        row.addWidget(self.thumbnail, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        self._name = ""
+
+    def show_bookmark(self, bookmark: Bookmark) -> None:
+        """Show a bookmark; what is being written stays."""
+        self._name = bookmark.name
+        if not self.name.hasFocus() and self.name.text() != bookmark.name:
+            self.name.setText(bookmark.name)
+            self.name.setCursorPosition(0)
+        self.note.show_text(bookmark.note)
+        self.scope.setText(bookmark.scope)
+        self.scope.setToolTip(wrapped(bookmark.work.source))
+        self.thumbnail.setAccessibleName(f"{bookmark.name}: {bookmark.scope}")
+
+    def rename(self) -> None:
+        """Let the user write another name."""
+        self.name.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.name.selectAll()
+
+    def commit(self) -> None:
+        """Tell of what has been written and not been left yet."""
+        self._on_name()
+        self.note.commit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show a larger picture where there is room."""
+        super().resizeEvent(event)
+        self.thumbnail.setFixedSize(PICTURE if event.size().width() >= ROOM else SMALLER)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer what can be done with it."""
+        self.thumbnail.setFocus(Qt.FocusReason.MouseFocusReason)
+        self.menuRequested.emit(event.globalPos())
+
+    def _on_name(self) -> None:
+        name = self.name.text().strip()
+        if not name:
+            self.name.setText(self._name)
+        elif name != self._name:
+            self._name = name
+            self.nameEdited.emit(name)

@@ -1,0 +1,292 @@
+"""The bookmarks: views to come back to, with pictures, names and notes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.bookmarks import Bookmark
+from gui.panels.base import Panel, label
+from gui.panels.bookmark_row import BookmarkRow
+from gui.session import Session
+from gui.theme import GRID, Theme
+from gui.tooltips import wrapped
+
+EMPTY = (
+    "No bookmarks yet. A bookmark keeps the model, the range, the components, the colours, the "
+    "selection and the camera as they are now. Ctrl+D makes one."
+)
+_BUTTONS = (
+    ("Go to", "Show this view again, its model too (Enter, or a double click on the picture)"),
+    ("↑", "Move this bookmark towards the beginning (Alt+↑)"),
+    ("↓", "Move this bookmark towards the end (Alt+↓)"),
+    ("Remove", "Remove this bookmark; it can be brought back (Delete)"),
+)
+
+
+class BookmarksPanel(Panel):
+    """A list of bookmarks, of which one is the current one.
+
+    Signals
+    -------
+    addRequested()
+        Make a bookmark of what is shown now.
+    goRequested(str)
+        Show the one of this key.
+    renameRequested(str, str), noteRequested(str, str)
+        A key, and the name or the note that it is to have.
+    moveRequested(str, int)
+        A key, and how many places towards the end.
+    removeRequested(str)
+        Remove the one of this key.
+    backRequested()
+        Bring the one back that was removed last.
+    """
+
+    addRequested = Signal()
+    goRequested = Signal(str)
+    renameRequested = Signal(str, str)
+    noteRequested = Signal(str, str)
+    moveRequested = Signal(str, int)
+    removeRequested = Signal(str)
+    backRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.rows: dict[str, BookmarkRow] = {}
+        self.current = ""
+        self.add = QPushButton("Bookmark this view")
+        self.add.setToolTip(wrapped("Keep what is shown now, to come back to it (Ctrl+D)"))
+        self.add.clicked.connect(self.addRequested)
+        self.go, self.up, self.down, self.remove = map(_button, _BUTTONS)
+        self.go.clicked.connect(lambda: self.goRequested.emit(self.current))
+        self.up.clicked.connect(lambda: self._move(self.current, -1))
+        self.down.clicked.connect(lambda: self._move(self.current, 1))
+        self.remove.clicked.connect(lambda: self._remove(self.current))
+        self.empty = label(EMPTY, "muted")
+        self.empty.setWordWrap(True)
+        self.removed = label(role="small")
+        self.back = QPushButton("Bring back")
+        self.back.clicked.connect(self._bring_back)
+        self._offer = QWidget()
+        self._placing = QTimer(self, interval=0, singleShot=True)  # once rows have their places
+        self._placing.timeout.connect(self._bring_into_sight)
+        self._lay_out()
+        self.listen(session.events.bookmarks, self._on_bookmarks_changed)
+        self.listen(session.events.model, self._show_state)
+        self._on_bookmarks_changed()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        for row in self.rows.values():
+            row.thumbnail.set_theme(theme)
+
+    def release(self) -> None:
+        """Tell of what was being written, then stop listening."""
+        self._placing.stop()
+        for row in tuple(self.rows.values()):
+            row.commit()
+        super().release()
+
+    def choose(self, key: str) -> None:
+        """Make a bookmark the current one, and bring it into sight; the focus stays."""
+        if key in self.rows:
+            self._on_chosen(key)
+            self._placing.start()
+
+    def setFocus(self, reason: Qt.FocusReason = Qt.FocusReason.OtherFocusReason) -> None:
+        """Give the focus to the current bookmark, or to the button that makes the first one."""
+        row = self.rows.get(self.current)
+        (self.add if row is None else row.thumbnail).setFocus(reason)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size in which one bookmark can be seen."""
+        return QSize(200, 200)
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a column."""
+        return QSize(280, 400)
+
+    # ---- what the session says -----------------------------------------------------------
+
+    def _on_bookmarks_changed(self) -> None:
+        bookmarks = self.session.bookmarks
+        order = [one.key for one in bookmarks]
+        if self.current not in order:
+            self.current = self._neighbour(order)
+        for key in [key for key in self.rows if key not in order]:
+            row = self.rows.pop(key)
+            row.hide()
+            row.deleteLater()
+        for at, one in enumerate(bookmarks):
+            row = self.rows.get(one.key) or self._make_row(one)
+            row.show_bookmark(one)
+            if self._list.indexOf(row) != at:
+                self._list.insertWidget(at, row)
+        self.rows = {key: self.rows[key] for key in order}
+        self._show_state()
+
+    def _neighbour(self, order: list[str]) -> str:
+        """Return what is current once the current one has gone: the next that is left."""
+        before = list(self.rows)
+        at = before.index(self.current) if self.current in before else 0
+        left = [key for key in (*before[at:], *reversed(before[:at])) if key in order]
+        return (left or order or [""])[0]
+
+    def _make_row(self, one: Bookmark) -> BookmarkRow:
+        key = one.key
+        row = self.rows[key] = BookmarkRow(self.theme)
+        row.thumbnail.show_picture(one.picture)
+        row.thumbnail.chosen.connect(partial(self._on_chosen, key))
+        row.thumbnail.opened.connect(partial(self.goRequested.emit, key))
+        row.thumbnail.stepped.connect(partial(self._step, key))
+        row.thumbnail.moved.connect(partial(self._move, key))
+        row.thumbnail.removed.connect(partial(self._remove, key))
+        row.nameEdited.connect(partial(self.renameRequested.emit, key))
+        row.noteEdited.connect(partial(self.noteRequested.emit, key))
+        row.menuRequested.connect(self._show_menu)
+        return row
+
+    def _show_state(self) -> None:
+        keys = list(self.rows)
+        at = keys.index(self.current) if self.current in keys else -1
+        for key, row in self.rows.items():
+            row.thumbnail.set_current(key == self.current)
+        self.empty.setVisible(not keys)
+        self._scroll.setVisible(bool(keys))
+        self.add.setEnabled(self.session.model is not None)
+        for button, on in (
+            (self.go, at >= 0), (self.remove, at >= 0), (self.up, at > 0),
+            (self.down, 0 <= at < len(keys) - 1),
+        ):  # fmt: skip
+            button.setVisible(bool(keys))
+            button.setEnabled(on)
+
+    # ---- what the user wants -------------------------------------------------------------
+
+    def _on_chosen(self, key: str) -> None:
+        self.current = key
+        self._show_state()
+
+    def _bring_into_sight(self) -> None:
+        if self.current in self.rows:
+            self._scroll.ensureWidgetVisible(self.rows[self.current], 0, GRID)
+
+    def _step(self, key: str, step: int) -> None:
+        """Give the focus to another bookmark."""
+        keys = list(self.rows)
+        at = min(max(keys.index(key) + step, 0), len(keys) - 1)
+        row = self.rows[keys[at]]
+        row.thumbnail.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._scroll.ensureWidgetVisible(row, 0, GRID)
+
+    def _move(self, key: str, step: int) -> None:
+        self._on_chosen(key)
+        self.moveRequested.emit(key, step)
+        self._placing.start()
+
+    def _remove(self, key: str) -> None:
+        focused = self.rows[key].thumbnail.hasFocus()
+        name = self.rows[key].name.text()
+        self._on_chosen(key)
+        self.removeRequested.emit(key)
+        if key in self.rows:
+            return  # it could not be
+        self.removed.setText(f"“{name}” is removed.")
+        self.removed.setToolTip(wrapped(name))
+        self._offer.show()
+        if focused:
+            self.setFocus()
+
+    def _bring_back(self) -> None:
+        before = set(self.rows)
+        self.backRequested.emit()
+        self._offer.hide()
+        for key in set(self.rows) - before:
+            self.choose(key)
+        self.setFocus()
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        key = self.current
+        row = self.rows[key]
+        for text, act in (
+            ("Go to\tEnter", partial(self.goRequested.emit, key)),
+            ("Rename", row.rename),
+            ("Move up\tAlt+↑", partial(self._move, key, -1)),
+            ("Move down\tAlt+↓", partial(self._move, key, 1)),
+            ("Remove\tDel", partial(self._remove, key)),
+        ):
+            menu.addAction(text).triggered.connect(lambda _=False, act=act: act())
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    # ---- the parts -----------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(GRID, 0, GRID, 0)
+        self._list = QVBoxLayout()
+        self._list.setSpacing(GRID)
+        column.addLayout(self._list)
+        column.addStretch(1)
+        self._scroll = QScrollArea()
+        self._scroll.setWidget(inside)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        offer = QHBoxLayout(self._offer)
+        offer.setContentsMargins(0, 0, 0, 0)
+        offer.addWidget(self.removed, 1)
+        offer.addWidget(self.back)
+        self._offer.hide()
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GRID // 2)
+        for button in (self.go, self.up, self.down, self.remove):
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, GRID // 2, 0, GRID // 2)
+        page.setSpacing(GRID)
+        for part, stretch in ((_framed(self.add), 0), (_framed(self.empty), 0)):
+            page.addWidget(part, stretch)
+        page.addWidget(self._scroll, 1)
+        page.addWidget(_framed(self._offer))
+        page.addWidget(_framed(buttons))
+        page.addStretch(0)
+
+
+def _framed(part: QWidget | QHBoxLayout) -> QWidget:
+    """Put something between the panel's margins."""
+    frame = QWidget()
+    row = QHBoxLayout(frame)
+    row.setContentsMargins(GRID, 0, GRID, 0)
+    if isinstance(part, QWidget):
+        row.addWidget(part)
+    else:
+        row.addLayout(part)
+    return frame
+
+
+def _button(texts: tuple[str, str]) -> QToolButton:
+    text, tip = texts
+    made = QToolButton()
+    made.setText(text)
+    made.setToolTip(wrapped(tip))
+    made.setAccessibleName(tip.partition(" (")[0])
+    made.setProperty("class", "chip")
+    made.setMinimumWidth(3 * GRID)
+    return made

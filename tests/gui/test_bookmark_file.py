@@ -1,0 +1,160 @@
+"""Bookmarks in files: their own, and those of saved work."""
+
+import io
+import json
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gui.bookmark_file import (
+    FOLDER,
+    LIST,
+    VERSION,
+    pack_bookmarks,
+    read_bookmarks,
+    write_bookmarks,
+)
+from gui.bookmarks import Bookmark
+from gui.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
+from tests.gui.test_work_file import WORK, same
+
+ONE = Bookmark("0" * 32, "“Coil”", "From the\nside", "gpt2", WORK, b"\x89PNG one")
+OTHER = Bookmark("f" * 32, "View 2", "", "bert", replace(WORK, positions=(0, 5)), b"")
+BOTH = (ONE, OTHER)
+
+
+def alike(a: tuple[Bookmark, ...], b: tuple[Bookmark, ...]) -> bool:
+    said = [[(x.key, x.name, x.note, x.model, x.picture) for x in part] for part in (a, b)]
+    return said[0] == said[1] and all(same(x.work, y.work) for x, y in zip(a, b, strict=True))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "settings" / "bookmarks.zip"
+
+
+def rewrite(path, change) -> None:
+    """Change the members of a zip archive."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    change(parts)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+
+
+def change_list(path, change) -> None:
+    def changed(parts):
+        said = json.loads(parts[LIST])
+        change(said)
+        parts[LIST] = json.dumps(said).encode()
+
+    rewrite(path, changed)
+
+
+def test_what_goes_in_comes_out(path):
+    write_bookmarks(BOTH, path)
+    found, left_out = read_bookmarks(path)
+    assert alike(found, BOTH)
+    assert left_out == 0
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+    write_bookmarks((), path)
+    assert read_bookmarks(path) == ((), 0)
+
+
+def test_a_file_that_is_not_there_has_none(path):
+    assert read_bookmarks(path) == ((), 0)
+
+
+def test_saved_work_carries_them(path):
+    file = path.parent.parent / "mine.helix"
+    write_work(replace(WORK, bookmarks=BOTH), file)
+    work = read_work(file)
+    assert alike(work.bookmarks, BOTH)
+    assert same(replace(work, bookmarks=()), WORK)
+
+
+def said_in(data: bytes) -> dict:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return json.loads(archive.read(JSON))
+
+
+def test_work_without_bookmarks_opens_in_older_versions():
+    assert said_in(pack_work(WORK))["version"] == 1
+    assert said_in(pack_work(replace(WORK, bookmarks=BOTH)))["version"] == 2
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda parts: parts.pop(f"{FOLDER}{ONE.key}.helix"),
+        lambda parts: parts.pop(f"{FOLDER}{ONE.key}.png"),
+        lambda parts: parts.update({f"{FOLDER}{ONE.key}.helix": b"PK"}),
+    ],
+    ids=range(3),
+)
+def test_of_several_those_that_can_be_read_are_kept(path, spoil):
+    write_bookmarks(BOTH, path)
+    rewrite(path, spoil)
+    found, left_out = read_bookmarks(path)
+    assert alike(found, (OTHER,))
+    assert left_out == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said["bookmarks"][0].update(key="../../evil"),
+        lambda said: said["bookmarks"][0].update(name=3),
+        lambda said: said["bookmarks"][0].update(note=None),
+    ],
+    ids=range(3),
+)
+def test_names_that_make_no_sense_are_left_out(path, change):
+    write_bookmarks(BOTH, path)
+    change_list(path, change)
+    assert read_bookmarks(path)[1] == 1
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", b"PK\x03\x04", b"{}", b"PK\x05\x06" + bytes(18)], ids=range(5)
+)
+def test_what_is_no_file_of_bookmarks_is_refused(path, content):
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(WorkError, match="cannot be read"):
+        read_bookmarks(path)
+
+
+def test_every_cut_file_is_refused(path):
+    write_bookmarks(BOTH, path)
+    whole = path.read_bytes()
+    for end in np.linspace(1, len(whole) - 1, 40).astype(int):
+        path.write_bytes(whole[:end])
+        with pytest.raises(WorkError):
+            read_bookmarks(path)
+
+
+def test_a_later_version_is_refused(path):
+    write_bookmarks(BOTH, path)
+    change_list(path, lambda said: said.update(version=VERSION + 1))
+    with pytest.raises(NewerVersion, match="newer Helixscope"):
+        read_bookmarks(path)
+    parts = {LIST: json.loads(pack_bookmarks(())[LIST])}
+    assert parts[LIST]["version"] == VERSION
+
+
+def test_damaged_bookmarks_are_damaged_work(path):
+    file = path.parent.parent / "mine.helix"
+    write_work(replace(WORK, bookmarks=BOTH), file)
+    rewrite(file, lambda parts: parts.pop(f"{FOLDER}{ONE.key}.png"))
+    with pytest.raises(WorkError, match=r"^mine\.helix is damaged"):
+        read_work(file)
+
+
+def test_a_place_that_cannot_be_written_to_is_said(path):
+    path.parent.write_text("in the way")
+    with pytest.raises(WorkError, match="cannot be written"):
+        write_bookmarks(BOTH, path)

@@ -1,0 +1,189 @@
+"""Bookmarks without a window: kept at once, whatever else happens to their file."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gui import bookmarks as module
+from gui.bookmark_file import read_bookmarks, write_bookmarks
+from gui.bookmarks import Bookmarks
+from gui.camera import CameraPose, Place
+from gui.reopening import take_work
+from gui.session import Session
+from tests.gui.test_work_file import WORK
+
+PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 1.0), follows=False)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "settings" / "bookmarks.zip"
+
+
+@pytest.fixture
+def bookmarks(session, file):
+    return Bookmarks(session, file)
+
+
+@pytest.fixture
+def three(bookmarks):
+    """Three bookmarks; their keys."""
+    return [bookmarks.add(f"View {n}", "gpt2", WORK, b"png") for n in (1, 2, 3)]
+
+
+def names(session_or_file):
+    if isinstance(session_or_file, Session):
+        return [one.name for one in session_or_file.bookmarks]
+    return [one.name for one in read_bookmarks(session_or_file)[0]]
+
+
+def test_each_change_is_kept_at_once(session, bookmarks, file, three):
+    first, second, third = three
+    assert names(session) == names(file) == ["View 1", "View 2", "View 3"]
+    bookmarks.change(second, name="  Coil ", note="seen from the side")
+    assert names(file) == ["View 1", "Coil", "View 3"]
+    assert read_bookmarks(file)[0][1].note == "seen from the side"
+    bookmarks.change(second, name="  ")
+    assert names(file)[1] == "Coil"
+    assert session.bookmarks[1].note == "seen from the side"
+    bookmarks.move(third, -1)
+    assert names(file) == ["View 1", "View 3", "Coil"]
+    bookmarks.move(first, -1)
+    bookmarks.move(second, 9)
+    assert names(session) == names(file) == ["View 1", "View 3", "Coil"]
+
+
+def test_what_is_removed_comes_back_where_it_was(session, bookmarks, file, three):
+    bookmarks.remove(three[1])
+    bookmarks.remove(three[0])
+    assert names(file) == ["View 3"]
+    bookmarks.bring_back()
+    bookmarks.bring_back()
+    assert names(session) == names(file) == ["View 1", "View 2", "View 3"]
+    bookmarks.bring_back()
+    assert names(file) == ["View 1", "View 2", "View 3"]
+
+
+def test_names_that_are_free(bookmarks, three):
+    assert bookmarks.free_name() == "View 4"
+    bookmarks.change(three[1], name="Coil")
+    assert bookmarks.free_name() == "View 2"
+
+
+def test_two_windows_take_nothing_from_each_other(session, bookmarks, file, three):
+    other_session = Session()
+    other = Bookmarks(other_session, file)
+    other.load()
+    other.add("Other", "bert", WORK, b"")
+    bookmarks.change(three[0], name="Mine")
+    other.remove(three[2])
+    assert names(file) == names(other_session) == ["Mine", "View 2", "Other"]
+    bookmarks.load()
+    assert names(session) == ["Mine", "View 2", "Other"]
+
+
+def test_those_of_a_file_are_added_once(session, bookmarks, file, three):
+    carried = tuple(replace(one, name="Carried") for one in session.bookmarks[1:])
+    bookmarks.remove(three[2])
+    bookmarks.merge(carried)
+    assert names(file) == ["View 1", "View 2", "Carried"]
+    written = file.stat().st_mtime_ns
+    bookmarks.merge(carried)
+    assert file.stat().st_mtime_ns == written
+
+
+def test_a_broken_file_is_put_aside(session, bookmarks, file):
+    file.parent.mkdir()
+    file.write_bytes(b"broken")
+    bookmarks.load()
+    assert session.bookmarks == ()
+    assert "cannot be read" in session.notice.text
+    assert file.with_suffix(".broken").read_bytes() == b"broken"
+    bookmarks.add("View 1", "gpt2", WORK, b"")
+    assert names(file) == ["View 1"]
+
+
+def test_of_a_file_that_is_broken_in_part_the_rest_is_kept(session, bookmarks, file, three):
+    bad = replace(session.bookmarks[0], key="no key")
+    write_bookmarks((bad, *session.bookmarks[1:]), file)
+    before = file.read_bytes()
+    bookmarks.add("View 4", "gpt2", WORK, b"")
+    assert names(file) == names(session) == ["View 2", "View 3", "View 4"]
+    assert session.notice.text == "One bookmark cannot be read."
+    assert file.with_suffix(".broken").read_bytes() == before
+
+
+def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch):
+    before = file.read_bytes()
+    monkeypatch.setattr("gui.bookmark_file.VERSION", 0)
+    assert bookmarks.add("View 4", "gpt2", WORK, b"") is None
+    assert "newer" in session.notice.text
+    assert file.read_bytes() == before
+
+
+def test_what_cannot_be_kept_is_said_and_not_shown(session, bookmarks, file):
+    file.parent.write_text("in the way")
+    assert bookmarks.add("View 1", "gpt2", WORK, b"") is None
+    assert session.bookmarks == ()
+    assert "cannot be changed" in session.notice.text
+
+
+def test_there_is_an_end_to_it(session, bookmarks, three, monkeypatch):
+    monkeypatch.setattr(module, "MOST", 3)
+    assert bookmarks.add("View 4", "gpt2", WORK, b"") is None
+    assert "3 bookmarks already" in session.notice.text
+    assert len(session.bookmarks) == 3
+
+
+# ---- going there -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept(opened, controller):
+    """Work of the small helix, seen in another way than it is now."""
+    controller.request_positions(20, 150)
+    opened.change(components=(2, 1, 4), color_by="norm", selection=(7,), prompt="hi")
+    work = take_work(opened, controller.shown, PLACE)
+    controller.request_positions(1, 199)
+    opened.change(components=(1, 2, 3), color_by="position", selection=(), prompt="")
+    return work
+
+
+def test_the_same_model_is_not_opened_anew(opened, controller, kept):
+    model, shown = opened.model, opened.shown
+    heard = []
+    opened.events.work.connect(heard.append)
+    for _ in range(2):  # the second time nothing differs, but for the camera
+        controller.go_to(kept)
+        assert opened.model is model
+        assert opened.shown == shown
+        assert (opened.positions, opened.components) == ((20, 150), (2, 1, 4))
+        assert opened.curve.pca.positions == (20, 150)
+        assert opened.curve.components == (2, 1, 4)
+        assert (opened.color_by, opened.selection, opened.prompt) == ("norm", (7,), "hi")
+        assert np.array_equal(opened.turn, np.eye(3))
+    assert [work.place for work in heard] == [PLACE, PLACE]
+    assert opened.notice is None
+
+
+def test_another_model_is_opened_first(opened, controller, kept, write_table, helix):
+    controller.open(str(write_table(helix(90, 16, 3), "other")))
+    assert opened.model.name == "other"
+    controller.go_to(kept)
+    assert opened.model.name == "helix"
+    assert opened.curve.pca.positions == (20, 150)
+    assert (opened.components, opened.selection) == ((2, 1, 4), (7,))
+    assert opened.work.place is PLACE
+    assert opened.notice is None
+
+
+def test_a_range_that_the_table_has_no_more_is_cut(opened, controller, kept):
+    controller.go_to(replace(kept, positions=(150, 900)))
+    assert opened.positions == (150, 199)
+
+
+def test_a_model_that_is_gone_is_said(opened, controller, kept):
+    controller.go_to(replace(kept, source="/nowhere/at/all"))
+    assert "nowhere" in opened.notice.text
+    assert opened.model.name == "helix"

@@ -1,0 +1,308 @@
+"""Bookmarks in the window: made, named, gone to, removed and carried, by keys and mouse."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from gui.panels.bookmark_row import PICTURE, SMALLER
+from gui.panels.bookmarks import EMPTY, BookmarksPanel
+from gui.save_picture import PictureOptions
+from gui.settings import Settings
+from gui.theme import DARK, LIGHT
+from gui.work_file import read_work
+
+LEFT = Qt.MouseButton.LeftButton
+CONTROL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
+NONE = Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def key(qtbot):
+    """Press keys in the window, wherever they go."""
+
+    def press(application, code, modifiers=NONE):
+        window = application.window
+        window.activateWindow()
+        qtbot.waitUntil(window.isActiveWindow)
+        QTest.keyClick(window.focusWidget() or window, code, modifiers)
+
+    return press
+
+
+@pytest.fixture
+def bookmark(key, wait_until_idle):
+    """Bookmark what is shown."""
+
+    def make(application):
+        wait_until_idle(application)
+        key(application, Qt.Key.Key_D, CONTROL)
+        wait_until_idle(application)
+        return application.session.bookmarks[-1]
+
+    return make
+
+
+@pytest.fixture
+def two(application, bookmark):
+    """The application with two bookmarks, of a part and of the whole."""
+    session = application.session
+    session.change(components=(2, 1, 3), color_by="norm", selection=(20, 30))
+    session.positions = (4, 120)
+    bookmark(application)
+    session.change(components=(1, 2, 3), color_by="position", selection=())
+    session.positions = (1, 199)
+    application.window.viewport.view("xy")
+    bookmark(application)
+    return application
+
+
+def panel_of(application) -> BookmarksPanel:
+    return application.window.panels["bookmarks"]
+
+
+def names(application) -> list[str]:
+    return [row.name.text() for row in panel_of(application).rows.values()]
+
+
+def pixels(application) -> np.ndarray:
+    image: QImage = application.window.pictures.picture(PictureOptions(scale=1))
+    image = image.convertToFormat(QImage.Format.Format_RGB888)
+    lines = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    return lines[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).astype(int)
+
+
+def test_control_d_keeps_the_view_with_a_picture(application, bookmark):
+    assert not application.window.docks["bookmarks"].isVisible()
+    one = bookmark(application)
+    panel = panel_of(application)
+    assert panel.isVisible()
+    assert (one.name, one.model, one.work.positions) == ("View 1", "tiny-gpt2", (1, 199))
+    with Image.open(io.BytesIO(one.picture)) as picture:
+        assert picture.format == "PNG"
+        assert picture.width == 320 or picture.height == 240
+        colourful = np.ptp(np.array(picture.convert("RGB")).astype(int), axis=2) > 60
+        assert colourful.mean() > 0.005
+    row = panel.rows[one.key]
+    assert row.scope.text() == "tiny-gpt2 · positions 1–199"
+    assert row.thumbnail.accessibleName() == "View 1: tiny-gpt2 · positions 1–199"
+    assert not panel.empty.isVisible()
+
+
+def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
+    window, session, panel = two.window, two.session, panel_of(two)
+    before = pixels(two)
+    panel.setFocus()
+    key(two, Qt.Key.Key_Up)
+    assert panel.current == session.bookmarks[0].key
+    model = session.model
+    key(two, Qt.Key.Key_Return)
+    wait_until_idle(two)
+    assert session.model is model
+    assert session.positions == session.curve.pca.positions == (4, 120)
+    assert (session.components, session.color_by) == ((2, 1, 3), "norm")
+    assert session.selection == (20, 30)
+    assert session.notice is None
+    place = session.bookmarks[0].work.place.pose
+    np.testing.assert_allclose(window.viewport.place.pose.position, place.position)
+    for _ in range(2):
+        key(two, Qt.Key.Key_Z, CONTROL)
+        wait_until_idle(two)
+    assert session.positions == (1, 199)
+    assert session.selection == ()
+    assert np.abs(pixels(two) - before).max() <= 3
+
+
+def test_a_double_click_shows_the_same_pixels(two, qtbot, wait_until_idle):
+    before, panel = pixels(two), panel_of(two)
+    first, second = panel.rows.values()
+    QTest.mouseDClick(first.thumbnail, LEFT)
+    wait_until_idle(two)
+    assert np.abs(pixels(two) - before).max() > 50
+    QTest.mouseDClick(second.thumbnail, LEFT)
+    wait_until_idle(two)
+    assert np.abs(pixels(two) - before).max() <= 3
+
+
+def test_another_model_is_opened(two, write_table, wait_until_idle):
+    two.controller.open(str(write_table()))
+    wait_until_idle(two)
+    panel, session = panel_of(two), two.session
+    panel.choose(session.bookmarks[0].key)
+    QTest.mouseClick(panel.go, LEFT)
+    wait_until_idle(two)
+    assert session.model.name == "tiny-gpt2"
+    assert session.curve.pca.positions == (4, 120)
+    assert session.notice is None
+
+
+def test_name_and_note_are_written_in_place_and_kept(two, key, settings, start_application):
+    panel = panel_of(two)
+    row = panel.rows[panel.current]
+    panel.setFocus()
+    key(two, Qt.Key.Key_Tab)
+    assert row.name.hasFocus()
+    assert row.name.selectedText() == "View 2"
+    QTest.keyClicks(row.name, "From above")
+    key(two, Qt.Key.Key_Return)
+    assert row.thumbnail.hasFocus()
+    assert two.session.bookmarks[1].name == "From above"
+    row.note.setFocus()
+    QTest.keyClicks(row.note, "Three turns")
+    QTest.keyClick(row.note, Qt.Key.Key_Return)
+    QTest.keyClicks(row.note, "in 199 positions")
+    two.close()  # while it is being written
+    again = start_application(settings=settings)
+    again.window.bookmarks.show()
+    assert [(one.name, one.note) for one in again.session.bookmarks] == [
+        ("View 1", ""), ("From above", "Three turns\nin 199 positions"),
+    ]  # fmt: skip
+    assert names(again) == ["View 1", "From above"]
+
+
+def test_letters_in_a_note_are_no_commands(two):
+    row = panel_of(two).rows[panel_of(two).current]
+    row.note.setFocus()
+    QTest.keyClicks(row.note, "op 12")
+    assert row.note.toPlainText() == "op 12"
+    assert two.session.outside == "hidden"
+    assert two.session.projection == "perspective"
+
+
+def test_an_empty_name_leaves_the_one_before(two, key):
+    panel = panel_of(two)
+    row = panel.rows[panel.current]
+    row.rename()
+    QTest.keyClick(row.name, Qt.Key.Key_Delete)
+    panel.setFocus()
+    assert row.name.text() == "View 2"
+    assert two.session.bookmarks[1].name == "View 2"
+
+
+def test_delete_removes_and_bring_back_undoes_it(two, key):
+    panel = panel_of(two)
+    panel.setFocus()
+    key(two, Qt.Key.Key_Up)
+    key(two, Qt.Key.Key_Delete)
+    assert names(two) == ["View 2"]
+    assert panel.removed.text() == "“View 1” is removed."
+    assert panel.rows[panel.current].thumbnail.hasFocus()
+    QTest.mouseClick(panel.back, LEFT)
+    assert names(two) == ["View 1", "View 2"]
+    assert panel.current == two.session.bookmarks[0].key
+    assert not panel.back.isVisible()
+
+
+def test_the_last_one_that_goes_leaves_words(two, key):
+    panel = panel_of(two)
+    for _ in range(2):
+        QTest.mouseClick(panel.remove, LEFT)
+    assert panel.rows == {}
+    assert panel.empty.isVisible()
+    assert panel.empty.text() == EMPTY
+    assert not panel.go.isVisible()
+    QTest.mouseClick(panel.back, LEFT)
+    assert names(two) == ["View 1"]
+
+
+def test_keys_and_buttons_move_it(two, key):
+    panel = panel_of(two)
+    panel.setFocus()
+    key(two, Qt.Key.Key_Up, ALT)
+    assert names(two) == ["View 2", "View 1"]
+    assert panel.rows[panel.current].name.text() == "View 2"
+    assert panel.rows[panel.current].thumbnail.hasFocus()
+    assert not panel.up.isEnabled()
+    QTest.mouseClick(panel.down, LEFT)
+    assert names(two) == ["View 1", "View 2"]
+    assert not panel.down.isEnabled()
+
+
+def test_the_menu_of_a_bookmark(two, qtbot):
+    panel = panel_of(two)
+    first = next(iter(panel.rows.values()))
+    QTest.mouseClick(first.thumbnail, LEFT)
+    first.menuRequested.emit(first.mapToGlobal(first.rect().center()))
+    menu = QApplication.activePopupWidget()
+    texts = {action.text().partition("\t")[0]: action for action in menu.actions()}
+    assert list(texts) == ["Go to", "Rename", "Move up", "Move down", "Remove"]
+    texts["Move down"].trigger()
+    menu.close()
+    assert names(two) == ["View 2", "View 1"]
+
+
+def test_saved_work_carries_them_to_another_machine(
+    two, key, tmp_path, monkeypatch, start_application, wait_until_idle
+):
+    path = tmp_path / "mine.helix"
+
+    def execute(dialog: QFileDialog) -> int:
+        dialog.selectFile(str(path))
+        return QFileDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(QFileDialog, "exec", execute)
+    key(two, Qt.Key.Key_S, CONTROL | ALT)
+    assert [one.work.beside for one in read_work(path).bookmarks] == ["tiny-gpt2"] * 2
+    two.close()
+    (tmp_path / "there").mkdir()
+    for name in ("tiny-gpt2", "mine.helix"):
+        (tmp_path / name).rename(tmp_path / "there" / name)
+    settings = Settings(tmp_path / "fresh" / "settings.ini")
+    fresh = start_application(tmp_path / "there" / "mine.helix", settings=settings)
+    assert [one.name for one in fresh.session.bookmarks] == ["View 1", "View 2"]
+    fresh.window.bookmarks.go_to(fresh.session.bookmarks[0].key)
+    wait_until_idle(fresh)
+    assert fresh.session.positions == (4, 120)
+    assert fresh.session.notice is None
+    assert settings.bookmarks.exists()
+
+
+def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkeypatch):
+    monkeypatch.setattr("gui.opening.first_source", lambda _: (None, None))
+    application = start_application()
+    assert application.session.model is None
+    application.window.bookmarks.show()
+    panel = panel_of(application)
+    assert panel.isVisible()
+    assert panel.empty.isVisible()
+    assert not panel.add.isEnabled()
+    application.window.bookmarks.add()
+    assert application.session.bookmarks == ()
+
+
+def test_reset_layout_closes_it_and_the_menu_opens_it(two):
+    window = two.window
+    window.commands.by_name["reset_layout"].trigger()
+    assert not window.docks["bookmarks"].isVisible()
+    window.docks["bookmarks"].toggleViewAction().trigger()
+    assert panel_of(two).isVisible()
+
+
+def test_the_panel_is_there_again_where_it_was_left_open(two, settings, start_application):
+    two.close()
+    again = start_application(settings=settings)
+    assert names(again) == ["View 1", "View 2"]
+
+
+def test_pictures_are_larger_where_there_is_room(two, qtbot):
+    panel = panel_of(two)
+    row = panel.rows[panel.current]
+    assert row.thumbnail.size() == SMALLER
+    dock = two.window.docks["bookmarks"]
+    dock.setFloating(True)
+    dock.resize(480, 500)
+    qtbot.waitUntil(lambda: row.thumbnail.size() == PICTURE)
+
+
+def test_a_theme_reaches_every_row(two):
+    panel = panel_of(two)
+    for theme in (DARK, LIGHT):
+        panel.set_theme(theme)
+        frames = {row.thumbnail.grab().toImage().pixelColor(0, 0).name() for row in
+                  panel.rows.values()}  # fmt: skip
+        assert frames <= {theme.line, theme.muted, theme.text}
