@@ -223,12 +223,12 @@ def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
     norms.overlayRequested.connect(overlays.add)
     norms.overlayRemoved.connect(overlays.remove)
     norms.overlayToggled.connect(overlays.show)
-    for name in ("inspector", "prompt", "norms"):
-        panels[name].selectionRequested.connect(controller.select)
     norms.overlayAsked.connect(
         lambda key, question, _: controller.compared_answers.ask("norms", key, question)
     )
     norms.hiddenRequested.connect(lambda hidden: window.set_field("hidden_curves", hidden))
+    for name in ("inspector", "prompt", "norms"):
+        panels[name].selectionRequested.connect(controller.select)
         panels[name].hoverRequested.connect(lambda position: window.set_field("hover", position))
 
 
