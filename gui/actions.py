@@ -126,6 +126,9 @@ COMMANDS = (
     Command("focus_on_selection", "Positions", "Centre on the selection", "C",
             "Bring the selected position to the middle of the view, or all of them into sight",
             needs_model=True),
+    Command("measure", "Positions", "Measure between two positions", "M",
+            "Draw a line between the last two selected, and say how long it is",
+            checkable=True, needs_model=True),
     Command("clear_selection", "Positions", "Clear the selection", "Esc",
             "Select no position; first cancel what is fetched or computed, stop what moves, close "
             "the notice"),
@@ -205,6 +208,9 @@ COMMANDS = (
             "Look at all curves from the same side", checkable=True),
     Command("ranges_linked", "Compare", "Same positions and components of all", "Ctrl+Shift+P",
             "Show of every model what is chosen for the open one", checkable=True),
+    Command("lay_over", "Compare-", "Lay a curve over this one…", "Ctrl+Shift+Y",
+            "Another model's, other positions or a step of the training, aligned or in the same "
+            "components", needs_model=True),
     Command("compare_clear", "Compare-", "Show the open model alone", "Ctrl+Shift+Backspace",
             "Close all other views", needs_model=True),
     Command("reset_layout", "Panels-", "Reset layout", "Ctrl+R",

@@ -32,6 +32,7 @@ from gui.measuring import Measuring
 from gui.notices import UNSET, is_offline_by_environment, notice_of
 from gui.opening import Opening
 from gui.overlaying import Overlaying
+from gui.pair_measuring import PairMeasuring
 from gui.prompting import Prompting
 from gui.reopening import Reopening, is_work
 from gui.session import ColorBy, Notice, Session
@@ -83,6 +84,7 @@ class Controller:
         self._lapsing = Lapsing(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session, jobs, self._fail)
+        self._pairs = PairMeasuring(session)
         self.overlays = Overlaying(session, jobs, self._fetching, opener)
         self.comparing = Comparing(
             session, jobs, self._fetching, self._hold, self._show_held, opener
@@ -106,6 +108,7 @@ class Controller:
         self.compared_answers.close()
         self._lapsing.close()
         self._measuring.close()
+        self._pairs.close()
         self.overlays.close()
         self.comparing.close()
         self._laying.close()

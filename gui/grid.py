@@ -14,6 +14,7 @@ from gui.comparing import MAIN, Comparing
 from gui.grid_bar import GridBar
 from gui.grid_cell import GridCell
 from gui.listening import Listening
+from gui.marquee import Shape
 from gui.session import Session
 from gui.theme import Theme
 from gui.viewport import Viewport
@@ -125,6 +126,11 @@ class ViewGrid(QWidget):
         if before in self.cells:
             self._on_camera_moved(before)
 
+    def arm(self, shape: Shape | None) -> None:
+        """Let the next drag in any view draw a shape, or turn the curve."""
+        for cell in self.cells.values():
+            cell.viewport.marquee.arm(shape)
+
     def release(self) -> None:
         """Stop listening and let go of all views; the owner calls this on closing."""
         self._listening.stop()
@@ -150,6 +156,8 @@ class ViewGrid(QWidget):
         cell.moveRequested.connect(lambda step: self._comparing.move(key, step))
         cell.dropped.connect(lambda at: self._on_dropped(key, at))
         viewport.cameraMoved.connect(lambda: self._on_camera_moved(key))
+        viewport.marquee.arm(self.main.marquee.armed)
+        viewport.marquee.armedChanged.connect(self.arm)
         if key != MAIN:
             viewport.hoverRequested.connect(self._comparing.hover)
             viewport.selectionRequested.connect(self._comparing.select)

@@ -49,6 +49,8 @@ class Guide:
         How strongly each of these does, 0 to 1: as large points.
     caption
         What all this is, for a line or two under the curve; none if "".
+    texts : each ((3,), str)
+        Where something is written, and what.
     pale
         Whether the polylines are thinner and paler, as of what hardly describes anything.
     """
@@ -63,6 +65,7 @@ class Guide:
     positions: np.ndarray | None = None
     weights: np.ndarray | None = None
     caption: str = ""
+    texts: tuple[tuple[np.ndarray, str], ...] = ()
     pale: bool = False
 
 

@@ -33,7 +33,7 @@ SLOT = "laid"
 """Of the guide, and of the work in the background."""
 KEPT = 4
 """Components of other ranges and steps that are kept for when they are wanted again."""
-BEADS, MOST_BEADS = 96, 1024
+BEADS, MOST_BEADS = 64, 1024
 """So many points, at most, have the colours of those they match: more would hide the line, which
 tells this curve from the shown one. A tangled line is pale, and its points tell more."""
 TANGLED = 24

@@ -312,7 +312,7 @@ class MainWindow(QMainWindow):
         """Show the viewport's menu at a point of the screen."""
         menu = QMenu(self)
         names = ("view_article", "frame", "spin", "", "select_box", "select_lasso",
-                 "focus_on_selection", "", "parallel", "faint", "sphere", "",
+                 "focus_on_selection", "measure", "", "parallel", "faint", "sphere", "",
                  "save_picture", "copy_picture", "export_scene")  # fmt: skip
         for name in names:
             if name:

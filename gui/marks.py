@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,6 +71,7 @@ class Marks:
         self,
         state: SceneState,
         displayed: np.ndarray,
+        written: Sequence[tuple[np.ndarray, str]],
         projection: Projection,
         taken: list[Box],
         dpi: int,
@@ -82,6 +84,8 @@ class Marks:
             Says what is marked.
         displayed
             (n_positions, 3) where the positions are.
+        written
+            Other texts, which come first, and the (3,) points they are beside.
         projection
             How the camera puts them on the screen.
         taken
@@ -95,12 +99,15 @@ class Marks:
         self._show_rims(self._behind(displayed[chosen], projection) if many else displayed[:0])
         ringed = [p for p in chosen if p == state.selection[-1]] if many else chosen
         hovered = [p for p in (state.hover,) if p is not None and state.visible(p)]
-        xy, _ = projection.to_screen(displayed[[*ringed, *hovered, *wanted]])
+        spots = [at for at, _ in written]
+        marked = displayed[[*ringed, *hovered, *wanted]]
+        xy, _ = projection.to_screen(np.vstack([*spots, marked]))
+        spots_xy, xy = xy[: len(spots)], xy[len(spots) :]
         rings = [centre + RING_RADIUS * self._scale * _CIRCLE for centre in xy]
         self._rings.draw(rings[: len(ringed)])
         self._hover_ring.draw(rings[len(ringed) : len(ringed) + len(hovered)])
-        anchors = xy[len(ringed) + len(hovered) :]
-        texts = [state.labels[p] for p in wanted]
+        anchors = np.vstack([spots_xy, xy[len(ringed) + len(hovered) :]])
+        texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
         self.labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
 
     def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:

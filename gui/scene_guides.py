@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyvista as pv
 
 from gui.colors import point_colors
 from gui.guide_lines import LIT_SIZES, dashes_of, lit_levels
-from gui.theme import Theme
+from gui.theme import TEXT, Theme
 
 if TYPE_CHECKING:
     from gui.scene_state import SceneState
@@ -68,8 +69,20 @@ def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
             traces.append(
                 {**_xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker}
             )
+        traces += _written(state, guide.texts, theme)
         traces += _lit(state, lit_levels(guide), theme)
     return [{**trace, "hoverinfo": "skip"} for trace in traces]
+
+
+def _written(
+    state: SceneState, texts: tuple[tuple[np.ndarray, str], ...], theme: Theme
+) -> list[dict[str, Any]]:
+    if not texts:
+        return []
+    places = np.stack([at for at, _ in texts]) @ state.turn.T
+    words = [html.escape(text) for _, text in texts]
+    font = {"color": theme.text, "size": TEXT}
+    return [{**_xyz(places), "mode": "text", "text": words, "textfont": font}]
 
 
 def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[dict[str, Any]]:

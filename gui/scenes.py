@@ -346,7 +346,8 @@ class HelixScene:
         self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
 
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
-        self._marks.draw(state, self.displayed, self.projection(), taken, dpi)
+        written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]
+        self._marks.draw(state, self.displayed, written, self.projection(), taken, dpi)
 
 
 def _polyline(first: int, last: int) -> np.ndarray:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from geometry.history.timelapse import Basis
     from geometry.hub.transfer import TransferProgress
     from geometry.model import PositionalModel, TokenizedPrompt
-    from geometry.neighbours import PositionDetails
+    from geometry.neighbours import PairDistance, PositionDetails
     from geometry.norms import NormProfile
     from geometry.pca import PositionPCA
     from geometry.row_lengths import RowLengths
@@ -167,6 +167,8 @@ class Session:
         The compared models' curves that panels leave out: a panel's slot and a model's key each.
     sphere
         Whether the viewport shows where rows of the mean norm lie.
+    measure
+        Whether the viewport shows a line between the two positions selected last.
     basis
         In which components a time-lapse of the training is seen.
     snapshot
@@ -205,6 +207,8 @@ class Session:
         there is of the model itself.
     details
         What the inspector tells about the current position.
+    pair
+        How far the two positions selected last are from each other; None with fewer.
     tokens, tokens_missing
         The tokenised prompt; or the sentence that says why there is none.
     tokens_to_fetch
@@ -267,6 +271,7 @@ class Session:
     norms_relative: bool = False
     hidden_curves: frozenset[tuple[str, int]] = frozenset()
     sphere: bool = False
+    measure: bool = False
     basis: Basis = "frozen"
     snapshot: int | None = None
     laying: Laying | None = None
@@ -288,6 +293,7 @@ class Session:
     main_at: int = 0
     color_limits: ColorLimits | None = None
     details: PositionDetails | None = None
+    pair: PairDistance | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
     tokens_to_fetch: int = 0

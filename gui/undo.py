@@ -21,6 +21,7 @@ NAMES = {
     "projection": "projection",
     "selection": "selection",
     "sphere": "sphere",
+    "measure": "measuring",
     "laying": "curve laid over",
     "norms_quantity": "norms",
     "norms_centred": "norms",

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from gui.marquee import Shape
     from gui.panels.training_gather import GatherForm
     from gui.session import Session
-    from gui.viewport import Viewport
 
 SWITCHES: dict[str, tuple[str, object]] = {
     "parallel": ("projection", "parallel"),
     "faint": ("outside", "faint"),
     "sphere": ("sphere", True),
+    "measure": ("measure", True),
     "work_offline": ("offline", True),
     "cameras_linked": ("cameras_linked", True),
     "ranges_linked": ("ranges_linked", True),
@@ -34,6 +34,9 @@ SWITCHES: dict[str, tuple[str, object]] = {
 """Commands that are switches: the field of the session that each shows, and its value when on."""
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
 """Steps to the right and upwards, by where an arrow key points."""
+DRAWING = "Drag a {} around points. Shift adds them, Ctrl takes them out, Esc leaves."
+TWO_FIRST = "Select two positions to measure between: click one, Shift-click the other."
+MESSAGE_MS = 8_000
 
 
 def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
@@ -66,9 +69,10 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "next_10": lambda: controller.walk(10),
         "previous_10": lambda: controller.walk(-10),
         "clear_selection": window.cancel,
-        "select_box": lambda on: arm(view, "box" if on else None),
-        "select_lasso": lambda on: arm(view, "lasso" if on else None),
+        "select_box": lambda on: arm(window, "box" if on else None),
+        "select_lasso": lambda on: arm(window, "lasso" if on else None),
         "focus_on_selection": window.focus_on_selection,
+        "measure": lambda on: measure(window, on),
         "label_tokens": lambda: window.focus_on("prompt", "focus_text"),
         "view_article": lambda: view.view("article"),
         "view_isometric": lambda: view.view("isometric"),
@@ -107,16 +111,24 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "compare_alone": window.beside.toggle_alone,
         "cameras_linked": window.grid.link_cameras,
         "ranges_linked": lambda on: window.set_field("ranges_linked", on),
+        "lay_over": lambda: window.focus_on("compare", "focus_overlay"),
         "compare_clear": controller.comparing.clear,
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
     }
 
 
-def arm(view: Viewport, shape: Shape | None) -> None:
-    """Let the next drag in a viewport draw a shape, or turn the curve."""
-    view.marquee.arm(shape)
-    view.interactor.setFocus()
+def arm(window: MainWindow, shape: Shape | None) -> None:
+    """Let the next drag in a view draw a shape, or turn the curve."""
+    window.grid.arm(shape)
+    window.viewport.interactor.setFocus()
+
+
+def measure(window: MainWindow, on: bool) -> None:
+    """Draw the line between the last two selected positions, or say how to select them."""
+    window.set_field("measure", on)
+    if on and window.session.pair is None:
+        window.status_bar.showMessage(TWO_FIRST, MESSAGE_MS)
 
 
 def go_round(window: MainWindow, step: int) -> None:
@@ -165,7 +177,7 @@ def connect_centre(window: MainWindow) -> None:
     viewport.hoverRequested.connect(lambda position: window.set_field("hover", position))
     viewport.selectionRequested.connect(controller.select)
     viewport.menuRequested.connect(window.show_menu)
-    viewport.marquee.armedChanged.connect(lambda shape: _tick_shape(window, shape))
+    viewport.marquee.armedChanged.connect(lambda shape: _on_armed(window, shape))
     viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)
     window.notice_bar.dismissed.connect(lambda: window.set_field("notice", None))
     window.notice_bar.tableRequested.connect(
@@ -175,7 +187,11 @@ def connect_centre(window: MainWindow) -> None:
     window.notice_bar.wholeRequested.connect(lambda: controller.retry(whole=True))
 
 
-def _tick_shape(window: MainWindow, armed: Shape | None) -> None:
+def _on_armed(window: MainWindow, armed: Shape | None) -> None:
+    if armed is None:
+        window.status_bar.clearMessage()
+    else:
+        window.status_bar.showMessage(DRAWING.format(armed))
     for shape in ("box", "lasso"):
         window.commands.by_name[f"select_{shape}"].setChecked(shape == armed)
 
@@ -227,6 +243,7 @@ def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
         lambda key, question, _: controller.compared_answers.ask("norms", key, question)
     )
     norms.hiddenRequested.connect(lambda hidden: window.set_field("hidden_curves", hidden))
+    panels["inspector"].measureRequested.connect(lambda on: window.set_field("measure", on))
     for name in ("inspector", "prompt", "norms"):
         panels[name].selectionRequested.connect(controller.select)
         panels[name].hoverRequested.connect(lambda position: window.set_field("hover", position))

@@ -125,6 +125,7 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "norms_after": _whole,
     "norms_relative": _flag,
     "sphere": _flag,
+    "measure": _flag,
     "basis": _one_of(Basis),
     "snapshot": lambda value: value is None or _whole(value),
 }

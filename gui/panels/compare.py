@@ -80,6 +80,10 @@ class ComparePanel(ResultPanel):
         rows += [_row(one.key, one.name, one.session) for one in self.session.compared]
         return ComparisonOf(tuple(rows), self._kept)
 
+    def focus_overlay(self) -> None:
+        """Let the keys choose what is laid over the shown curve."""
+        (self if self.content is None else self.overlay.what).setFocus()
+
     # What it shows.
 
     def build(self) -> QWidget:

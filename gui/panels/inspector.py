@@ -21,6 +21,7 @@ from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.go_to import GoTo
 from gui.panels.inspector_text import details_text, selection_text
+from gui.panels.pair_card import PairCard
 from gui.panels.position_card import PositionCard
 from gui.panels.position_rows import REMOVE, Column, Row
 from gui.panels.position_table import PositionTable
@@ -57,10 +58,13 @@ class InspectorPanel(Panel):
         A tuple of positions in the order of selection, the last one the current.
     hoverRequested(object)
         The position to point out in all views, or None.
+    measureRequested(bool)
+        Whether the viewport should show a line between the two positions selected last.
     """
 
     selectionRequested = Signal(object)
     hoverRequested = Signal(object)
+    measureRequested = Signal(bool)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -69,6 +73,7 @@ class InspectorPanel(Panel):
         self.copy = _button("Copy", "Copy these numbers as tab-separated text")
         self.beside = PositionTable(_OTHERS, "Click to inspect position {position}", least_rows=2)
         self.nearest = PositionTable(_OTHERS, "Click to inspect position {position}", header=False)
+        self.pair = PairCard()
         self.listed = _selection_table()
         self.listed_title = label(role="heading")
         self.clear = _button("Clear", "Select nothing")
@@ -102,6 +107,8 @@ class InspectorPanel(Panel):
         self.listen(events.norms, self._on_norms_changed)
         self.listen_calmly(events.positions, self._show_flags)
         self.listen(events.hover, self._show_tints)
+        self.listen_calmly(events.pair, self._show_pair)
+        self.listen(events.measure, self._show_pair)
         self._late.timeout.connect(self._on_late)
         self.go_to.typed.connect(self.selectionRequested)
         self.go_to.stepped.connect(self._on_stepped)
@@ -115,6 +122,7 @@ class InspectorPanel(Panel):
         self.listed.hovered.connect(self.hoverRequested)
         self.listed.chosen.connect(self._on_listed_chosen)
         self.listed.removed.connect(self._on_removed)
+        self.pair.measureRequested.connect(self.measureRequested)
 
     def _on_selection_changed(self) -> None:
         self._show_all()
@@ -190,6 +198,7 @@ class InspectorPanel(Panel):
         self._pages.setCurrentIndex(0 if sentence else 1)
         self._show_current()
         self._show_list()
+        self._show_pair()
         self._show_tints()
 
     def _sentence(self) -> str:
@@ -238,6 +247,9 @@ class InspectorPanel(Panel):
         self.listed.set_rows(map(self._listed_row, sorted(selection)) if several else ())
         if several:
             self.listed.show_row(selection[-1])
+
+    def _show_pair(self) -> None:
+        self.pair.show_pair(self.session.pair, drawn=self.session.measure)
 
     def _show_tints(self) -> None:
         hover, selection = self.session.hover, self.session.selection
@@ -301,6 +313,7 @@ class InspectorPanel(Panel):
         column = QVBoxLayout(self._list)
         column.setContentsMargins(0, GRID, 0, 0)
         column.setSpacing(GRID // 2)
+        column.addWidget(self.pair)
         column.addLayout(head)
         column.addWidget(self.listed, 100)
         # In a tall dock what the list does not take stays below it.

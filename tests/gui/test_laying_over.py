@@ -114,9 +114,9 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
     opened.laying = Laying(OfCompared(KEY))
     (guide,) = resolve_scene(opened).guides
     assert len(guide.lines[0]) == 199
-    assert len(guide.points) == 67 <= BEADS
-    np.testing.assert_array_equal(guide.points, guide.lines[0][::3])
-    np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 3))
+    assert len(guide.points) == 50 <= BEADS
+    np.testing.assert_array_equal(guide.points, guide.lines[0][::4])
+    np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 4))
     assert not guide.pale
     beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise", 8)
     opened.laying = Laying(OfCompared(8))
