@@ -80,12 +80,13 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
     dialog.setWindowTitle("Keys and gestures")
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
     left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
-            ("Range slider", SLIDER), ("Training panel", TRAINING))  # fmt: skip
+            ("Range slider", SLIDER), ("Training panel", TRAINING),
+            ("Compare", _keys_of("Compare")))  # fmt: skip
     middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
               ("Help", _keys_of("Help")))  # fmt: skip
     right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
     columns = QHBoxLayout()
-    columns.setSpacing(3 * GRID)
+    columns.setSpacing(2 * GRID)
     for groups in (left, middle, right):
         columns.addLayout(_column(groups))
     _finish(dialog, columns)
