@@ -15,6 +15,7 @@ from gui.jobs import Jobs
 from gui.loading import Opened, Wanted, short_name
 from gui.measuring import Measuring
 from gui.opening import Opening
+from gui.pair_measuring import PairMeasuring
 from gui.session import Session
 from gui.slotted_jobs import SlottedJobs
 
@@ -75,12 +76,14 @@ class Cell:
         self.opening = Opening(session, self._jobs, fetching, self.show, fail, opener)
         self._fitter = Fitter(session, self._jobs, fail)
         self._measuring = Measuring(session, self._jobs, fail)
+        self._pairs = PairMeasuring(session)
 
     def close(self) -> None:
         """Stop answering, and give up what is under way."""
         self._jobs.cancel_all()
         self._fitter.close()
         self._measuring.close()
+        self._pairs.close()
 
     @property
     def held(self) -> Held | None:

@@ -31,7 +31,7 @@ MAIN = 0
 """The key of the open model, which no :class:`gui.compared.Compared` has."""
 _FOLLOWED = (
     "color_by", "color_component", "colormap", "outside", "projection", "keep_turned",
-    "norms_centred", "norms_after", "dragging",
+    "measure", "norms_centred", "norms_after", "dragging",
 )  # fmt: skip
 """What all views share: changed for the open model, it changes for the others."""
 _COLORED_BY = ("model", "curve", "norms", "color_by", "color_component", "dragging")

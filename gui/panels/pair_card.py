@@ -1,0 +1,76 @@
+"""How far the two positions selected last are from each other: a row of numbers."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from geometry.neighbours import PairDistance
+from gui.panels.base import label
+from gui.panels.position_card import Number
+from gui.theme import GRID, format_count, format_number
+from gui.tooltips import wrapped
+
+_SHOWN_TIP = (
+    "Euclidean distance of the two points in the shown components, in the table's own units: "
+    "what the picture shows of how far the rows are apart"
+)
+_ALL_TIP = "Euclidean distance of the two rows in all {} dimensions, in the table's own units"
+_COSINE_TIP = "Cosine of the angle between the two stored rows, −1 to 1, without a unit"
+_STEPS_TIP = "How many positions the last selected one is after the one before; − is before"
+
+
+class PairCard(QWidget):
+    """The distance of two positions, and the switch for the line between them.
+
+    Signals
+    -------
+    measureRequested(bool)
+        Whether the line is wanted in the viewport.
+    """
+
+    measureRequested = Signal(bool)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = label(role="heading")
+        self.line = QPushButton("Line")
+        self.line.setCheckable(True)
+        self.line.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.line.setAccessibleName("Draw a line between the two positions")
+        self.line.setToolTip(
+            wrapped("Draw a line between the two in the 3D view, with its length (M)")
+        )
+        self.line.clicked.connect(self.measureRequested)
+        self.shown = Number("Shown", _SHOWN_TIP)
+        self.distance = Number("", "")
+        self.cosine = Number("Cosine", _COSINE_TIP)
+        self.steps = Number("Steps", _STEPS_TIP)
+        head, row = QHBoxLayout(), QHBoxLayout()
+        head.setSpacing(GRID // 2)
+        head.addWidget(self.title, 1)
+        head.addWidget(self.line)
+        row.setSpacing(GRID)
+        for number in (self.shown, self.distance, self.cosine, self.steps):
+            row.addWidget(number, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, GRID, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addLayout(head)
+        column.addLayout(row)
+
+    def show_pair(self, pair: PairDistance | None, *, drawn: bool) -> None:
+        """Show a distance, or nothing; ``drawn`` is whether the line is wanted."""
+        self.setVisible(pair is not None)
+        self.line.setChecked(drawn)
+        if pair is None:
+            return
+        first, second = pair.positions
+        self.title.setText(f"From {first} to {second}")
+        dimensions = format_count(pair.d_model)
+        self.distance.set_title(f"All {dimensions}", _ALL_TIP.format(dimensions))
+        self.shown.set_value(format_number(pair.shown))
+        self.distance.set_value(format_number(pair.distance))
+        self.cosine.set_value(format_number(pair.cosine))
+        sign = "+" if pair.steps > 0 else ""
+        self.steps.set_value(sign + format_count(pair.steps))
