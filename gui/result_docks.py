@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from gui.controller import Controller
@@ -121,11 +121,19 @@ class ResultDocks:
         made.openRequested.connect(controller.open)
         made.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
         if name == "compare":
+            made.addRequested.connect(self._choose_model)
             made.mainRequested.connect(controller.comparing.make_main)
             made.removeRequested.connect(controller.comparing.remove)
         if name == "training":
             made.films = self._films
             connect_gathering(made.gather, controller.gatherer)
+
+    def _choose_model(self, at: QPoint) -> None:
+        """Offer, in a menu at a point of the screen, what can be shown beside the open model."""
+        window: Any = self._window
+        menu = window.beside.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
 
     def _show(self, name: str, options: dict[str, Any]) -> None:
         """Bring a panel to the front, showing what another one refers to."""

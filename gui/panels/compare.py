@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 import numpy as np
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
@@ -50,8 +50,8 @@ class ComparePanel(ResultPanel):
     )
     empty = "Open a model to see its numbers beside those of others."
 
-    addRequested = Signal()
-    """Another model is to be shown beside the open one; the window asks which."""
+    addRequested = Signal(QPoint)
+    """Another model is to be shown beside the open one; where on the screen to ask which."""
     mainRequested = Signal(int)
     """The key of a model that is to be the open one."""
     removeRequested = Signal(int)
@@ -66,18 +66,18 @@ class ComparePanel(ResultPanel):
         self._others = Listening()
         self.add = QPushButton("Add model…")
         self.add.setToolTip(wrapped(ADD_TIP))
-        self.add.clicked.connect(self.addRequested)
+        self.add.clicked.connect(self._on_add)
         self.header.add(self.add)
         events = session.events
-        for signal in (events.positions, events.components, events.dragging):
+        for signal in (events.positions, events.components, events.dragging, events.main_at):
             self.listen(signal, self._ask_when_still)
         self.listen(events.compared, self._follow_compared)
         self._follow_compared()
 
     def question(self) -> ComparisonOf:
-        """Ask for the open model and all beside it, each as it is shown."""
-        rows = [_row(MAIN, "", self.session)]
-        rows += [_row(one.key, one.name, one.session) for one in self.session.compared]
+        """Ask for the open model and all beside it, as they are shown, in the grid's order."""
+        rows = [_row(one.key, one.name, one.session) for one in self.session.compared]
+        rows.insert(self.session.main_at, _row(MAIN, "", self.session))
         return ComparisonOf(tuple(rows), self._kept)
 
     def focus_overlay(self) -> None:
@@ -117,9 +117,13 @@ class ComparePanel(ResultPanel):
         count = "1 model" if len(lines) == 1 else f"{len(lines)} models"
         waiting = sum(line.scalars is None and not line.why for line in lines)
         rest = f" · {waiting} still to be measured" if waiting else ""
-        return f"{count} · {lines[0].row.name} is the open one{rest}"
+        (main,) = (line.row.name for line in lines if line.row.key == MAIN)
+        return f"{count} · {main} is the open one{rest}"
 
     # What the user wants.
+
+    def _on_add(self) -> None:
+        self.addRequested.emit(self.add.mapToGlobal(QPoint(0, self.add.height())))
 
     def _on_chosen(self, key: int) -> None:
         if key != MAIN:

@@ -57,7 +57,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Comparison:
-    """The lines, the open model's first."""
+    """The lines, in the grid's order."""
 
     lines: tuple[Line, ...]
 
@@ -90,7 +90,7 @@ class ComparisonOf:
     Attributes
     ----------
     rows
-        The open model, then those beside it.
+        The open model and those beside it.
     kept
         What was found for other questions.
     """

@@ -37,7 +37,7 @@ class CompareStage(ResultStage):
         self.others: list[Controller] = []
         self.told: list[tuple[str, Any]] = []
         super().__init__(qtbot, ComparePanel, jobs, theme=theme, size=size)
-        self.panel.addRequested.connect(lambda: self.told.append(("add", None)))
+        self.panel.addRequested.connect(lambda _: self.told.append(("add", None)))
         self.panel.mainRequested.connect(lambda key: self.told.append(("main", key)))
         self.panel.removeRequested.connect(lambda key: self.told.append(("remove", key)))
 
