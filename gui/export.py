@@ -119,7 +119,7 @@ class OffScreen:
                 self._plotter.render_window.SetMultiSamples(0)
                 self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
                 self._scene = HelixScene(self._plotter, theme, scale * self._finer)
-                self._scene.set_compact(compact)
+                self._scene.compact = compact
                 if background:
                     self._scene.set_theme(theme, background=background)
             except BaseException:

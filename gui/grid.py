@@ -54,6 +54,7 @@ class ViewGrid(QWidget):
         self.cells: dict[int, GridCell] = {}
         self._alone: int | None = None
         self._joined: set[int] = set()
+        self._laid_out: tuple[object, ...] = ()
         self.bar = GridBar(session, theme)
         self.bar.addRequested.connect(add)
         self.bar.clearRequested.connect(comparing.clear)
@@ -191,6 +192,9 @@ class ViewGrid(QWidget):
     def _lay_out(self) -> None:
         shown, several = self._shown(), len(self.cells) > 1
         columns = columns_for(len(shown), self._views.size())
+        if self._laid_out == (shown, columns, several):
+            return
+        self._laid_out = shown, columns, several
         for key, cell in self.cells.items():
             cell.set_framed(several)
             cell.viewport.set_compact(len(shown) > 1)

@@ -167,14 +167,18 @@ class HelixScene:
         if camera.GetParallelProjection() != (state.projection == "parallel"):
             camera.SetParallelProjection(state.projection == "parallel")
 
-    def set_compact(self, on: bool) -> None:
-        """Leave out what is said beside one of several views: captions of the model, colour bar."""
-        if on != self._compact:
-            self._compact = on
-            self.set_scale(self._scale)
-            if self._state is not None:
-                self._write_caption()
-                self._recolor(self._state.scale)
+    @property
+    def compact(self) -> bool:
+        """Whether this is one of several views: without captions of the model and colour bar."""
+        return self._compact
+
+    @compact.setter
+    def compact(self, on: bool) -> None:
+        self._compact = on
+        self.set_scale(self._scale)
+        if self._state is not None:
+            self._write_caption()
+            self._recolor(self._state.scale)
 
     def _write_caption(self) -> None:
         assert self._state is not None

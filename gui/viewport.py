@@ -134,8 +134,9 @@ class Viewport(QWidget):
 
     def set_compact(self, on: bool) -> None:
         """Leave out what is said beside one of several views."""
-        self.scene.set_compact(on)
-        self.refresh()
+        if on != self.scene.compact:
+            self.scene.compact = on
+            self.refresh()
 
     @property
     def idle(self) -> bool:

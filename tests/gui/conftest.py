@@ -29,7 +29,7 @@ from tests.gui.scene_stage import Stage
 
 N_POSITIONS, D_MODEL = 200, 24
 WORDS = ("<|endoftext|>", "[UNK]", "hello", "my", "name", "is", "adam")
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000
 """How long a test waits for the application before it fails; never how long it takes."""
 
 
