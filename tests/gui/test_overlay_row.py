@@ -41,17 +41,15 @@ def row(qtbot, opened, other):
 
 
 def choose(row, value, box=None):
-    """Choose what is laid over, by the keys of the list."""
+    """Go to what is to be laid over by the arrow keys; all on the way is laid over, too."""
     box = box or row.what
     box.setFocus()
-    QTest.keyClick(box, Qt.Key.Key_Space)
-    view = box.view()
-    QApplication.processEvents()
-    assert view.isVisible()
-    where = view.visualRect(box.model().index(box.findData(value), 0)).center()
-    QTest.mouseMove(view.viewport(), where)
-    QTest.mouseClick(view.viewport(), LEFT, NONE, where)
-    QApplication.processEvents()
+    while (left := box.findData(value) - box.currentIndex()) != 0:
+        before = box.currentIndex()
+        QTest.keyClick(box, Qt.Key.Key_Down if left > 0 else Qt.Key.Key_Up)
+        QApplication.processEvents()
+        assert box.currentIndex() != before
+    assert box.currentData() == value
 
 
 def press(button):
@@ -209,7 +207,9 @@ def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
 # ---- in the window ------------------------------------------------------------------------------
 
 
-def test_in_the_window_it_lies_over_the_curve(application, wait_until_idle, write_table, helix):
+def test_in_the_window_it_lies_over_the_curve(
+    application, wait_until_idle, write_table, helix, qtbot
+):
     """Chosen above the table of models; drawn with the curve; taken back and done again."""
     window, session = application.window, application.session
     application.controller.comparing.add(str(write_table(helix(120, 24, 9), "other")))
@@ -217,6 +217,11 @@ def test_in_the_window_it_lies_over_the_curve(application, wait_until_idle, writ
     wait_until_idle(application)
     row = window.panels["compare"].overlay
     (other,) = session.compared
+    keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    QTest.keyClick(window, Qt.Key.Key_Y, keys)
+    assert window.focusWidget() is row.what
     choose(row, other.key)
     wait_until_idle(application)
     state = window.viewport.scene.state
