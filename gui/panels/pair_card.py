@@ -54,7 +54,7 @@ class PairCard(QWidget):
         for number in (self.shown, self.distance, self.cosine, self.steps):
             row.addWidget(number, 1)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, GRID, 0, 0)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID // 2)
         column.addLayout(head)
         column.addLayout(row)
