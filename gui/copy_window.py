@@ -11,22 +11,25 @@ from gui.save_data import results_in_sight
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
+    from gui.viewport import Viewport
+    from gui.window_script import Sight
 
 
 def window_script(window: MainWindow) -> str:
     """Return a script that shows again what a window with a model shows."""
     from gui.window_script import Sight, script
 
-    interactor = window.viewport.interactor
-    sight = Sight(
-        CameraPose.of(interactor.camera),
-        (interactor.width(), interactor.height()),
-        window.viewport.scene.theme.name,
-    )
+    def sight(viewport: Viewport) -> Sight:
+        interactor = viewport.interactor
+        size, scene = (interactor.width(), interactor.height()), viewport.scene
+        return Sight(CameraPose.of(interactor.camera), size, scene.theme.name, scene.compact)
+
     panels = {
         window.docks[name].windowTitle(): one.python() for name, one in results_in_sight(window)
     }
-    return script(window.session, sight, panels)
+    cells = {key: cell for key, cell in window.grid.cells.items() if cell.isVisible()}
+    others = {key: sight(cell.viewport) for key, cell in cells.items()}
+    return script(window.session, sight(window.viewport), panels, others)
 
 
 def copy_window(window: MainWindow) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gui.guides import shown_guides
 from gui.lapse import shown_lapse
+from gui.pair_measuring import SLOT as MEASURE
 from gui.session import Session
 from gui.snippets import opening
 
@@ -19,10 +20,11 @@ if TYPE_CHECKING:
 
 SCALE = 2
 """Pixels for each on the screen, each way, as a saved picture has them at first."""
-_DRAWN = ("color_by", "color_component", "colormap", "outside", "projection", "selection", "sphere")
+_DRAWN = (
+    "color_by", "color_component", "colormap", "color_limits", "outside", "projection", "selection",
+    "sphere",
+)  # fmt: skip
 """Fields of the session that the picture depends on; a script names those that are not usual."""
-
-NO_PANELS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -37,14 +39,22 @@ class Sight:
         Width and height of the viewport in logical pixels.
     theme
         ``light`` or ``dark``.
+    compact
+        Whether it is one of several views, without caption and colour bar.
     """
 
     pose: CameraPose
     size: tuple[int, int]
     theme: str
+    compact: bool = False
 
 
-def script(session: Session, sight: Sight, panels: Mapping[str, str] = NO_PANELS) -> str:
+def script(
+    session: Session,
+    sight: Sight,
+    panels: Mapping[str, str] = MappingProxyType({}),
+    others: Mapping[int, Sight] = MappingProxyType({}),
+) -> str:
     """Return a script that fits and draws what a session shows, and prints what it found.
 
     Parameters
@@ -55,13 +65,15 @@ def script(session: Session, sight: Sight, panels: Mapping[str, str] = NO_PANELS
         From where.
     panels
         By their titles, the scripts of panels that show something of the open model.
+    others
+        From where the models beside it are seen, by their keys; as the open one if not said.
     """
     assert session.model is not None
     begin = opening(session.model)
     parts = [_HEAD + _Part(session, sight).text()]
     parts += [f"# {title}\n{text.removeprefix(begin).strip()}" for title, text in panels.items()]
     parts += [
-        _Part(one.session, sight, number).text()
+        _Part(one.session, others.get(one.key, sight), number).text()
         for number, one in enumerate(session.compared, start=1)
         if one.session.model is not None and one.session.curve is not None
     ]
@@ -93,7 +105,8 @@ class _Part:
         """Return them."""
         lapse = shown_lapse(self._session)
         shown = self._curve() if lapse is None else [*self._curve(), *self._snapshot()]
-        lines = [*shown, *self._fields(), *self._missing(), *self._picture()]
+        beside = [*self._missing(), *self._measured()]
+        lines = [*shown, *self._fields(), *beside, *self._picture()]
         assert self._session.model is not None
         return opening(self._session.model) + "\n".join(lines)
 
@@ -123,6 +136,8 @@ class _Part:
             for name in _DRAWN
             if getattr(session, name) != getattr(usual, name)
         ]
+        if session.color_limits is not None:
+            lines.insert(0, "from gui.session import ColorLimits")
         if session.tokens is not None:
             lines.append(f"session.tokens = model.tokenize({session.prompt!r})")
         if not np.array_equal(session.turn, np.eye(3)):
@@ -147,8 +162,25 @@ class _Part:
 
     def _missing(self) -> list[str]:
         """Say what of the picture a script does not draw."""
-        guides = [guide.caption for guide in shown_guides(self._session) if guide.caption]
-        return [f"# Not drawn here: {caption}" for caption in guides]
+        drawn = [self._session.guides.get(MEASURE)]
+        others = [guide for guide in shown_guides(self._session) if guide not in drawn]
+        lines = [line for guide in others for line in guide.caption.splitlines()]
+        return [f"# Not drawn here: {line}" for line in lines]
+
+    def _measured(self) -> list[str]:
+        """Return the lines of the line that is measured, if one is."""
+        pair, curve = self._session.pair, self._session.curve
+        guide = self._session.guides.get(MEASURE)
+        if pair is None or curve is None or guide not in shown_guides(self._session):
+            return []
+        said = f"{tuple(pair.positions)}, {tuple(curve.components)}"
+        return [
+            "from geometry.neighbours import pair_distance",
+            "from gui.guides import with_guide",
+            "from gui.pair_measuring import SLOT, pair_guide",
+            f"guide = pair_guide(curve, pair_distance(model.W_pos, pca, {said}))",
+            "session.guides = with_guide(session.guides, SLOT, guide)",
+        ]
 
     def _picture(self) -> list[str]:
         pose, (width, height) = self._sight.pose, self._sight.size
@@ -165,7 +197,7 @@ class _Part:
             ")",
             "picture = render_scene(",
             f'    resolve_scene(session), THEMES["{self._sight.theme}"], pose,',
-            f"    ({width}, {height}), scale={SCALE},",
+            f"    ({width}, {height}), scale={SCALE}{', compact=True' * self._sight.compact},",
             ")",
             f"write_png(picture, Path({f'{name}{number}.png'!r}))",
         ]

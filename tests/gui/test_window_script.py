@@ -11,6 +11,7 @@ from gui.camera import CameraPose
 from gui.compared import Compared
 from gui.controller import Controller
 from gui.copy_window import window_script
+from gui.grid_picture import picture_of_viewport
 from gui.jobs import InlineJobs
 from gui.save_picture import PictureOptions
 from gui.session import Session
@@ -137,3 +138,27 @@ def test_a_snapshot_of_the_training(session, run, tmp_path):
         resolve_scene(shown), THEMES["dark"], SIGHT.pose, SIGHT.size, scale=SCALE
     )
     assert np.abs(read(tmp_path / "trained.png") - expected.astype(int)).max() <= 3
+
+
+def test_views_side_by_side_are_drawn_as_they_are(
+    application, run, tmp_path, write_table, helix, wait_until_idle
+):
+    window, session = application.window, application.session
+    path = str(write_table(helix(120, 16, 3), "other"))
+    key = application.controller.comparing.add(path)
+    session.change(color_by="norm", selection=(20, 30), measure=True)
+    wait_until_idle(application)
+    window.viewport.view("xy")
+    wait_until_idle(application)
+    assert session.color_limits is not None
+    run(window_script(window))
+    theme = window.viewport.scene.theme
+    for name, viewport in (
+        ("tiny-gpt2", window.viewport), ("other 1", window.grid.cells[key].viewport),
+    ):  # fmt: skip
+        expected = pixels(
+            picture_of_viewport(viewport, theme, SCALE, transparent=False, compact=True)
+        )
+        drawn = read(tmp_path / f"{name}.png")
+        assert drawn.shape == expected.shape
+        assert np.abs(drawn - expected).max() <= 3
