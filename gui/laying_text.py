@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.laid import OfCompared, OfStep
-from gui.snippets import opening
+from gui.snippets import opened, opening
 from gui.theme import format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
     from gui.laid import Laid
+    from gui.session import Session
 
 
 def caption(laid: Laid) -> str:
@@ -84,6 +85,15 @@ def _middle(laid: Laid) -> str:
     return "about its own mean" if own else "about the mean of the shown positions"
 
 
+def other_model(session: Session) -> PositionalModel | None:
+    """Return the compared model whose curve lies over the shown one, if it is one's."""
+    laid = session.laid
+    if laid is None or not isinstance(laid.laying.what, OfCompared):
+        return None
+    models = {one.key: one.session.model for one in session.compared}
+    return models.get(laid.laying.what.key)
+
+
 def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) -> str:
     """Return a script that lays the same curves over each other, and prints how well they fit.
 
@@ -94,31 +104,59 @@ def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) ->
     model, other
         The open model; the compared one whose curve lies over it, None for its own.
     """
-    what, curve, above = laid.laying.what, laid.curve, laid.above
-    table, opened = "model.W_pos", opening(model)
-    names = ["align", "disparity", "in_basis"] if laid.alignment else ["in_basis", "share_held"]
+    curve = laid.curve
+    names = ["align", "disparity", "in_basis"]
     if laid.alignment is None:
-        names.insert(0, "angles_between")
-    more = [f"from geometry.alignment import {', '.join(names)}"]
-    if isinstance(what, OfStep):
-        more.append("from geometry.history.here import history_here")
-    more.append("from geometry.pca import fit_pca\n")
+        names = ["angles_between", "in_basis", "share_held"]
+    lines = [
+        f"from geometry.alignment import {', '.join(names)}",
+        "from geometry.pca import fit_pca",
+        "",
+        f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {max(curve.components)})",
+        *_other(laid, other),
+        f"rows = table[{laid.positions[0]} : {laid.positions[1] + 1}]",
+        *(_projected(laid) if laid.alignment is None else _aligned(laid)),
+    ]
+    return opening(model) + "\n".join(lines) + "\n"
+
+
+def drawing(laid: Laid, other: PositionalModel | None) -> list[str]:
+    """Return the lines that draw it, in a script that has made ``model``, ``curve``, ``session``.
+
+    ``other`` is as in :func:`script`.
+    """
+    above = laid.above
+    said = f"{above.name!r}, table, own, {tuple(above.components)}, in_order={above.in_order}"
+    return [
+        "",
+        "from dataclasses import replace",
+        "",
+        f"from gui.laid import Above, Laying, {type(laid.laying.what).__name__}, find_more, lay",
+        "from gui.laying_over import guide",
+        "",
+        *_other(laid, other),
+        f"laying = {laid.laying!r}",
+        f"laid = lay(laying, Above({said}), curve, model.n_positions)",
+        "laid = replace(laid, more=find_more(laid, model.W_pos))",
+        'session.guides = {"laid": guide(laid)}',
+    ]
+
+
+def _other(laid: Laid, other: PositionalModel | None) -> list[str]:
+    """Return the lines that make ``table`` and ``own``: the other rows, and their components."""
+    what, above = laid.laying.what, laid.above
+    lines = ["table = model.W_pos"]
     if isinstance(what, OfCompared):
         assert other is not None
-        table, made = "other.W_pos", opening(other).partition("model = ")[2]
-        opened += f"other = {made}"
+        lines = [f"table = {opened(other)}.W_pos  # {other.name}"]
     elif isinstance(what, OfStep):
-        table = "before"
-        more.append("history = history_here(model)")
-        more.append(f"before = history.table(list(history.steps).index({what.step}))")
-    k, own = max(curve.components), max(above.components)
-    more += [
-        f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {k})",
-        f"own = fit_pca({table}, {above.pca.positions}, {own})",
-        f"rows = {table}[{laid.positions[0]} : {laid.positions[1] + 1}]",
-        *(_aligned(laid) if laid.alignment else _projected(laid)),
-    ]
-    return opened + "\n".join(more) + "\n"
+        lines = [
+            "from geometry.history.here import history_here",
+            "",
+            "history = history_here(model)",
+            f"table = history.table(list(history.steps).index({what.step}))",
+        ]
+    return [*lines, f"own = fit_pca(table, {above.pca.positions}, {max(above.components)})"]
 
 
 def _aligned(laid: Laid) -> list[str]:

@@ -14,11 +14,14 @@ import numpy as np
 from geometry.errors import HelixscopeError
 from geometry.number_files import write_numbers
 from gui.lapse import shown_lapse
+from gui.laying_over import SLOT as LAID
+from gui.laying_text import caption
 from gui.loading import remembered_name
 from gui.scene_state import resolve_scene
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
+    from gui.laid import Laid
     from gui.session import Session
 
 README = "README"
@@ -72,8 +75,10 @@ def shown_of(session: Session) -> Shown | None:
     """Take down the numbers behind a session's curve; None where none is shown.
 
     Arrays with a row for each position of the table: ``position``, ``in_range``, ``selected``,
-    ``token``, ``coordinates``, ``norm``, ``residual``, ``color``. Of the basis: ``components``,
-    ``mean``, ``explained_variance_ratio``, ``singular_values``. And ``table``, the rows themselves.
+    ``token``, ``coordinates``, ``norm``, ``residual``, ``color``. Of what lies over the curve, if
+    something does: ``laid_position``, ``laid_matched``, ``laid_coordinates``. Of the basis:
+    ``components``, ``mean``, ``explained_variance_ratio``, ``singular_values``. And ``table``, the
+    rows themselves.
     While a snapshot of a training is shown, coordinates and norms are its, without a residual.
     """
     state, curve, model = resolve_scene(session), session.curve, session.model
@@ -90,6 +95,8 @@ def shown_of(session: Session) -> Shown | None:
         "caption": list(state.caption),
     }
     data = {**_of_rows(session, state.coordinates), **_of_basis(session)}
+    if session.laid is not None and session.guides.get(LAID) in state.guides:
+        data.update(_of_laid(session.laid))
     data["color"] = Datum(
         state.scale.values, f"what colours the point: {state.scale.title}", column=_color(session)
     )
@@ -141,6 +148,18 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
         "residual",
     )
     return rows
+
+
+def _of_laid(laid: Laid) -> dict[str, Datum]:
+    """Return the curve that lies over the shown one."""
+    return {
+        "laid_position": Datum(
+            np.arange(laid.positions[0], laid.positions[1] + 1),
+            "row of the other table that each row of laid_coordinates is",
+        ),
+        "laid_matched": Datum(laid.matched, "position whose colour it has"),
+        "laid_coordinates": Datum(laid.coordinates, caption(laid).replace("\n", " · "), _TABLE),
+    }
 
 
 def _snapshot(session: Session) -> str:

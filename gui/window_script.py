@@ -11,6 +11,8 @@ import numpy as np
 
 from gui.guides import shown_guides
 from gui.lapse import shown_lapse
+from gui.laying_over import SLOT as LAID
+from gui.laying_text import drawing, other_model
 from gui.pair_measuring import SLOT as MEASURE
 from gui.session import Session
 from gui.snippets import opening
@@ -105,7 +107,7 @@ class _Part:
         """Return them."""
         lapse = shown_lapse(self._session)
         shown = self._curve() if lapse is None else [*self._curve(), *self._snapshot()]
-        beside = [*self._missing(), *self._measured()]
+        beside = [*self._missing(), *self._laid(), *self._measured()]
         lines = [*shown, *self._fields(), *beside, *self._picture()]
         assert self._session.model is not None
         return opening(self._session.model) + "\n".join(lines)
@@ -162,7 +164,7 @@ class _Part:
 
     def _missing(self) -> list[str]:
         """Say what of the picture a script does not draw."""
-        drawn = [self._session.guides.get(MEASURE)]
+        drawn = [self._session.guides.get(slot) for slot in (LAID, MEASURE)]
         others = [guide for guide in shown_guides(self._session) if guide not in drawn]
         lines = [line for guide in others for line in guide.caption.splitlines()]
         return [f"# Not drawn here: {line}" for line in lines]
@@ -181,6 +183,13 @@ class _Part:
             f"guide = pair_guide(curve, pair_distance(model.W_pos, pca, {said}))",
             "session.guides = with_guide(session.guides, SLOT, guide)",
         ]
+
+    def _laid(self) -> list[str]:
+        """Return the lines of the curve that lies over this one, if one does."""
+        laid = self._session.laid
+        if laid is None or self._session.guides.get(LAID) not in shown_guides(self._session):
+            return []
+        return drawing(laid, other_model(self._session))
 
     def _picture(self) -> list[str]:
         pose, (width, height) = self._sight.pose, self._sight.size

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.laid import Laying, OfCompared, OfRange, OfStep
-from gui.laying_text import readout, script
+from gui.laying_text import other_model, readout, script
 from gui.panels.base import Panel, label
 from gui.panels.drop_down import DropDown
 from gui.panels.flow_row import FlowRow
@@ -260,10 +260,7 @@ class OverlayRow(Panel):
         laid, model = self.session.laid, self.session.model
         if laid is None or model is None:
             return
-        keys = {one.key: one.session.model for one in self.session.compared}
-        what = laid.laying.what
-        other = keys.get(what.key) if isinstance(what, OfCompared) else None
-        QGuiApplication.clipboard().setText(script(laid, model, other))
+        QGuiApplication.clipboard().setText(script(laid, model, other_model(self.session)))
         self.session.status = "Copied as Python"
 
 

@@ -13,30 +13,18 @@ from gui.controller import Controller
 from gui.jobs import InlineJobs
 from gui.laid import Laying, OfCompared, OfRange, OfStep
 from gui.laying_over import BEADS, NO_STEPS, SLOT, WAITING, LayingOver, is_tangled
-from gui.laying_text import caption, readout, script
+from gui.laying_text import caption, readout
 from gui.scene_state import resolve_scene
 from gui.session import Session
 from tests.gui.conftest import D_MODEL
-
-KEY = 7
+from tests.gui.laying_stage import KEY, Beside, lines
 
 
 @pytest.fixture
 def beside(opened, write_table):
-    """Put a model beside the open one: ``beside(table, positions, name, key)``; its controller."""
-    made = []
-
-    def put(W_pos=None, positions=None, name="other", key=KEY):
-        controller = Controller(Session(), InlineJobs())
-        made.append(controller)
-        path = str(write_table(W_pos, name))
-        controller.open(path, positions=positions)
-        opened.compared = (*opened.compared, Compared(key, path, name, controller.session))
-        return controller
-
-    yield put
-    for controller in made:
-        controller.close()
+    made = Beside(opened, write_table)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -44,12 +32,6 @@ def copy(helix):
     """The small helix, turned and mirrored in all its dimensions, twice as large, and elsewhere."""
     turn = ortho_group.rvs(D_MODEL, random_state=3)
     return 2.0 * helix() @ turn + 5.0
-
-
-def lines(session):
-    (guide,) = resolve_scene(session).guides
-    (line,) = guide.lines
-    return line
 
 
 # ---- another model -------------------------------------------------------------------------
@@ -358,31 +340,6 @@ def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
     assert opened.not_laid == WAITING
     opened.laying = None
     assert SLOT not in by_hand.waiting
-
-
-# ---- the script ----------------------------------------------------------------------------------
-
-
-def test_the_script_prints_the_same(opened, beside, helix, run_python):
-    other = beside(helix(120, D_MODEL, 9), (10, 80))
-    opened.laying = Laying(OfCompared(KEY), "scaled")
-    laid = opened.laid
-    first, whole = run_python(script(laid, opened.model, other.session.model)).splitlines()
-    found = laid.alignment
-    numbers = [float(number) for number in first.split()[:3]]
-    assert numbers == pytest.approx([found.disparity, found.rms, found.scale])
-    assert first.split()[3] == str(found.mirrors)
-    assert float(whole) == pytest.approx(laid.more.whole)
-
-
-def test_the_script_of_the_same_components(opened, run_python):
-    opened.laying = Laying(OfRange((100, 150)), "basis")
-    laid = opened.laid
-    *_, shares, angles = run_python(script(laid, opened.model, None)).splitlines()
-    expected = [laid.more.held, laid.more.own]
-    assert [float(n) for n in shares.split()] == pytest.approx(expected)
-    read = np.array(angles.strip("[]").split(), float)
-    np.testing.assert_allclose(read, laid.more.angles, atol=1e-6)
 
 
 # ---- real checkpoints ---------------------------------------------------------------------------

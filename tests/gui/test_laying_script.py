@@ -1,0 +1,70 @@
+"""Scripts and data of a curve that is laid over the shown one say the same as the window."""
+
+import numpy as np
+import pytest
+
+from gui import window_script
+from gui.camera import CameraPose
+from gui.laid import Laying, OfCompared, OfRange
+from gui.laying_text import script
+from gui.scene_state import resolve_scene
+from gui.window_data import WindowData
+from gui.window_script import Sight
+from tests.gui.conftest import D_MODEL
+from tests.gui.laying_stage import KEY, Beside, lines
+
+SIGHT = Sight(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0), (80, 60), "dark")
+
+
+@pytest.fixture
+def beside(opened, write_table):
+    made = Beside(opened, write_table)
+    yield made
+    made.close()
+
+
+def test_the_script_prints_the_same(opened, beside, helix, run_python):
+    other = beside(helix(120, D_MODEL, 9), (10, 80))
+    opened.laying = Laying(OfCompared(KEY), "scaled")
+    laid = opened.laid
+    first, whole = run_python(script(laid, opened.model, other.session.model)).splitlines()
+    found = laid.alignment
+    numbers = [float(number) for number in first.split()[:3]]
+    assert numbers == pytest.approx([found.disparity, found.rms, found.scale])
+    assert first.split()[3] == str(found.mirrors)
+    assert float(whole) == pytest.approx(laid.more.whole)
+
+
+def test_the_script_of_the_same_components(opened, run_python):
+    opened.laying = Laying(OfRange((100, 150)), "basis")
+    laid = opened.laid
+    *_, shares, angles = run_python(script(laid, opened.model, None)).splitlines()
+    expected = [laid.more.held, laid.more.own]
+    assert [float(n) for n in shares.split()] == pytest.approx(expected)
+    read = np.array(angles.strip("[]").split(), float)
+    np.testing.assert_allclose(read, laid.more.angles, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "laying",
+    [Laying(OfCompared(KEY), "scaled"), Laying(OfRange((100, 190)), "basis")],
+    ids=["model", "range"],
+)
+def test_the_windows_script_and_data_have_it(opened, beside, helix, run_python, tmp_path, laying):
+    beside(helix(120, D_MODEL, 9), (10, 80))
+    opened.positions = (1, 99)
+    opened.laying = laying
+    text = window_script.script(opened, SIGHT)
+    assert "Not drawn here" not in text
+    # What it draws at last, in place of a picture.
+    code = text.partition("pose = CameraPose(")[0]
+    found = run_python(code + "print(*resolve_scene(session).guides[0].lines[0][7])").splitlines()
+    line = lines(opened)
+    np.testing.assert_allclose([float(x) for x in found[-1].split()], line[7], atol=1e-9)
+    again = code + "print(resolve_scene(session).caption[-1])"
+    assert "\n".join(run_python(again).splitlines()[-2:]) == resolve_scene(opened).caption[-1]
+    arrays = WindowData.of(opened).arrays()
+    np.testing.assert_array_equal(arrays["laid_coordinates"], line)
+    assert len(arrays["laid_position"]) == len(arrays["laid_matched"]) == len(line)
+    opened.laying = None
+    assert "laid_position" not in WindowData.of(opened).arrays()
