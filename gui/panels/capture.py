@@ -15,7 +15,7 @@ from gui.panels.drop_down import DropDown
 from gui.panels.figure_text import capture_scope, capture_title
 from gui.panels.number_slider import NumberSlider
 from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.subject_text import subject_color, subject_name
+from gui.panels.subject_text import subject_colors, subject_name
 from gui.session import Session
 from gui.snippets import opening, written
 from gui.theme import Theme, format_number
@@ -130,7 +130,8 @@ class CapturePanel(OverlayPanel):
 
         values = result.by_rank[self.k.value - 1]
         index = np.arange(1.0, len(values) + 1)
-        color, chance = subject_color(result.of, self.theme), self.k.value / result.d
+        (color,) = subject_colors([result.of], self.theme, others=self.overlaid)
+        chance = self.k.value / result.d
         ends, level = np.array([1.0, len(values)]), np.full(2, chance)
         line = PlotCurve(ends, level, self.theme.muted, "dashed", silent=True)
         others = [

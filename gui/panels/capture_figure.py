@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.overlay_curves import OverlayLine
 from gui.panels.capture_question import Captures
-from gui.panels.subject_text import subject_color, subject_name
+from gui.panels.subject_text import subject_colors, subject_name
 from gui.theme import LIGHT, SMALL
 
 
@@ -38,7 +38,7 @@ def capture_figure(
     """
     figure, axes = new_figure(LIGHT)
     values = captures.by_rank[k - 1]
-    color = subject_color(captures.of, LIGHT)
+    (color,) = subject_colors([captures.of], LIGHT, others=bool(others))
     for other in others:
         axes.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
     axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9, label=name)

@@ -54,13 +54,14 @@ def kernels_figure(
     figure.set_layout_engine("compressed", wspace=0.1)
     left.set_box_aspect(0.82)
     named = list(dict.fromkeys([head, *np.argsort(found.mean_lag, kind="stable")]))[:NAMED]
-    for number in range(found.n_heads):
+    # Among other models one head is drawn, and theirs are the colours.
+    named = named[:1] if others else named
+    for number in range(0 if others else found.n_heads):
         if number not in named:
             left.plot(found.lags, found.attention[number], color=LIGHT.faint, linewidth=0.7)
-    # Among other models one head has a colour: theirs are the other colours.
     for other in others:
         left.plot(other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
-    for color, number in zip(SERIES["light"], named[:1] if others else named, strict=False):
+    for color, number in zip(SERIES["light"], named, strict=False):
         left.plot(
             found.lags, found.attention[number], color=color, linewidth=1.1, label=f"head {number}"
         )
@@ -71,7 +72,11 @@ def kernels_figure(
     ticks = [t for t in TICKS if found.lags[0] <= t <= found.lags[-1]]
     left.set_xticks(ticks, [f"{t}".replace("-", "\N{MINUS SIGN}") for t in ticks], minor=False)
     left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
-    left.legend(fontsize=SMALL * POINTS, frameon=False, labelcolor=LIGHT.text, loc="upper right")
+    below = {"loc": "upper left", "bbox_to_anchor": (-0.1, -0.25), "ncols": 2, "borderaxespad": 0.0}
+    left.legend(
+        fontsize=SMALL * POINTS, frameon=False, labelcolor=LIGHT.text,
+        **(below if others else {"loc": "upper right"}),
+    )  # fmt: skip
     name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
     first, last = found.positions
     image = right.imshow(

@@ -321,7 +321,7 @@ class LookBackPanel(LookBackBeside):
         if isinstance(result, OfHeads):
             title += f" in head {self._head}"
         scope, lag = self.caption(result), self._at
-        fits = lookback_text.fit_lines(result, self._head, LIGHT)
+        fits = lookback_text.fit_lines(result, self._head, LIGHT, others=self.overlaid)
         angles = lookback_text.angle_lines(result, self._head, LIGHT)
         others = self.printed_lines("fits"), self.printed_lines("angles")
 

@@ -86,7 +86,7 @@ class LookBackPlots(QWidget):
         """
         self._result, self._head = result, head
         lags = result.lags.astype(np.float64)
-        own = fit_lines(result, head, self._theme)
+        own = fit_lines(result, head, self._theme, others=bool(fits))
         turns = angle_lines(result, head, self._theme)
         self._lines = {self.fits: own, self.angles: turns}
         self.fits.show_lines(own, lags, (lowest((*own, *fits)) - 0.02, 1.03), fits)

@@ -24,8 +24,13 @@ SCORINGS: dict[Scoring, str] = {
 SIDES = ("queries", "keys")
 
 
-def fit_lines(result: LookedBack, head: int, theme: Theme) -> tuple[Line, ...]:
-    """Return R² against the lag: of the motions, or of one head's queries and keys."""
+def fit_lines(
+    result: LookedBack, head: int, theme: Theme, *, others: bool = False
+) -> tuple[Line, ...]:
+    """Return R² against the lag: of the motions, or of one head's queries and keys.
+
+    Beside other models, whose colours those are, the motions that are not compared are grey.
+    """
     colors = SERIES[theme.name]
     if isinstance(result, OfHeads):
         both = (result.queries[head], result.keys[head])
@@ -34,9 +39,12 @@ def fit_lines(result: LookedBack, head: int, theme: Theme) -> tuple[Line, ...]:
             for side, one, color in zip(SIDES, both, colors[1:], strict=False)
         )
     r2 = result.back.found.r2
+    looks = [(color, False) for color in colors]
+    if others:
+        looks = [(theme.text, False), (theme.muted, False), (theme.muted, True)]
     return tuple(
-        Line(NAMES[kind], r2[kind], color, digits=3)
-        for kind, color in zip(KINDS, colors, strict=False)
+        Line(NAMES[kind], r2[kind], color, dashed=dashed, digits=3)
+        for kind, (color, dashed) in zip(KINDS, looks, strict=False)
     )
 
 

@@ -11,7 +11,7 @@ from operator import is_not
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QShowEvent
+from PySide6.QtGui import QContextMenuEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
 from geometry.stretches import AFTER
@@ -359,6 +359,11 @@ class NormsPanel(Panel):
         super().showEvent(event)
         self.others.ask()
         self._refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Ask no more of the compared models while nobody can see it."""
+        super().hideEvent(event)
+        self.others.ask(asking=False)
 
     def release(self) -> None:
         """Stop listening."""

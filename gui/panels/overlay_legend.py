@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QWidget
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
 from gui.overlay_curves import OverlayCurve, overlay_color
 from gui.panels.base import label
@@ -15,8 +15,8 @@ from gui.tooltips import wrapped
 
 HEIGHT = 20
 SWATCH, GAP = 16, 4
-LEAST = 44
-"""Pixels that a model takes where there is little room: its colour, and a few letters."""
+NAMED = 72
+"""Pixels in which a model can be told by its name: its colour, and some letters."""
 
 
 class OverlayLegend(QWidget):
@@ -41,11 +41,7 @@ class OverlayLegend(QWidget):
         self._said: Callable[[OverlayCurve], str] = lambda _: ""
         self.chips: dict[int, OverlayChip] = {}
         self.words = label("", "small")
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(GRID // 2)
-        self._row.addWidget(self.words)
-        self._row.addStretch(1)
+        self.words.setParent(self)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
@@ -65,11 +61,13 @@ class OverlayLegend(QWidget):
         """
         self._curves, self._said = tuple(curves), said
         self.words.setText(f"{words}:")
+        self.setToolTip(words)
         keys = [curve.key for curve in curves]
         if keys != list(self.chips):
             self._arrange(keys)
         for curve in curves:
             self.chips[curve.key].show_curve(curve, self._theme, said)
+        self._place()
 
     def show_said(self) -> None:
         """Say anew what is to be said of each."""
@@ -85,10 +83,32 @@ class OverlayLegend(QWidget):
         """Make buttons for new models, and take away those of others; the rest stay as they are."""
         for key in [key for key in self.chips if key not in keys]:
             self.chips.pop(key).deleteLater()
+        before: QWidget = self.words
         chips = {key: self.chips.get(key) or self._make(key) for key in keys}
-        for at, chip in enumerate(chips.values(), start=1):
-            self._row.insertWidget(at, chip)
+        for chip in chips.values():
+            chip.show()
+            QWidget.setTabOrder(before, chip)
+            before = chip
         self.chips = chips
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give each model as much of the new width as the others leave it."""
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        chips, gap = list(self.chips.values()), GRID // 2
+        hints = [chip.sizeHint().width() for chip in chips]
+        words = self.words.sizeHint().width() + gap
+        room = self.width() - gap * max(len(chips) - 1, 0)
+        # Where there is room for little, names are more than what is drawn: its tooltip says that.
+        with_words = room - words >= sum(min(hint, NAMED) for hint in hints)
+        self.words.setVisible(with_words)
+        self.words.setGeometry(0, 0, words, HEIGHT)
+        x = words if with_words else 0
+        for chip, width in zip(chips, shares(hints, room - x), strict=True):
+            chip.setGeometry(x, 0, width, HEIGHT)
+            x += width + gap
 
     def _make(self, key: int) -> OverlayChip:
         chip = OverlayChip(self)
@@ -101,6 +121,16 @@ class OverlayLegend(QWidget):
             self.fetchRequested.emit(key)
         else:
             self.toggled.emit(key)
+
+
+def shares(wanted: Sequence[int], room: int) -> list[int]:
+    """Return widths that fit a room: what is wanted, or where that is too much, an equal part."""
+    widths = [0] * len(wanted)
+    left = max(room, 0)
+    for done, at in enumerate(sorted(range(len(wanted)), key=lambda n: wanted[n])):
+        widths[at] = min(wanted[at], left // (len(wanted) - done))
+        left -= widths[at]
+    return widths
 
 
 class OverlayChip(QToolButton):
@@ -148,7 +178,7 @@ class OverlayChip(QToolButton):
 
     def minimumSizeHint(self) -> QSize:
         """Return a size with a few letters."""
-        return QSize(LEAST, HEIGHT).boundedTo(self.sizeHint())
+        return QSize(SWATCH + 2 * GAP, HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the piece of the curve and as much of the name as has room."""

@@ -91,6 +91,11 @@ class OverlayPanel(ResultPanel):
                 found.append(OverlayLine(curve.name, color, *curves[plot]))
         return tuple(found)
 
+    @property
+    def overlaid(self) -> bool:
+        """Whether other models' lines are drawn: then theirs are the colours."""
+        return bool(self._drawn())
+
     def printed_lines(self, plot: str = "") -> tuple[OverlayLine, ...]:
         """Return the same for print, on white."""
         return self.overlay_lines(plot, LIGHT)

@@ -19,7 +19,7 @@ from gui.panels.matrix_chips import MatrixChips
 from gui.panels.overlay_panel import XY, OverlayPanel
 from gui.panels.spectra_legend import LegendRow, SpectraLegend
 from gui.panels.spectra_question import NamedSpectrum, Spectra, SpectraOf
-from gui.panels.subject_text import WORDS, subject_color, subject_name
+from gui.panels.subject_text import WORDS, subject_colors, subject_name
 from gui.session import Session
 from gui.snippets import opening, written
 from gui.theme import GRID, Theme, format_count, format_number, format_percent
@@ -149,9 +149,8 @@ class SpectraPanel(OverlayPanel):
         from gui.panels.curve_plot import PlotCurve
 
         curves = []
-        for found in self.result.found:
+        for found, color in zip(self.result.found, self._colors(self.theme), strict=True):
             index = np.arange(1.0, len(found.singular_values) + 1)
-            color = subject_color(found.subject, self.theme)
             curves.append(PlotCurve(index, found.singular_values, color, width=1.5))
             if self.chance.isChecked():
                 curves.append(PlotCurve(index, found.chance, color, "dashed", silent=True))
@@ -170,12 +169,12 @@ class SpectraPanel(OverlayPanel):
         self.plot.set_marker(self._k, MARKER)
         rows = [
             LegendRow(
-                subject_color(found.subject, self.theme),
+                color,
                 subject_name(found.subject),
                 (format_percent(self._energy(found)), format_number(found.stable_rank, 2)),
                 _described(found),
             )
-            for found in self.result.found
+            for found, color in zip(self.result.found, self._colors(self.theme), strict=True)
         ]
         rows += [
             LegendRow("", subject_name(subject), ("not in this checkpoint",), why)
@@ -184,6 +183,10 @@ class SpectraPanel(OverlayPanel):
         self.legend.show_rows((f"first {self._k}", "stable rank"), rows)
         self.show_caption()
         self.show_overlay_legend()
+
+    def _colors(self, theme: Theme) -> list[str]:
+        subjects = [found.subject for found in self.result.found]
+        return subject_colors(subjects, theme, others=self.overlaid)
 
     def _energy(self, found: NamedSpectrum) -> float:
         return float(found.energy[min(self._k, len(found.energy)) - 1])

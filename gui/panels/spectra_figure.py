@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.overlay_curves import OverlayLine
 from gui.panels.spectra_question import NamedSpectrum
-from gui.panels.subject_text import subject_color, subject_name
+from gui.panels.subject_text import subject_colors, subject_name
 from gui.theme import LIGHT, SMALL, format_percent
 
 BY_CHANCE = "Gaussian of the same shape and norm"
@@ -43,8 +43,9 @@ def spectra_figure(
     figure, axes = new_figure(LIGHT)
     for other in others:
         _draw(axes, other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
-    for spectrum in spectra:
-        color = subject_color(spectrum.subject, LIGHT)
+    subjects = [spectrum.subject for spectrum in spectra]
+    colors = subject_colors(subjects, LIGHT, others=bool(others))
+    for spectrum, color in zip(spectra, colors, strict=True):
         index = np.arange(1, len(spectrum.singular_values) + 1)
         energy = format_percent(spectrum.energy[min(k, len(index)) - 1])
         if chance:

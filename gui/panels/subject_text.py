@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from geometry.residual_stream import NAMES, Subject
 from gui.theme import SERIES, Theme
 
@@ -28,3 +30,13 @@ def subject_name(subject: Subject) -> str:
 def subject_color(subject: Subject, theme: Theme) -> str:
     """Return the colour of a matrix's curve; the same in every plot."""
     return SERIES[theme.name][NAMES.index(subject.name)]
+
+
+def subject_colors(subjects: Sequence[Subject], theme: Theme, *, others: bool) -> list[str]:
+    """Return the colours of matrices' curves; the same in every plot without other models.
+
+    Beside other models, whose colours those are, the first is dark and the rest are grey.
+    """
+    if others:
+        return [theme.text, *[theme.muted] * (len(subjects) - 1)]
+    return [subject_color(subject, theme) for subject in subjects]

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtWidgets import QApplication
+
 from gui.compared import Compared
 from gui.controller import Controller
 from gui.jobs import InlineJobs
+from gui.panels.result_panel import ResultPanel
 from gui.session import Session
+from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 
 class ComparedStage:
@@ -50,3 +54,46 @@ def wire(stage: Any) -> None:
         lambda key, question, fetch: answers.ask(slot, key, question, fetch=fetch)
     )
     panel.unwatched.connect(lambda: answers.forget(slot))
+
+
+class Beside:
+    """A result panel with a small GPT-2 open, and two others to show beside it."""
+
+    def __init__(
+        self,
+        qtbot: Any,
+        panel_class: type[ResultPanel],
+        folder: Path,
+        size: tuple[int, int] = (1000, 320),
+    ) -> None:
+        self.stage = ResultStage(qtbot, panel_class, size=size)
+        self.others = ComparedStage(self.stage.session)
+        wire(self.stage)
+        self.panel, self.session = self.stage.panel, self.stage.session
+        sizes = {"open": (64, 16), "long": (80, 24), "short": (48, 16)}
+        folders = [
+            write_small_gpt2(folder / name, n_positions=n, d_model=d)
+            for name, (n, d) in sizes.items()
+        ]
+        self.stage.open(folders[0])
+        self.sources = folders[1:]
+
+    def add_both(self) -> Any:
+        """Show "long" and "short", with the keys 1 and 2; return the panel."""
+        for source, positions in zip(self.sources, ((2, 70), (0, 40)), strict=True):
+            self.others.add(source, positions)
+        QApplication.processEvents()
+        return self.panel
+
+    @property
+    def chips(self) -> Any:
+        """The buttons of the legend, by the models' keys."""
+        return self.panel.overlay_legend.chips
+
+    def lines(self, plot: str) -> dict[str, Any]:
+        """Return what is drawn of the other models, by their names."""
+        return {line.name: line for line in self.panel.overlay_lines(plot)}
+
+    def close(self) -> None:
+        """Stop answering."""
+        self.others.close()

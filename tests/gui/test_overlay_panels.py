@@ -16,51 +16,23 @@ from geometry.lookback_range import look_back_range
 from geometry.overlaps import capture
 from geometry.residual_stream import ResidualStream, Subject
 from geometry.similarity import similarity
+from gui.answer import Answer
 from gui.controller import Controller
 from gui.overlay_curves import overlay_color
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.lookback import LookBackPanel
+from gui.panels.overlay_legend import shares
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.session import Session
 from gui.theme import DARK, LIGHT, format_number
-from tests.gui.compared_stage import ComparedStage, wire
+from tests.gui.compared_stage import Beside
 from tests.gui.hand_jobs import HandJobs
-from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
 PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel)
-
-
-class Beside:
-    """A panel with a model open and two others beside it."""
-
-    def __init__(self, qtbot, panel_class, tmp_path, size=(1000, 320)):
-        self.stage = ResultStage(qtbot, panel_class, size=size)
-        self.others = ComparedStage(self.stage.session)
-        wire(self.stage)
-        self.panel, self.session = self.stage.panel, self.stage.session
-        sizes = ((64, 16), (80, 24), (48, 16))
-        folders = [
-            write_small_gpt2(tmp_path / name, n_positions=n, d_model=d)
-            for name, (n, d) in zip(("open", "long", "short"), sizes, strict=True)
-        ]
-        self.stage.open(folders[0])
-        self.sources = folders[1:]
-
-    def add_both(self):
-        for source, positions in zip(self.sources, ((2, 70), (0, 40)), strict=True):
-            self.others.add(source, positions)
-        QApplication.processEvents()
-        return self.panel
-
-    @property
-    def chips(self):
-        return self.panel.overlay_legend.chips
-
-    def lines(self, plot):
-        return {line.name: line for line in self.panel.overlay_lines(plot)}
 
 
 @pytest.fixture
@@ -73,7 +45,7 @@ def beside(qtbot, tmp_path):
 
     yield make
     for one in made:
-        one.others.close()
+        one.close()
 
 
 def wanted(panel, model, positions):
@@ -324,3 +296,42 @@ def test_at_a_lag_all_models_values_are_told(beside):
     values = {name: line.y for name, line in made.lines("").items()}
     assert f"Δ = {at} · mean cosine {panel.result.by_lag[at]:.3f}"[:12] in panel.lags.hover_text()
     assert f"long {values['long'][at]:.3f}".replace("-", "−") in panel.lags.hover_text()
+
+
+def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
+    made = beside(SpectraPanel)
+    panel = made.add_both()
+    asked = []
+    panel.overlayAsked.connect(lambda *said: asked.append(said))
+    other = made.session.compared[0].session
+    question = panel.question_of(other)
+    other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
+    assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
+    assert "Press to fetch 154" in made.chips[1].toolTip()
+    QTest.mouseClick(made.chips[1], LEFT)
+    assert asked == [(1, question, True)]
+    assert drawn_names(panel) == {"long", "short"}
+    assert made.session.hidden_curves == frozenset()
+
+
+def test_beside_other_models_colours_are_theirs(beside):
+    made = beside(SpectraPanel)
+    own = made.panel.plot.curves[0].color
+    assert own == LIGHT.text
+    made.panel.configure(subjects=(Subject("P"), Subject("W_Q")))
+    before = {curve.color for curve in made.panel.plot.curves}
+    made.add_both()
+    named = {curve.color for curve in made.panel.plot.curves if curve.name}
+    rest = {curve.color for curve in made.panel.plot.curves if not curve.name}
+    assert rest == {LIGHT.text, LIGHT.muted} != before
+    assert not named & rest
+    panel = beside(LookBackPanel).add_both()
+    colors = [line.color for line in panel.plots._lines[panel.plots.fits]]
+    assert colors == [LIGHT.text, LIGHT.muted, LIGHT.muted]
+
+
+def test_widths_share_a_room():
+    assert shares([30, 100, 20], 200) == [30, 100, 20]
+    assert shares([30, 100, 90], 120) == [30, 45, 45]
+    assert shares([], 50) == []
+    assert sum(shares([80] * 7, 100)) <= 100

@@ -1,0 +1,149 @@
+"""What panels give away with compared models: figures, numbers, Python."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from gui.overlay_curves import overlay_color, overlay_columns
+from gui.panels.capture import CapturePanel
+from gui.panels.kernels import KernelsPanel
+from gui.panels.lookback import LookBackPanel
+from gui.panels.similarity import SimilarityPanel
+from gui.panels.spectra import SpectraPanel
+from gui.theme import DARK, LIGHT
+from tests.gui.compared_stage import Beside
+
+LEFT = Qt.MouseButton.LeftButton
+PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel)
+SPECTRA = "P_singular_value"
+COLUMN = {
+    SpectraPanel: SPECTRA,
+    CapturePanel: "captured",
+    LookBackPanel: "r2_screw",
+    SimilarityPanel: "mean_cosine_at_lag",
+}
+"""The column that is the drawn curve."""
+PLOT = {LookBackPanel: "fits", KernelsPanel: "attention"}
+
+
+@pytest.fixture
+def beside(qtbot, tmp_path):
+    made = []
+
+    def make(panel_class):
+        made.append(Beside(qtbot, panel_class, tmp_path))
+        made[-1].add_both()
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def labels(figure):
+    """The names in all legends of a figure, and the colours of their lines."""
+    return {
+        text.get_text(): to_hex(line.get_color())
+        for axes in figure.axes
+        if axes.get_legend()
+        for text, line in zip(
+            axes.get_legend().texts, axes.get_legend().legend_handles, strict=True
+        )
+    }
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_figures_have_the_models_that_are_shown_in_print_colours(beside, panel_class):
+    made = beside(panel_class)
+    made.panel.set_theme(DARK)
+    found = labels(made.panel.figure(made.panel.result)())
+    (long,) = [name for name in found if name.startswith("long")]
+    assert found[long] == overlay_color(0, LIGHT)
+    assert any(name.startswith("short") for name in found)
+    QTest.mouseClick(made.chips[1], LEFT)
+    found = labels(made.panel.figure(made.panel.result)())
+    assert not any(name.startswith("long") for name in found)
+    assert any(name.startswith("short") for name in found)
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_a_figure_of_one_model_is_as_before(beside, panel_class):
+    made = beside(panel_class)
+    made.others.remove(1)
+    made.others.remove(2)
+    found = labels(made.panel.figure(made.panel.result)())
+    assert not any(name.startswith(("long", "short", "open")) for name in found)
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_numbers_have_their_columns_after_the_open_models(
+    beside, panel_class, tmp_path, monkeypatch
+):
+    made = beside(panel_class)
+    QTest.mouseClick(made.chips[2], LEFT)
+    numbers = np.load(made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
+    (line,) = made.panel.overlay_lines(PLOT.get(panel_class, ""))
+    theirs = {name: numbers[name] for name in numbers if name.startswith("long: ")}
+    column = COLUMN.get(panel_class) or next(
+        name.removeprefix("long: ") for name in theirs if "attention" in name
+    )
+    np.testing.assert_allclose(theirs[f"long: {column}"], line.y)
+    assert len(numbers[column]) != len(line.y) or panel_class is KernelsPanel
+    assert not any(name.startswith("short") for name in numbers)
+
+
+def test_a_table_has_columns_of_unlike_length(beside, tmp_path, monkeypatch):
+    made = beside(SpectraPanel)
+    path = made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.csv")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    values = [float(row[f"long: {SPECTRA}"]) for row in rows if row[f"long: {SPECTRA}"]]
+    line = made.panel.overlay_lines()[0]
+    np.testing.assert_allclose(values, line.y, rtol=1e-6)
+    assert sum(bool(row[SPECTRA]) for row in rows) == 16
+
+
+def test_numbers_of_two_models_of_one_name_are_kept_apart():
+    columns = overlay_columns(
+        {"x": np.zeros(1)}, [("a", {"x": np.ones(2)}), ("a", {"x": np.full(3, 2.0)})]
+    )
+    assert [len(values) for values in columns.values()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("panel_class", PANELS)
+def test_python_prints_each_models(beside, panel_class):
+    made = beside(panel_class)
+    QTest.mouseClick(made.chips[2], LEFT)
+    script = made.stage.python()
+    assert str(made.sources[0]) in script
+    assert "# Beside it, long:" in script
+    assert str(made.sources[1]) not in script
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    alone = script.partition("# Beside it")[0]
+    first = subprocess.run(
+        [sys.executable, "-c", alone], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(first.stdout)
+    assert len(done.stdout) > len(first.stdout)
+
+
+def test_what_python_prints_of_another_model_is_what_is_drawn(beside):
+    made = beside(LookBackPanel)
+    script = made.stage.python().split("# Beside it, ")[1]
+    done = subprocess.run(
+        [sys.executable, "-c", f"# {script}"], capture_output=True, text=True, check=True
+    )
+    line = made.panel.overlay_lines("fits")[0]
+    r2 = line.y[np.flatnonzero(line.x == made.panel.lag.value)[0]]
+    assert float(done.stdout.split()[1]) == pytest.approx(r2)
