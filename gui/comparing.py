@@ -94,6 +94,19 @@ class Comparing:
         return tuple(keys)
 
     @property
+    def opened(self) -> tuple[tuple[int, Session, Wanted], ...]:
+        """The models beside the open one that are there, in order: key, session, what was opened.
+
+        One that is still being read is left out.
+        """
+        cells = [self._cells[key] for key in self.keys if key != MAIN]
+        return tuple(
+            (cell.compared.key, cell.session, cell.held.wanted)
+            for cell in cells
+            if cell.held is not None
+        )
+
+    @property
     def room(self) -> int:
         """How many more models the grid has room for."""
         return MOST - 1 - len(self._cells) if self._session.model is not None else 0

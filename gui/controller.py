@@ -75,9 +75,6 @@ class Controller:
         self._fetching = Fetching(session, cache_limit)
         self._fitter = Fitter(session, jobs, self._fail)
         self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
-        self._reopening = Reopening(
-            session, self._opening.open, self._fail, lambda: self._opening.shown
-        )
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
         self.compared_answers = ComparedAnswers(session, jobs)
@@ -88,6 +85,9 @@ class Controller:
         self.overlays = Overlaying(session, jobs, self._fetching, opener)
         self.comparing = Comparing(
             session, jobs, self._fetching, self._hold, self._show_held, opener
+        )
+        self._reopening = Reopening(
+            session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
         )
         self._laying = LayingOver(session, jobs)
         self.gatherer = Gatherer(session, jobs, self._fetching)

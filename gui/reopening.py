@@ -12,13 +12,15 @@ import numpy as np
 
 from geometry.errors import HelixscopeError
 from gui.camera import Place
+from gui.comparing import MAIN
 from gui.loading import Wanted, remembered_name
 from gui.session import Notice, Session
 
 # What reads and writes the files is not needed for the first frame.
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
-    from gui.work_file import Work
+    from gui.comparing import Comparing
+    from gui.work_file import OtherView, Work
 
 ENDING = ".helix"
 
@@ -45,18 +47,39 @@ def take_work(
     from gui.work_file import FIELDS, Work
 
     assert session.model is not None
-    source = remembered_name(wanted.source)
     return Work(
-        source=source,
-        beside="" if path is None else beside(source, path),
+        **_model_of(session, wanted, path),
         positions=session.positions,
         fields={name: getattr(session, name) for name in FIELDS},
         fingerprint=session.model.fingerprint,
-        table=wanted.table,
-        commit=session.model.commit,
         place=place,
         turn=np.array(session.turn, dtype=np.float64),
     )
+
+
+def take_other(
+    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
+) -> OtherView:
+    """Take down what the session of a model beside the open one shows; see :func:`take_work`."""
+    from gui.work_file import OtherView
+
+    return OtherView(
+        **_model_of(session, wanted, path),
+        positions=session.positions,
+        components=session.components,
+        place=place,
+    )
+
+
+def _model_of(session: Session, wanted: Wanted, path: Path | None) -> dict[str, Any]:
+    assert session.model is not None
+    source = remembered_name(wanted.source)
+    return {
+        "source": source,
+        "beside": "" if path is None else beside(source, path),
+        "table": wanted.table,
+        "commit": session.model.commit,
+    }
 
 
 def is_work(source: str) -> bool:
@@ -77,6 +100,8 @@ class Reopening:
         Called with an error, what failed in words, and the source.
     shown
         Returns what was opened, of which the model is shown.
+    comparing
+        Shows other models beside that one.
     """
 
     def __init__(
@@ -85,9 +110,10 @@ class Reopening:
         open_model: Callable[[Wanted], None],
         on_error: Callable[[Exception, str, str], None],
         shown: Callable[[], Wanted | None],
+        comparing: Comparing,
     ) -> None:
         self._session, self._open_model, self._on_error = session, open_model, on_error
-        self._shown = shown
+        self._shown, self._comparing = shown, comparing
         self._pending: tuple[Wanted, Work, Path | None, str] | None = None
 
     def open(self, path: Path) -> None:
@@ -137,12 +163,7 @@ class Reopening:
         said
             What is said then if there is none; nothing if "".
         """
-        from geometry.sources import is_on_hub
-
-        source = found(work, path)
-        if is_on_hub(source) and work.commit is not None:
-            source = f"{source.partition('@')[0]}@{work.commit}"
-        wanted = Wanted(source, work.table, work.positions)
+        wanted = _wanted(work, path)
         self._pending = wanted, work, path, said
         self._open_model(wanted)
 
@@ -160,12 +181,30 @@ class Reopening:
             session.recent = (file, *(r for r in session.recent if r != file))
         elif said:
             session.notice = Notice(said)
+        if path is not None or said:  # the window as it was, and not a view to go to
+            self._comparing.clear()
+            for other in work.others:
+                again = _wanted(other, path)
+                self._comparing.add(
+                    again.source, again.positions, other.components, table=again.table
+                )
+            self._comparing.move(MAIN, work.main_at)
         if work.fingerprint and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         session.work = work
 
 
-def found(work: Work, path: Path | None) -> str:
+def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
+    """Return what to open for saved work: a model of the Hub as it was at that commit."""
+    from geometry.sources import is_on_hub
+
+    source = found(work, path)
+    if is_on_hub(source) and work.commit is not None:
+        source = f"{source.partition('@')[0]}@{work.commit}"
+    return Wanted(source, work.table, work.positions)
+
+
+def found(work: Work | OtherView, path: Path | None) -> str:
     """Return where the model is: where it was, or else as far from the file as it was then."""
     if path is not None and work.beside and not Path(work.source).exists():
         beside = (path.parent / work.beside).resolve()

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog
 from geometry.errors import HelixscopeError
 from gui.docks import BOTTOM, DOCKS
 from gui.listening import Listening
-from gui.reopening import ENDING, is_work, take_work
+from gui.reopening import ENDING, is_work, take_other, take_work
 from gui.save_result import ask_where
 from gui.session import Notice
 
@@ -58,11 +58,20 @@ class WorkSaver:
         if window.session.model is None or shown is None:
             return None
         work = take_work(window.session, shown, window.viewport.place, path)
+        comparing, cells = window.controller.comparing, window.grid.cells
+        others = [
+            take_other(session, wanted, cells[key].viewport.place, path)
+            for key, session, wanted in comparing.opened
+        ]
+        there = {key for key, _, _ in comparing.opened}
+        before = comparing.keys[: window.session.main_at]
         return replace(
             work,
             panel=self._front(),
             size=window.size().toTuple(),
             layout=bytes(window.saveState().data()),
+            others=tuple(others),
+            main_at=len(there.intersection(before)),
         )
 
     def save(self) -> None:
@@ -131,6 +140,9 @@ class WorkSaver:
             window.restoreState(QByteArray(work.layout))
         if work.panel in window.docks:
             window.bring(work.panel)
+        for one, other in zip(window.session.compared, work.others, strict=False):
+            if other.place is not None and one.session.model is None:
+                window.grid.cells[one.key].viewport.begin_at(other.place)
         if work.place is not None:
             window.viewport.return_to(work.place)
 

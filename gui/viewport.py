@@ -80,7 +80,7 @@ class Viewport(QWidget):
         self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
         self._antialiasing = Antialiasing(self.interactor)
         self._dirty, self._swapped, self._painted = True, False, False
-        self._framing: str | None = "article"
+        self._framing: str | Place | None = "article"
         self._framed_model: object = None
         self._followed: tuple[int, int] | None = None
         self._follows = True
@@ -163,8 +163,11 @@ class Viewport(QWidget):
                 self._framed_model, self._follows = self.session.model, True
                 self._framing = self._framing or "keep"
         if self._framing and self.scene.state is not None:
-            self._pose(self._framing).apply(self.interactor.camera)
-            self._framing = None
+            framing, self._framing = self._framing, None
+            if isinstance(framing, Place):
+                self._followed, self._follows = self.session.positions, framing.follows
+            pose = framing.pose if isinstance(framing, Place) else self._pose(framing)
+            pose.apply(self.interactor.camera)
         self.interactor.renderer.ResetCameraClippingRange()
         if self.scene.state is not None and self._camera_at != where(self.interactor.camera):
             self._camera_at = where(self.interactor.camera)
@@ -228,6 +231,10 @@ class Viewport(QWidget):
     def place(self) -> Place:
         """Where the camera is, to :meth:`return_to`."""
         return Place(CameraPose.of(self.interactor.camera), self._follows)
+
+    def begin_at(self, place: Place) -> None:
+        """Look from there at the curve that comes next."""
+        self._framing = place
 
     def return_to(self, place: Place) -> None:
         """Go to where the camera was before, when the shown range was that of the session now."""

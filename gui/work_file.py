@@ -3,8 +3,8 @@
 A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` where the camera was;
 bookmarks, if there are any, are as :mod:`gui.bookmark_file` has them. The first words of the JSON
 are the format and its version. A file of a later version is refused, as half of what it means could
-not be shown; what an earlier one lacks takes its default. Without bookmarks, which version 1 did
-not have, files are of that version.
+not be shown; what an earlier one lacks takes its default. Version 2 brought bookmarks, 3 models
+side by side; a file is of the first version that has all that is in it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gui.theme import COLORMAPS
 if TYPE_CHECKING:
     from gui.bookmarks import Bookmark
 
-FORMAT, VERSION = "helixscope", 2
+FORMAT, VERSION = "helixscope", 3
 JSON, ARRAYS = "helix.json", "arrays.npz"
 LARGEST = 50_000_000
 """Bytes of the file, and of what is packed in it: more is none of ours."""
@@ -44,6 +44,27 @@ class WorkError(HelixscopeError):
 
 class NewerVersion(WorkError):
     """A file of a later version than this one knows."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OtherView:
+    """A model beside the open one.
+
+    Attributes
+    ----------
+    source, beside, table, commit, positions, place
+        As in :class:`Work`.
+    components
+        Those on its three axes, from 1.
+    """
+
+    source: str
+    positions: tuple[int, int]
+    components: tuple[int, int, int]
+    beside: str = ""
+    table: str | None = None
+    commit: str | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,6 +97,8 @@ class Work:
         Where the docks were, as Qt writes it; empty if nobody told.
     bookmarks
         Other views, to go to.
+    others, main_at
+        The models beside this one in their order, and its place among them.
     """
 
     source: str
@@ -91,6 +114,8 @@ class Work:
     size: tuple[int, int] | None = None
     layout: bytes = b""
     bookmarks: tuple[Bookmark, ...] = ()
+    others: tuple[OtherView, ...] = ()
+    main_at: int = 0
 
 
 def _one_of(literal: Any) -> Callable[[Any], bool]:
@@ -125,6 +150,8 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "norms_after": _whole,
     "norms_relative": _flag,
     "sphere": _flag,
+    "cameras_linked": _flag,
+    "ranges_linked": _flag,
     "measure": _flag,
     "basis": _one_of(Basis),
     "snapshot": lambda value: value is None or _whole(value),
@@ -161,14 +188,8 @@ def pack_work(work: Work) -> bytes:
     """Return what a file of saved work holds: the same bytes for the same work."""
     said = {
         "format": FORMAT,
-        "version": VERSION if work.bookmarks else 1,
-        "model": {
-            "source": work.source,
-            "beside": work.beside,
-            "table": work.table,
-            "commit": work.commit,
-            "fingerprint": work.fingerprint,
-        },
+        "version": _version(work),
+        "model": {**_model(work), "fingerprint": work.fingerprint},
         "positions": list(work.positions),
         "session": {name: work.fields[name] for name in FIELDS if name in work.fields},
         "follows": work.place is not None and work.place.follows,
@@ -176,15 +197,22 @@ def pack_work(work: Work) -> bytes:
         "window": None if work.size is None else list(work.size),
         "layout": base64.b64encode(work.layout).decode(),
     }
-    arrays = {"turn": work.turn}
-    if work.place is not None:
-        pose = work.place.pose
-        arrays |= {
-            "camera_position": pose.position,
-            "camera_focal_point": pose.focal_point,
-            "camera_up": pose.up,
-            "camera_parallel_scale": np.array(pose.parallel_scale),
+    arrays = {"turn": work.turn, **_pose(work.place)}
+    if work.others:
+        said |= {
+            "main_at": work.main_at,
+            "others": [
+                {
+                    **_model(other),
+                    "positions": list(other.positions),
+                    "components": list(other.components),
+                    "follows": other.place is not None and other.place.follows,
+                }
+                for other in work.others
+            ],
         }
+        for number, other in enumerate(work.others):
+            arrays |= {f"{name}_{number}": part for name, part in _pose(other.place).items()}
     numbers, archive = io.BytesIO(), io.BytesIO()
     np.savez(numbers, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(archive, "w") as packed:
@@ -200,6 +228,30 @@ def pack_work(work: Work) -> bytes:
             for name, part in pack_bookmarks(work.bookmarks).items():
                 packed.writestr(zipfile.ZipInfo(name), part)
     return archive.getvalue()
+
+
+def _version(work: Work) -> int:
+    if work.others:
+        return 3
+    return 2 if work.bookmarks else 1
+
+
+def _model(work: Work | OtherView) -> dict[str, str | None]:
+    return {
+        "source": work.source, "beside": work.beside, "table": work.table, "commit": work.commit,
+    }  # fmt: skip
+
+
+def _pose(place: Place | None) -> dict[str, np.ndarray]:
+    if place is None:
+        return {}
+    pose = place.pose
+    return {
+        "camera_position": pose.position,
+        "camera_focal_point": pose.focal_point,
+        "camera_up": pose.up,
+        "camera_parallel_scale": np.array(pose.parallel_scale),
+    }
 
 
 def read_work(path: Path) -> Work:
@@ -275,24 +327,23 @@ def check_version(said: Any, expected: str, newest: int, file: str) -> None:
 
 
 def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
-    model = said["model"]
-    first, last = said["positions"]
-    if not (_whole(first) and _whole(last, first)):
-        raise ValueError(f"positions {first!r}–{last!r} are no range")
     saved = {name: _tupled(value) for name, value in said["session"].items() if name in FIELDS}
     for name, value in saved.items():
         if not FIELDS[name](value):
             raise ValueError(f"{name} cannot be {value!r}")
-    texts = {name: model.get(name) for name in ("table", "commit")}
+    others = tuple(
+        _unpack_other(one, arrays, number) for number, one in enumerate(said.get("others", ()))
+    )
+    if not (_whole(main_at := said.get("main_at", 0)) and main_at <= len(others)):
+        raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
     return Work(
-        source=_text(model["source"]),
-        positions=(first, last),
+        **_unpack_model(said["model"]),
+        positions=_range(said),
         fields=saved,
-        fingerprint=_text(model.get("fingerprint", "")),
-        beside=_text(model.get("beside", "")),
-        table=None if texts["table"] is None else _text(texts["table"]),
-        commit=None if texts["commit"] is None else _text(texts["commit"]),
+        fingerprint=_text(said["model"].get("fingerprint", "")),
         place=_place(arrays, bool(said.get("follows", False))),
+        others=others,
+        main_at=main_at,
         turn=_numbers(arrays, "turn", (3, 3)),
         panel=_text(said.get("panel", "")),
         size=_size(said.get("window")),
@@ -300,14 +351,40 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
     )
 
 
-def _place(arrays: dict[str, np.ndarray], follows: bool) -> Place | None:
-    if "camera_position" not in arrays:
+def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:
+    components = _tupled(one["components"])
+    if not _components(components):
+        raise ValueError(f"components cannot be {components!r}")
+    place = _place(arrays, bool(one.get("follows", False)), f"_{number}")
+    return OtherView(
+        **_unpack_model(one), positions=_range(one), components=components, place=place
+    )
+
+
+def _unpack_model(model: dict[str, Any]) -> dict[str, Any]:
+    texts = {name: model.get(name) for name in ("table", "commit")}
+    return {
+        "source": _text(model["source"]),
+        "beside": _text(model.get("beside", "")),
+        **{name: None if text is None else _text(text) for name, text in texts.items()},
+    }
+
+
+def _range(said: dict[str, Any]) -> tuple[int, int]:
+    first, last = said["positions"]
+    if not (_whole(first) and _whole(last, first)):
+        raise ValueError(f"positions {first!r}–{last!r} are no range")
+    return first, last
+
+
+def _place(arrays: dict[str, np.ndarray], follows: bool, which: str = "") -> Place | None:
+    if f"camera_position{which}" not in arrays:
         return None
     pose = CameraPose(
-        _numbers(arrays, "camera_position", (3,)),
-        _numbers(arrays, "camera_focal_point", (3,)),
-        _numbers(arrays, "camera_up", (3,)),
-        float(_numbers(arrays, "camera_parallel_scale", ())),
+        _numbers(arrays, f"camera_position{which}", (3,)),
+        _numbers(arrays, f"camera_focal_point{which}", (3,)),
+        _numbers(arrays, f"camera_up{which}", (3,)),
+        float(_numbers(arrays, f"camera_parallel_scale{which}", ())),
     )
     return Place(pose, follows)
 

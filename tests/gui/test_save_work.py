@@ -85,6 +85,35 @@ def test_a_fresh_window_shows_the_same_pixels(
     assert fresh.session.notice is None
 
 
+@pytest.mark.parametrize("linked", [True, False])
+def test_models_side_by_side_are_there_again(
+    start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle, linked
+):
+    application = start_application(write_gpt2())
+    session, comparing = application.session, application.controller.comparing
+    long = comparing.add(str(write_table(helix(300, 20, seed=11), "long")), (20, 250), (2, 1, 3))
+    comparing.add(str(write_table(helix(120, 16, seed=9), "short")))
+    wait_until_idle(application)
+    comparing.move(0, 1)
+    session.cameras_linked = linked
+    application.window.grid.cells[long].viewport.zoom(1.4)
+    wait_until_idle(application)
+    before = pixels(application)
+    path = tmp_path / "three.helix"
+    application.window.work._write(path)
+    application.close()
+    fresh = start_application(path, settings=Settings(tmp_path / "fresh" / "settings.ini"))
+    wait_until_idle(fresh)
+    names = [cell.name.text() for cell in fresh.window.grid.shown_cells]
+    assert names == ["long", "tiny-gpt2", "short"]
+    other = fresh.session.compared[0].session
+    assert (other.positions, other.components) == ((20, 250), (2, 1, 3))
+    assert fresh.session.cameras_linked is linked
+    after = pixels(fresh)
+    assert after.shape == before.shape
+    assert np.abs(after - before).max() <= 3
+
+
 def test_saving_again_asks_no_more(application, answer, press, tmp_path, monkeypatch):
     path = tmp_path / "mine.helix"
     answer(path)

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from geometry.errors import HelixscopeError
 from gui.camera import CameraPose, Place
 from gui.session import Session
-from gui.work_file import FIELDS, JSON, VERSION, Work, pack_work, read_work, write_work
+from gui.work_file import (
+    FIELDS,
+    JSON,
+    VERSION,
+    OtherView,
+    Work,
+    pack_work,
+    read_work,
+    write_work,
+)
 
 POSE = CameraPose(
     np.array([1.0, 2.5, -3.0]), np.array([0.1, 0.0, 0.2]), np.array([0.0, 0.0, 1.0]), 2.25
@@ -40,8 +49,15 @@ WORK = Work(
 )
 
 
-def same(a: Work, b: Work) -> bool:
-    for field in fields(Work):
+OTHERS = (
+    OtherView("sample", (0, 9), (3, 1, 2), place=Place(POSE, follows=True)),
+    OtherView("/models/b", (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40),
+)
+BESIDE = replace(WORK, others=OTHERS, main_at=1)
+
+
+def same(a: Work | OtherView, b: Work | OtherView) -> bool:
+    for field in fields(type(a)):
         one, other = getattr(a, field.name), getattr(b, field.name)
         if field.name == "turn":
             assert np.array_equal(one, other)
@@ -49,6 +65,9 @@ def same(a: Work, b: Work) -> bool:
             assert one.follows == other.follows
             for part in ("position", "focal_point", "up", "parallel_scale"):
                 assert np.array_equal(getattr(one.pose, part), getattr(other.pose, part))
+        elif field.name == "others":
+            assert len(one) == len(other)
+            assert all(map(same, one, other))
         else:
             assert one == other, field.name
     return True
@@ -60,7 +79,8 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "work", [WORK, replace(WORK, place=None, table=None, commit=None, size=None, layout=b"")]
+    "work",
+    [WORK, replace(WORK, place=None, table=None, commit=None, size=None, layout=b""), BESIDE],
 )
 def test_what_goes_in_comes_out(path, work):
     write_work(work, path)
@@ -68,15 +88,42 @@ def test_what_goes_in_comes_out(path, work):
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
+    for work, version in ((WORK, 1), (BESIDE, 3)):
+        write_work(work, path)
+        with zipfile.ZipFile(path) as archive:
+            assert json.loads(archive.read(JSON))["version"] == version
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said.update(main_at=3),
+        lambda said: said.update(main_at=-1),
+        lambda said: said["others"][0].update(components=[1, 2]),
+        lambda said: said["others"][1].update(positions=[5, 2]),
+        lambda said: said["others"][1].update(source=7),
+        lambda said: said["others"][1].pop("components"),
+        lambda said: said.update(others=[7]),
+    ],
+    ids=range(7),
+)
+def test_other_models_that_make_no_sense_are_refused(path, change):
+    rewrite(path, change, BESIDE)
+    with pytest.raises(HelixscopeError, match=r"^a b\.helix is damaged"):
+        read_work(path)
+
+
 def test_the_same_work_is_the_same_bytes():
     assert pack_work(WORK) == pack_work(replace(WORK))
     assert pack_work(WORK) != pack_work(replace(WORK, positions=(3, 98)))
 
 
-def rewrite(path, change) -> None:
+def rewrite(path, change, work=WORK) -> None:
     """Write the work with another JSON."""
     archive = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(pack_work(WORK))) as old, zipfile.ZipFile(archive, "w") as new:
+    packed = io.BytesIO(pack_work(work))
+    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(archive, "w") as new:
         for name in old.namelist():
             part = old.read(name)
             if name == JSON:
