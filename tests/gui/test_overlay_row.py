@@ -244,6 +244,13 @@ def test_in_the_window_it_lies_over_the_curve(
     wait_until_idle(application)
     assert session.laying == Laying(OfCompared(other.key))
     assert len(window.viewport.scene.state.guides) == 1
+    application.controller.comparing.make_main(other.key)
+    wait_until_idle(application)
+    assert session.model.name == "other"
+    assert session.laid.above.name == "tiny-gpt2", "the two have changed places"
+    assert session.laid.positions == session.positions
+    assert len(window.viewport.scene.state.guides) == 1
+    (other,) = session.compared
     application.controller.comparing.remove(other.key)
     wait_until_idle(application)
     assert session.laying is None
