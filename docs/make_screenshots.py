@@ -34,6 +34,7 @@ from geometry.history.here import history_here
 from geometry.residual_stream import Subject
 from geometry.sources import open_source
 from gui.app import Application, prepare_qt
+from gui.laid import Laying, OfRange
 from gui.lapse_export import make_lapse, write_timelapse
 from gui.save_picture import PictureOptions
 from gui.settings import Settings
@@ -124,11 +125,28 @@ def main(gpt2: str, minilm: str, folder: Path) -> None:
         application.window.commands.by_name["theme_light"].trigger()
         for wanted in OF_GPT2:
             _picture_panel(application, wanted, gallery)
+    picture_laid(qt, gpt2, gallery)
     picture_lesson(qt, gpt2, gallery)
     with _opened(qt, minilm) as application:
         for wanted in OF_MINILM:
             _picture_panel(application, wanted, gallery)
     picture_sample(qt, gallery)
+
+
+def picture_laid(qt: Any, source: str, gallery: Path) -> None:
+    """Picture the later positions laid over the earlier ones, in the components of these."""
+    with _opened(qt, source) as application:
+        window, session = application.window, application.session
+        assert session.model is not None
+        half, last = session.model.n_positions // 2, session.model.n_positions - 2
+        application.controller.request_positions(1, half - 1)
+        session.laying = Laying(OfRange((half, last)), "basis")
+        window.bring("compare")
+        _settle(application)
+        window.viewport.frame()
+        _settle(application)
+        options = PictureOptions(whole_window=True, scale=1)
+        _save(window.pictures.picture(options), gallery / "laid-over.png")
 
 
 def picture_lesson(qt: Any, source: str, gallery: Path) -> None:
