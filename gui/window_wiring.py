@@ -7,11 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from gui import dialogs
 from gui.copy_window import copy_window
-from gui.docks import DOCKS
+from gui.going_round import focus_view, go_round
 
 if TYPE_CHECKING:
     from gui.actions import Actions
@@ -96,7 +95,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "theme_light": lambda _: window.choose_theme("light"),
         "theme_dark": lambda _: window.choose_theme("dark"),
         "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
-        "view_3d": view.interactor.setFocus,
+        "view_3d": lambda: focus_view(window),
         "next_panel": lambda: go_round(window, 1),
         "previous_panel": lambda: go_round(window, -1),
         "reset_layout": window.arrange,
@@ -129,23 +128,6 @@ def measure(window: MainWindow, on: bool) -> None:
     window.set_field("measure", on)
     if on and window.session.pair is None:
         window.status_bar.showMessage(TWO_FIRST, MESSAGE_MS)
-
-
-def go_round(window: MainWindow, step: int) -> None:
-    """Put the focus into the next panel in sight, or the one before; the 3D view is one of them."""
-    docks = [d for d in DOCKS if in_front(window.docks[d.name])]
-    places: list[tuple[QWidget, Callable[[], object]]] = [
-        (window.viewport, window.viewport.interactor.setFocus),
-        *((window.docks[d.name], partial(window.focus_on, d.name)) for d in docks),
-    ]
-    focus = QApplication.focusWidget()
-    at = [i for i, (part, _) in enumerate(places) if focus and part.isAncestorOf(focus)]
-    places[((at[0] if at else 0) + step) % len(places)][1]()
-
-
-def in_front(dock: QDockWidget) -> bool:
-    """Tell whether a dock can be seen, and is not a tab behind another."""
-    return dock.isVisible() and not dock.visibleRegion().isEmpty()
 
 
 def _show_palette(window: MainWindow) -> None:
@@ -216,6 +198,7 @@ def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
     panels["models"].folderRequested.connect(window.open_folder)
     panels["models"].fileRequested.connect(window.open_file)
     panels["models"].openRequested.connect(controller.open)
+    panels["models"].compareRequested.connect(controller.comparing.add)
     panels["models"].searchRequested.connect(controller.search_hub)
     panels["models"].updateRequested.connect(controller.check_for_update)
     panels["models"].cancelRequested.connect(controller.cancel_opening)

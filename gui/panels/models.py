@@ -36,6 +36,8 @@ class ModelPanel(Panel):
     -------
     openRequested(str)
         A source: a model's id on the Hub, perhaps with "@revision", or a path.
+    compareRequested(str)
+        A source to show beside the open model.
     searchRequested(str)
         A text to search the Hub for; "" gives up on the search under way.
     updateRequested()
@@ -47,6 +49,7 @@ class ModelPanel(Panel):
     """
 
     openRequested = Signal(str)
+    compareRequested = Signal(str)
     searchRequested = Signal(str)
     updateRequested = Signal()
     folderRequested = Signal()
@@ -182,6 +185,9 @@ class ModelPanel(Panel):
         act.triggered.connect(lambda: self._on_line_chosen(line))
         act.setEnabled(not line.is_open and not self._is_opening(line.source))
         if line.kind == "source":
+            beside = menu.addAction("Show beside the open model")
+            beside.setEnabled(self.session.model is not None and not line.refusal)
+            beside.triggered.connect(lambda: self.compareRequested.emit(line.source))
             what = "path" if parse_address(line.source) is None else "id"
             menu.addAction(f"Copy {what}").triggered.connect(lambda: self._copy(line))
         model = self.session.model

@@ -21,6 +21,8 @@ from tests.gui.models.models_stage import (
 )
 from tests.stand_ins import write_stand_in
 
+BESIDE = "Show beside the open model"
+
 # ---- the menu of a line ------------------------------------------------------------------
 
 
@@ -61,26 +63,37 @@ def pick(actions, name):
 @pytest.mark.parametrize(
     ("title", "names", "copied"),
     [
-        ("GPT-2 medium", ["Open", "Copy id"], MEDIUM),
-        ("theirs@v1", ["Open", "Copy id"], "someone/theirs@v1"),
-        ("run-7", ["Open", "Copy path"], "/home/x/checkpoints/run-7"),
+        ("GPT-2 medium", ["Open", BESIDE, "Copy id"], MEDIUM),
+        ("theirs@v1", ["Open", BESIDE, "Copy id"], "someone/theirs@v1"),
+        ("run-7", ["Open", BESIDE, "Copy path"], "/home/x/checkpoints/run-7"),
     ],
 )
 def test_the_menu_copies_and_opens(panel, heard, menu, title, names, copied):
     QGuiApplication.clipboard().clear()
     actions = menu(title)
     assert list(actions) == names
-    pick(actions, names[1])
+    pick(actions, names[2])
     assert QGuiApplication.clipboard().text() == copied
     assert heard == []
     pick(menu(title), "Open")
     assert heard == [("open", copied)]
 
 
+def test_the_menu_shows_a_model_beside_the_open_one(panel, heard, menu):
+    asked = []
+    panel.compareRequested.connect(asked.append)
+    assert not menu("GPT-2 medium")[BESIDE].isEnabled()
+    QApplication.activePopupWidget().close()
+    panel.session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    pick(menu("GPT-2 medium"), BESIDE)
+    assert asked == [MEDIUM]
+    assert heard == []
+
+
 def test_the_menu_of_the_open_model_checks_for_a_newer_version(panel, heard, menu):
     panel.session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
     actions = menu("GPT-2 small")
-    assert list(actions) == ["Open", "Copy id", "Check for a newer version"]
+    assert list(actions) == ["Open", BESIDE, "Copy id", "Check for a newer version"]
     assert not actions["Open"].isEnabled()
     pick(actions, "Check for a newer version")
     assert heard == ["update"]
