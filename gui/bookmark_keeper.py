@@ -114,12 +114,16 @@ class BookmarkKeeper:
                 window.viewport.cameraLeft.emit(window.viewport.place)
             window.controller.go_to(one.work)
 
+    def all(self) -> tuple[Bookmark, ...]:
+        """Return all bookmarks, in their order."""
+        self._load()
+        return self._window.session.bookmarks
+
     def for_file(self, path: Path) -> tuple[Bookmark, ...]:
         """Return the bookmarks as they go into a file of saved work."""
-        self._load()
         return tuple(
             replace(one, work=replace(one.work, beside=beside(one.work.source, path)))
-            for one in self._window.session.bookmarks
+            for one in self.all()
         )
 
     def _bring(self) -> None:

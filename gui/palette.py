@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -146,7 +147,11 @@ def items_of(window: MainWindow) -> list[Item]:
     found += [
         Item(f"Show {dock.title}", "Panels", _bring(window, dock.name))
         for dock in DOCKS
-        if dock.name != "lesson"  # which has a command
+        if dock.name not in ("lesson", "bookmarks")  # which have commands
+    ]
+    found += [
+        Item(f"Go to “{one.name}”", "Bookmarks", partial(window.bookmarks.go_to, one.key))
+        for one in window.bookmarks.all()
     ]
     session, opening = window.session, window.controller.open
     found += [

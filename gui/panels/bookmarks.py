@@ -208,6 +208,7 @@ class BookmarksPanel(Panel):
         self._offer.show()
         if focused:
             self.setFocus()
+        self._placing.start()
 
     def _bring_back(self) -> None:
         before = set(self.rows)

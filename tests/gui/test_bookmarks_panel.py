@@ -10,6 +10,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
+from gui.palette import items_of
+from gui.palette_items import matching
 from gui.panels.bookmark_row import PICTURE, SMALLER
 from gui.panels.bookmarks import EMPTY, BookmarksPanel
 from gui.save_picture import PictureOptions
@@ -273,6 +275,15 @@ def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkey
     assert not panel.add.isEnabled()
     application.window.bookmarks.add()
     assert application.session.bookmarks == ()
+
+
+def test_the_palette_goes_there(two, wait_until_idle):
+    (item,) = matching(items_of(two.window), "go to view 1")
+    assert (item.title, item.kind) == ("Go to “View 1”", "Bookmarks")
+    item.run()
+    wait_until_idle(two)
+    assert two.session.positions == (4, 120)
+    assert len(matching(items_of(two.window), "show the bookmarks")) == 1
 
 
 def test_reset_layout_closes_it_and_the_menu_opens_it(two):
