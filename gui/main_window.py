@@ -7,6 +7,7 @@ computed here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from gui.bookmark_keeper import BookmarkKeeper
 from gui.controller import Controller
 from gui.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.empty_state import EmptyState
+from gui.going_round import focus_view, past_hidden
 from gui.listening import Listening
 from gui.loading import has_versions
 from gui.notice_bar import NoticeBar
@@ -367,11 +369,15 @@ class MainWindow(QMainWindow):
         number = event.key() - Qt.Key.Key_1
         if is_typing(self.focusWidget()):  # a field leaves over Esc and some arrow keys
             if event.key() == Qt.Key.Key_Escape and not self.controller.cancel():
-                self.viewport.interactor.setFocus()
+                focus_view(self)
         elif 0 <= number < min(len(DOCKS), KEYS) and not event.modifiers():
             self.focus_on(DOCKS[number].name)
         elif not self.commands.press(event.key(), event.modifiers()):
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forward: bool, /) -> bool:
+        """Let Tab go to the next control that can be seen."""
+        return past_hidden(self, partial(super().focusNextPrevChild, forward))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take folders and files of this machine."""

@@ -15,6 +15,7 @@ from gui.antialiasing import Antialiasing
 from gui.camera import CameraPose, Outlook, Place, framed, view_pose, where
 from gui.camera_moves import CameraMoves, easing
 from gui.camera_steps import focused, moved, turned
+from gui.focus_ring import FocusRing
 from gui.listening import Listening
 from gui.marquee import Marquee
 from gui.pointing import Pointing
@@ -93,6 +94,7 @@ class Viewport(QWidget):
         self._pointing = Pointing(self.interactor, self.scene)
         self.marquee = Marquee(self.interactor, self._pointing.points)
         self.marquee.drawn.connect(self._on_drawn)
+        self.focus_ring = FocusRing(self.interactor)
         self._turn_ease = easing(self, self._on_turn_eased, self._antialiasing)
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
@@ -154,6 +156,7 @@ class Viewport(QWidget):
             self._dirty = False
             self.scene.set_scale(self.interactor.devicePixelRatioF())
             self.marquee.style(self.scene.theme.accent, self.interactor.devicePixelRatioF())
+            self.focus_ring.style(self.scene.theme.muted, self.interactor.devicePixelRatioF())
             self.scene.show(resolve_scene(self.session))
             self._follow()
             if self._ease_from is not None and self.scene.state is not None:
