@@ -61,6 +61,12 @@ TRAINING: Rows = (
     ("← →, Home, End", "Show another step, the first, the last"),
     ("Esc", "Show the model as it is"),
 )
+TABLE: Rows = (
+    ("Click a title", "Sort by it, the other way, not at all"),
+    ("Enter, double-click", "Make the model the open one"),
+    ("Delete", "Show the model no more"),
+    ("Ctrl+C", "Copy the table"),
+)
 ABOUT = (
     "A desktop microscope for positional embeddings.",
     "The ideas it makes explorable: “GPT-2’s positional embedding matrix is a helix”, the norms "
@@ -83,7 +89,7 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
             ("Range slider", SLIDER), ("Training panel", TRAINING),
             ("Compare", _keys_of("Compare")))  # fmt: skip
     middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
-              ("Help", _keys_of("Help")))  # fmt: skip
+              ("Help", _keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
     right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
     columns = QHBoxLayout()
     columns.setSpacing(2 * GRID)
