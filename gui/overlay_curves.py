@@ -204,6 +204,18 @@ def overlay_color(number: int, theme: Theme) -> str:
     return colors[number % len(colors)]
 
 
+def span_with(first: float, last: float, others: Sequence[OverlayLine]) -> tuple[float, float]:
+    """Return where an axis begins and ends that holds a curve and others along x."""
+    ends = [(first, last), *((float(other.x[0]), float(other.x[-1])) for other in others)]
+    return min(begin for begin, _ in ends), max(end for _, end in ends)
+
+
+def top_of(values: np.ndarray, others: Sequence[OverlayLine]) -> float:
+    """Return the highest value of a curve and others; 0 where none is above that."""
+    curves = [values, *(other.y for other in others)]
+    return max(float(curve.max(initial=0.0)) for curve in curves)
+
+
 def overlay_columns(
     own: Mapping[str, np.ndarray], others: Sequence[tuple[str, Mapping[str, np.ndarray]]]
 ) -> dict[str, np.ndarray]:

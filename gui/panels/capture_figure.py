@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
-from gui.overlay_curves import OverlayLine
+from gui.overlay_curves import OverlayLine, span_with, top_of
 from gui.panels.capture_question import Captures
 from gui.panels.subject_text import subject_colors, subject_name
 from gui.theme import LIGHT, SMALL
@@ -47,8 +47,8 @@ def capture_figure(
         "chance", (0.5, k / captures.d), (0, 3), xycoords=("axes fraction", "data"),
         textcoords="offset points", ha="center", fontsize=SMALL * POINTS, color=LIGHT.muted,
     )  # fmt: skip
-    axes.set_xlim(0, max(len(values), *(len(other.x) for other in others), 0) + 1)
-    axes.set_ylim(0.0, max(1.0, float(values.max()), *(float(o.y.max()) for o in others)))
+    axes.set_xlim(0, span_with(0, len(values), others)[1] + 1)
+    axes.set_ylim(0.0, max(1.0, top_of(values, others)))
     if others:
         axes.legend(fontsize=SMALL * POINTS, labelcolor=LIGHT.text, frameon=False)
     whose = subject_name(captures.of)

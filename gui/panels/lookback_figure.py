@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.overlay_curves import OverlayLine
+from gui.overlay_curves import OverlayLine, span_with
 from gui.panels.training_curves import Line
 from gui.theme import LIGHT, SMALL, Theme
 
@@ -86,7 +86,7 @@ def _draw(
         axes.plot(lags, values, style, color=line.color, linewidth=1.2, label=line.name)
     if lag is not None and lag <= lags[-1]:
         axes.axvline(lag, color=theme.muted, linewidth=0.8)
-    axes.set_xlim(0, max(float(lags[-1]), *(float(other.x[-1]) for other in others), 0.0))
+    axes.set_xlim(0, span_with(0, float(lags[-1]), others)[1])
     axes.legend(
         loc="upper left", bbox_to_anchor=(-0.1, -0.2), ncols=2, frameon=False,
         fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4, borderaxespad=0.0,

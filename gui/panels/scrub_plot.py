@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.overlay_curves import OverlayLine
+from gui.overlay_curves import OverlayLine, span_with
 from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.training_curves import Line
 from gui.theme import SMALL, Theme
@@ -99,8 +99,7 @@ class ScrubPlot(CurvePlot):
             PlotCurve(other.x, other.y, other.color, silent=True, name=other.name)
             for other in others
         ]
-        furthest = max(float(places[-1]), *(float(other.x[-1]) for other in others), 0.0)
-        ends = float(places[0]), furthest
+        ends = float(places[0]), span_with(0, float(places[-1]), others)[1]
         span = (ends[0] / 1.2, ends[1] * 1.2) if self.log[0] else (0.0, ends[1])
         self.set_curves(curves, x=span, y=y)
         own = [curve for curve in curves if not curve.name]

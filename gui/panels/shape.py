@@ -10,15 +10,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QScrollArea, QWidget
 
+from gui.overlay_curves import span_with, top_of
 from gui.panels import shape_text
 from gui.panels.figure_text import shape_scope, shape_title
-from gui.panels.result_panel import ResultPanel
 from gui.panels.segmented import Segmented
+from gui.panels.shape_beside import ShapeBeside
 from gui.panels.shape_guide import shape_guide
 from gui.panels.shape_numbers import NAMES, ShapeNumbers
 from gui.panels.shape_question import Shape, ShapeOf
 from gui.session import Session
-from gui.theme import GRID, Theme
+from gui.theme import GRID, Theme, format_number
 from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ TITLES = {"distance": "distance (units of P)", "turning": "turning angle (°)"}
 VIEW_TIP = "Draw the chosen curve as a thin line among the positions, its axis dashed"
 
 
-class ShapePanel(ResultPanel):
+class ShapePanel(ShapeBeside):
     """How well simple curves describe the shown positions, and how far each is from one of them."""
 
     slot = "shape"
@@ -56,7 +57,6 @@ class ShapePanel(ResultPanel):
         super().__init__(session, theme, parent)
         self.shown: ShapeNumbers
         self.plot: PositionCurves
-        self._picked = ""
         self.plotted = Segmented(
             (
                 ("distance", "Distance", "Plot how far each position is from the chosen curve"),
@@ -82,13 +82,13 @@ class ShapePanel(ResultPanel):
 
     def question(self) -> ShapeOf:
         """Ask for the shown range in the shown components."""
-        return ShapeOf(self.session.positions, self.session.components)
+        return self.question_of(self.session)
 
     def configure(self, **options: Any) -> None:
         """Show a ``curve``, by its name; whether it is ``in_view``; what is ``plotted``."""
         self.plotted.show_value(options.pop("plotted", self.plotted.value()))
         self.in_view.setChecked(options.pop("in_view", self.in_view.isChecked()))
-        self._pick(options.pop("curve", self._picked))
+        self._pick(options.pop("curve", self.picked))
         super().configure(**options)
 
     # What it shows.
@@ -123,10 +123,6 @@ class ShapePanel(ResultPanel):
         self.shown.show_shape(result)
         self._draw()
 
-    def chosen(self, result: Shape) -> str:
-        """Return the name of the curve that is shown: the user's choice, or the one that it is."""
-        return self._picked or result.first_choice
-
     def _draw(self) -> None:
         result: Shape = self.result
         if result is None:
@@ -135,20 +131,27 @@ class ShapePanel(ResultPanel):
 
         (first, last), name = result.positions, self.chosen(result)
         x, y, level = self._plotted(result, name)
+        others = self.overlay_lines(self._what(result))
         self.plot.y_axis.set_title(TITLES[self._what(result)], self.theme)
         self.plot.set_curves(
             [
                 PlotCurve(x, y, self.theme.text),
                 PlotCurve(x, np.full(len(x), level), self.theme.muted, "dashed", silent=True),
+                *(PlotCurve(o.x, o.y, o.color, silent=True, name=o.name) for o in others),
             ],
-            (first - 0.5, last + 0.5),
-            (0.0, 1.05 * float(y.max(initial=0.0)) or 1.0),
+            span_with(first - 0.5, last + 0.5, others),
+            (0.0, 1.05 * top_of(y, others) or 1.0),
         )
         self.shown.show_chosen(name, self.theme)
         self._on_selection_changed()
         self._on_hover_changed()
         self._show_in_view()
         self.show_caption()
+        self.show_overlay_legend()
+
+    def redraw(self) -> None:
+        """Draw the curves anew."""
+        self._draw()
 
     def _what(self, result: Shape) -> str:
         """Return what is plotted: of too few positions there are no angles."""
@@ -174,7 +177,7 @@ class ShapePanel(ResultPanel):
     def _pick(self, name: str) -> None:
         if name and name not in NAMES:
             raise ValueError(f"expected one of {tuple(NAMES)}, got {name!r}")
-        self._picked = name
+        self.picked = name
         if self.content is not None:
             self._draw()
 
@@ -200,6 +203,9 @@ class ShapePanel(ResultPanel):
             text = shape_text.turned(result, position, token)
         else:
             text = shape_text.described(result, self.chosen(result), position, token)
+        for other in self.overlay_lines(self._what(result)):
+            if other.x[0] <= position <= other.x[-1]:
+                text += f" · {other.name} {format_number(float(other.y[position - other.x[0]]))}"
         self.plot.set_hover((0, position - plotted[0]), text)
 
     def _on_selection_changed(self) -> None:
@@ -239,22 +245,26 @@ class ShapePanel(ResultPanel):
         """Draw each component over position, with the shown curve and the distances from it."""
         name = self.chosen(result)
         title, detail = shape_title(result, name), self._scope(result)
+        others = self.printed_lines("distance")
+        called = self.session.model.name if self.session.model is not None else ""
 
         def draw() -> Figure:
             from gui.panels.shape_figure import shape_figure
 
-            return shape_figure(result, title, detail, name=name)
+            return shape_figure(result, title, detail, name=name, others=others, called=called)
 
         return draw
 
     def numbers(self, result: Shape) -> Mapping[str, np.ndarray]:
         """Return a line for each curve, the distances from each by position, and the roughness."""
-        return shape_text.columns(result)
+        return self.with_others(shape_text.columns(result))
 
     def python(self) -> str:
         """Return a script that fits the curves and prints them."""
         assert self.session.model is not None
-        return shape_text.script(self.session.model, self.answered, self.chosen(self.result))
+        return self.with_other_scripts(
+            shape_text.script(self.session.model, self.answered, self.chosen(self.result))
+        )
 
     def _scope(self, result: Shape) -> str:
         assert self.session.model is not None

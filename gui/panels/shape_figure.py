@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, dress_axes, name_axes
+from gui.overlay_curves import OverlayLine, span_with
 from gui.panels.shape_question import Shape
 from gui.panels.shape_text import rough_parts
 from gui.theme import LIGHT, SMALL, Theme, format_number
@@ -14,7 +17,14 @@ SIZE = (6.4, 4.2)
 
 
 def shape_figure(
-    shape: Shape, title: str, detail: str, theme: Theme = LIGHT, *, name: str = ""
+    shape: Shape,
+    title: str,
+    detail: str,
+    theme: Theme = LIGHT,
+    *,
+    name: str = "",
+    others: Sequence[OverlayLine] = (),
+    called: str = "",
 ) -> Figure:
     """Draw each component over position with a curve, and below the distances from it.
 
@@ -28,6 +38,8 @@ def shape_figure(
         Colours.
     name
         The curve that is drawn; by default the one that it is, or the better helix.
+    others, called
+        Distances of other models' positions, and what its own model is called among them.
     """
     name = name or shape.first_choice
     figure = Figure(figsize=SIZE, layout="constrained", facecolor=theme.viewport)
@@ -44,9 +56,16 @@ def shape_figure(
         name_axes(axes, "Position", f"PC {shape.components[column]}")
     below = figure.add_subplot(grid[1, :])
     dress_axes(below, theme)
-    below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8)
+    for other in others:
+        below.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
+    below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8, label=called)
     below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
-    below.set_xlim(first, last)
+    below.set_xlim(*span_with(first, last, others))
+    if others:
+        figure.legend(
+            fontsize=SMALL * POINTS, labelcolor=theme.text, frameon=False, ncols=4,
+            loc="outside lower center",
+        )  # fmt: skip
     below.set_ylim(0.0, None)
     below.annotate(
         f"RMS\n{format_number(shape.rms(name))}", (1, shape.rms(name)), (4, 0), va="center",

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from geometry.similarity import Similarity
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.overlay_curves import OverlayLine
+from gui.overlay_curves import OverlayLine, span_with
 from gui.theme import LIGHT, SMALL
 
 SIZE = (6.8, 3.0)
@@ -58,7 +58,7 @@ def similarity_figure(
     for other in others:
         right.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
     right.plot(found.by_lag, color=LIGHT.text, linewidth=1.0, label=name)
-    right.set_xlim(0, max(len(found.by_lag) - 1, *(len(other.x) - 1 for other in others), 1))
+    right.set_xlim(span_with(0, max(len(found.by_lag) - 1, 1), others))
     if others:
         right.legend(fontsize=SMALL * POINTS, labelcolor=LIGHT.text, frameon=False)
     name_axes(right, "Lag Δ (positions)", "Mean cos(Pᵢ, Pᵢ₊Δ)")

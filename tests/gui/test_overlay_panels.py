@@ -14,7 +14,10 @@ from geometry.heads import project_heads
 from geometry.kernels import head_kernels
 from geometry.lookback_range import look_back_range
 from geometry.overlaps import capture
+from geometry.pca import fit_pca
 from geometry.residual_stream import ResidualStream, Subject
+from geometry.roughness import roughness
+from geometry.shape import fit_shapes
 from geometry.similarity import similarity
 from gui.answer import Answer
 from gui.controller import Controller
@@ -23,8 +26,11 @@ from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
+from gui.panels.shape import ShapePanel
+from gui.panels.shape_question import ShapeOf
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
+from gui.questions import Subjects, resolve
 from gui.session import Session
 from gui.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import Beside
@@ -32,7 +38,7 @@ from tests.gui.hand_jobs import HandJobs
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
-PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel)
+PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel)
 
 
 @pytest.fixture
@@ -59,6 +65,12 @@ def wanted(panel, model, positions):
         return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
     if isinstance(panel, SimilarityPanel):
         return {"": similarity(model.W_pos, positions).by_lag}
+    if isinstance(panel, ShapePanel):
+        pca = fit_pca(model.W_pos, positions, 3)
+        points = pca.project(model.W_pos[positions[0] : positions[1] + 1])
+        angles = roughness(points).turning_angles
+        name = panel.chosen(resolve(ShapeOf(positions, (1, 2, 3)), Subjects(model)))
+        return {"distance": fit_shapes(points).fits[name].distances(points), "turning": angles}
     found = head_kernels(project_heads(model), positions)
     return {"attention": found.attention[found.mean_lag.argmin()]}
 
@@ -90,6 +102,7 @@ def drawn_names(panel):
     plots = {
         SpectraPanel: lambda: (panel.plot,),
         CapturePanel: lambda: (panel.plot,),
+        ShapePanel: lambda: (panel.plot,),
         LookBackPanel: lambda: panel.plots.plots,
         KernelsPanel: lambda: (panel.view.attention,),
     }[type(panel)]()
@@ -335,3 +348,17 @@ def test_widths_share_a_room():
     assert shares([30, 100, 90], 120) == [30, 45, 45]
     assert shares([], 50) == []
     assert sum(shares([80] * 7, 100)) <= 100
+
+
+def test_at_a_position_all_models_distances_are_told(beside):
+    made = beside(ShapePanel)
+    panel = made.add_both()
+    made.session.hover = 30
+    for name, line in made.lines("distance").items():
+        assert f"{name} {format_number(line.y[30 - line.x[0]])}" in panel.plot.hover_text()
+    QTest.mouseClick(panel.plotted.buttons["turning"], LEFT)
+    assert panel.overlay_legend.words.text() == "Turning angle:"
+    made.session.hover = 62
+    assert "short" not in panel.plot.hover_text()
+    angle = made.lines("turning")["long"].y[62 - 3]
+    assert panel.plot.hover_text().endswith(f"long {format_number(angle)}")

@@ -16,22 +16,24 @@ from gui.overlay_curves import overlay_color, overlay_columns
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.lookback import LookBackPanel
+from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.theme import DARK, LIGHT
 from tests.gui.compared_stage import Beside
 
 LEFT = Qt.MouseButton.LeftButton
-PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel)
+PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel)
 SPECTRA = "P_singular_value"
 COLUMN = {
     SpectraPanel: SPECTRA,
     CapturePanel: "captured",
     LookBackPanel: "r2_screw",
     SimilarityPanel: "mean_cosine_at_lag",
+    ShapePanel: "distance_helix",
 }
 """The column that is the drawn curve."""
-PLOT = {LookBackPanel: "fits", KernelsPanel: "attention"}
+PLOT = {LookBackPanel: "fits", KernelsPanel: "attention", ShapePanel: "distance"}
 
 
 @pytest.fixture
@@ -50,13 +52,11 @@ def beside(qtbot, tmp_path):
 
 def labels(figure):
     """The names in all legends of a figure, and the colours of their lines."""
+    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
     return {
         text.get_text(): to_hex(line.get_color())
-        for axes in figure.axes
-        if axes.get_legend()
-        for text, line in zip(
-            axes.get_legend().texts, axes.get_legend().legend_handles, strict=True
-        )
+        for legend in legends
+        for text, line in zip(legend.texts, legend.legend_handles, strict=True)
     }
 
 
@@ -88,6 +88,8 @@ def test_numbers_have_their_columns_after_the_open_models(
     beside, panel_class, tmp_path, monkeypatch
 ):
     made = beside(panel_class)
+    if panel_class is ShapePanel:
+        made.panel.configure(curve="helix")
     QTest.mouseClick(made.chips[2], LEFT)
     numbers = np.load(made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
     (line,) = made.panel.overlay_lines(PLOT.get(panel_class, ""))
