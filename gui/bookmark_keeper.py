@@ -18,7 +18,7 @@ from gui.reopening import beside, found, is_work, take_work
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
     from gui.theme import Theme
-    from gui.work_file import Work
+    from gui.work import Work
 
 DOCK = "bookmarks"
 PICTURE = (320, 240)
@@ -27,7 +27,9 @@ LINES = 420
 """A picture shows at most so many logical pixels from top to bottom, as large as they are."""
 ABOVE, SHARES = ("inspector", "prompt"), (0.3, 0.22, 0.48)
 """What else is in its column, and how that is divided when it comes."""
-NO_PART = ("keep_turned", "norms_quantity", "norms_relative")
+NO_PART = (
+    "keep_turned", "norms_quantity", "norms_relative", "cameras_linked", "ranges_linked",
+)  # fmt: skip
 """Fields of saved work that say how the user likes to work, and nothing of the view."""
 
 

@@ -14,7 +14,7 @@ from gui.session import Notice
 
 if TYPE_CHECKING:
     from gui.session import Session
-    from gui.work_file import Work
+    from gui.work import Work
 
 MOST = 500
 """Bookmarks that are kept: more would neither be found again nor read in a moment."""

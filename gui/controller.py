@@ -40,7 +40,7 @@ from gui.session import ColorBy, Notice, Session
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
     from geometry.model import PositionalModel
-    from gui.work_file import Work
+    from gui.work import Work
 
 log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from gui.session import Notice, Session
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
     from gui.comparing import Comparing
-    from gui.work_file import OtherView, Work
+    from gui.work import OtherView, Work
 
 ENDING = ".helix"
 
@@ -44,7 +44,7 @@ def take_work(
     path
         Where it will be written, if that is known.
     """
-    from gui.work_file import FIELDS, Work
+    from gui.work import FIELDS, Work
 
     assert session.model is not None
     return Work(
@@ -61,7 +61,7 @@ def take_other(
     session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
 ) -> OtherView:
     """Take down what the session of a model beside the open one shows; see :func:`take_work`."""
-    from gui.work_file import OtherView
+    from gui.work import OtherView
 
     return OtherView(
         **_model_of(session, wanted, path),

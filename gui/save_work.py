@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
     from gui.main_window import MainWindow
-    from gui.work_file import Work
+    from gui.work import Work
 
 log = logging.getLogger(__name__)
 

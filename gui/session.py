@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gui.laid import Laid, Laying
     from gui.lapse import Lapse
     from gui.lessons import Course, Lesson
-    from gui.work_file import Work
+    from gui.work import Work
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]

@@ -14,19 +14,16 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geometry.errors import HelixscopeError
-from geometry.history.timelapse import Basis
 from gui.camera import CameraPose, Place
 from gui.file_writing import write_whole
-from gui.session import ColorBy, Outside, Projection, Quantity
-from gui.theme import COLORMAPS
+from gui.work import FIELDS, OtherView, Work, whole
 
 if TYPE_CHECKING:
     from gui.bookmarks import Bookmark
@@ -44,119 +41,6 @@ class WorkError(HelixscopeError):
 
 class NewerVersion(WorkError):
     """A file of a later version than this one knows."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class OtherView:
-    """A model beside the open one.
-
-    Attributes
-    ----------
-    source, beside, table, commit, positions, place
-        As in :class:`Work`.
-    components
-        Those on its three axes, from 1.
-    """
-
-    source: str
-    positions: tuple[int, int]
-    components: tuple[int, int, int]
-    beside: str = ""
-    table: str | None = None
-    commit: str | None = None
-    place: Place | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Work:
-    """What was shown.
-
-    Attributes
-    ----------
-    source
-        What was opened: a folder, a file, a model's id.
-    beside
-        The same as a path from the saved file's folder; "" where there is none.
-    table, commit
-        The tensor that was chosen as the table; the commit that the files were of, if any.
-    fingerprint
-        Of the model, to tell whether the same one was found again.
-    positions
-        First and last shown position, both inclusive.
-    fields
-        Values of the session's fields, by the names in :data:`FIELDS`.
-    place
-        Where the camera was; None if nobody has looked yet.
-    turn : (3, 3) float64
-        The display transform.
-    panel
-        Name of the dock that was in front; "" for none.
-    size
-        Width and height of the window, in logical pixels; None if nobody told.
-    layout
-        Where the docks were, as Qt writes it; empty if nobody told.
-    bookmarks
-        Other views, to go to.
-    others, main_at
-        The models beside this one in their order, and its place among them.
-    """
-
-    source: str
-    positions: tuple[int, int]
-    fields: Mapping[str, Any]
-    fingerprint: str = ""
-    beside: str = ""
-    table: str | None = None
-    commit: str | None = None
-    place: Place | None = None
-    turn: np.ndarray = field(default_factory=lambda: np.eye(3))
-    panel: str = ""
-    size: tuple[int, int] | None = None
-    layout: bytes = b""
-    bookmarks: tuple[Bookmark, ...] = ()
-    others: tuple[OtherView, ...] = ()
-    main_at: int = 0
-
-
-def _one_of(literal: Any) -> Callable[[Any], bool]:
-    allowed = get_args(literal)
-    return lambda value: value in allowed
-
-
-def _whole(value: Any, least: int = 0) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _components(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 3 and all(_whole(k, 1) for k in value)
-
-
-FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    "components": _components,
-    "color_by": _one_of(ColorBy),
-    "color_component": lambda value: _whole(value, 1),
-    "colormap": lambda value: value in COLORMAPS,
-    "outside": _one_of(Outside),
-    "projection": _one_of(Projection),
-    "keep_turned": _flag,
-    "selection": lambda value: isinstance(value, tuple) and all(map(_whole, value)),
-    "prompt": lambda value: isinstance(value, str),
-    "norms_centred": _flag,
-    "norms_quantity": _one_of(Quantity),
-    "norms_after": _whole,
-    "norms_relative": _flag,
-    "sphere": _flag,
-    "cameras_linked": _flag,
-    "ranges_linked": _flag,
-    "measure": _flag,
-    "basis": _one_of(Basis),
-    "snapshot": lambda value: value is None or _whole(value),
-}
-"""What of the session is saved, and which values each may have."""
 
 
 def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
@@ -316,7 +200,7 @@ def check_version(said: Any, expected: str, newest: int, file: str) -> None:
     if not isinstance(said, dict) or said.get("format") != expected:
         raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
     version: Any = said.get("version")
-    if not _whole(version, 1):
+    if not whole(version, 1):
         raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
     if version > newest:
         raise NewerVersion(
@@ -334,7 +218,7 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
     others = tuple(
         _unpack_other(one, arrays, number) for number, one in enumerate(said.get("others", ()))
     )
-    if not (_whole(main_at := said.get("main_at", 0)) and main_at <= len(others)):
+    if not (whole(main_at := said.get("main_at", 0)) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
     return Work(
         **_unpack_model(said["model"]),
@@ -353,7 +237,7 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
 
 def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:
     components = _tupled(one["components"])
-    if not _components(components):
+    if not FIELDS["components"](components):
         raise ValueError(f"components cannot be {components!r}")
     place = _place(arrays, bool(one.get("follows", False)), f"_{number}")
     return OtherView(
@@ -372,7 +256,7 @@ def _unpack_model(model: dict[str, Any]) -> dict[str, Any]:
 
 def _range(said: dict[str, Any]) -> tuple[int, int]:
     first, last = said["positions"]
-    if not (_whole(first) and _whole(last, first)):
+    if not (whole(first) and whole(last, first)):
         raise ValueError(f"positions {first!r}–{last!r} are no range")
     return first, last
 
@@ -393,7 +277,7 @@ def _size(value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
     width, height = value
-    if not (_whole(width, 1) and _whole(height, 1)):
+    if not (whole(width, 1) and whole(height, 1)):
         raise ValueError(f"a window cannot be {width!r} × {height!r}")
     return width, height
 

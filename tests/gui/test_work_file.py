@@ -18,16 +18,8 @@ from hypothesis import strategies as st
 from geometry.errors import HelixscopeError
 from gui.camera import CameraPose, Place
 from gui.session import Session
-from gui.work_file import (
-    FIELDS,
-    JSON,
-    VERSION,
-    OtherView,
-    Work,
-    pack_work,
-    read_work,
-    write_work,
-)
+from gui.work import FIELDS, OtherView, Work
+from gui.work_file import JSON, VERSION, pack_work, read_work, write_work
 
 POSE = CameraPose(
     np.array([1.0, 2.5, -3.0]), np.array([0.1, 0.0, 0.2]), np.array([0.0, 0.0, 1.0]), 2.25
