@@ -107,6 +107,10 @@ def open_command(
         Path | None,
         typer.Option(help="Save a picture of the whole window there, and close it."),
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SOURCE", help="Show this model beside it; may be given again."),
+    ] = None,
     offline: Offline = False,
 ) -> None:
     """Open the window (the default command)."""
@@ -116,13 +120,15 @@ def open_command(
     with _plain_errors():
         if source is not None:
             _check_source(source, shown)
+        for other in beside or ():
+            _check_source(other, None)
     # The imports make objects by the hundred thousand and no garbage; looking for some among them
     # takes a tenth of the start. The window turns the collector on again with its first frame.
     gc.disable()
     try:
         from gui.app import run_window
 
-        status = run_window(source, shown, picture, offline=offline)
+        status = run_window(source, shown, picture, beside=tuple(beside or ()), offline=offline)
     finally:
         gc.unfreeze()
         gc.enable()

@@ -46,6 +46,8 @@ class Application(QObject):
         What is remembered.
     source, positions
         What to open first; None for what was open last, or the best model that is here.
+    beside
+        What to show beside it, once it is there.
     offline
         Start offline, whatever is remembered.
     """
@@ -57,6 +59,7 @@ class Application(QObject):
         source: str | None = None,
         positions: tuple[int, int] | None = None,
         *,
+        beside: tuple[str, ...] = (),
         offline: bool = False,
     ) -> None:
         super().__init__()
@@ -83,9 +86,16 @@ class Application(QObject):
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # The first frame has the curve if the model is there by now, as it nearly always is.
+        self._beside = beside
+        self.session.events.shown.connect(self._show_beside)
         self.jobs.deliver("open", PATIENCE_MS)
         self.window.show()
         self.controller.refresh_models()
+
+    def _show_beside(self) -> None:
+        beside, self._beside = self._beside, ()
+        for source in beside:
+            self.controller.comparing.add(source)
 
     def choose_theme(self, choice: ThemeChoice) -> None:
         """Take the user's choice of theme, and remember it."""
@@ -100,6 +110,7 @@ class Application(QObject):
             return
         self._closed = True
         self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
+        self.session.events.shown.disconnect(self._show_beside)
         self._page.release()
         self._unsaved.close()
         self.window.close()
@@ -146,6 +157,7 @@ def run_window(
     positions: tuple[int, int] | None = None,
     picture: Path | None = None,
     *,
+    beside: tuple[str, ...] = (),
     offline: bool = False,
 ) -> int:
     """Open the window and run until it is closed.
@@ -158,6 +170,8 @@ def run_window(
         Inclusive range to show first.
     picture
         Save a picture of the whole window there once everything is painted, and close.
+    beside
+        What to show beside it.
     offline
         Start offline: send no request.
 
@@ -168,7 +182,9 @@ def run_window(
     """
     start_log()
     qt = prepare_qt()
-    application = Application(qt, Settings(settings_path()), source, positions, offline=offline)
+    application = Application(
+        qt, Settings(settings_path()), source, positions, beside=beside, offline=offline
+    )
     application.window.viewport.firstFrame.connect(_collect_garbage_again)
     hook = sys.excepthook
     sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)

@@ -27,8 +27,8 @@ def window(monkeypatch):
 
     calls = []
 
-    def run_window(source, positions, picture, *, offline):
-        calls.append((source, positions, picture, offline))
+    def run_window(source, positions, picture, *, beside, offline):
+        calls.append((source, positions, picture, *beside, offline))
         return 0
 
     monkeypatch.setattr(gui.app, "run_window", run_window)
@@ -83,11 +83,14 @@ def test_the_window_opens_with_what_was_asked_for(window, table):
     assert run(table, "--positions", "5-99") == 0
     assert run("open", table, "--picture", "window.png") == 0
     assert run("--offline", table) == 0
+    assert run(table, "--beside", "sample", "--beside", table) == 0
+    assert run(table, "--beside", "nowhere/at/all") == 1
     assert window == [
         (None, None, None, False),
         (str(table), (5, 99), None, False),
         (str(table), None, Path("window.png"), False),
         (str(table), None, None, True),
+        (str(table), None, None, "sample", str(table), False),
     ]
 
 

@@ -176,8 +176,8 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
 
     calls = []
 
-    def run_window(*arguments, offline):
-        calls.append((*arguments, offline, len(loopback_hub.requests)))
+    def run_window(*arguments, beside, offline):
+        calls.append((*arguments, *beside, offline, len(loopback_hub.requests)))
         return 0
 
     monkeypatch.setattr(gui.app, "run_window", run_window)

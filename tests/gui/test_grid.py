@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
+from gui.app import Application
 from gui.comparing import MAIN
 from gui.grid import columns_for
 from gui.save_picture import PictureOptions
@@ -294,3 +295,12 @@ def test_narrow_views_say_what_matters_most(application, grid, beside, short):
     assert cell.menu_button.isVisible()
     assert "–" not in cell.facts.text()
     assert not grid.bar.add.isEnabled()
+
+
+def test_the_window_begins_with_models_side_by_side(qapp, settings, write_gpt2, short, qtbot):
+    application = Application(qapp, settings, str(write_gpt2()), beside=(short, "sample"))
+    qtbot.waitUntil(lambda: application.idle and len(application.window.grid.shown_cells) == 3)
+    names = [cell.name.text() for cell in application.window.grid.shown_cells]
+    application.close()
+    application.window.deleteLater()
+    assert names == ["tiny-gpt2", "short", "sample"]
