@@ -148,7 +148,8 @@ def stylesheet(theme: Theme) -> str:
     border. Spin boxes have no buttons (keys and wheel step them); under a style sheet Qt's own
     ``NoButtons`` would lose their text, so their buttons have no width instead. Widgets of the
     class "segments" and "segment" are those of :class:`gui.panels.segmented.Segmented`; a tool
-    button of the class "chip" is a small one.
+    button of the class "chip" is a small one. What has no frame shows the focus if its property
+    "ring" is true.
     """
     return f"""
 * {{ font-size: {TEXT}px; }}
@@ -190,7 +191,9 @@ QToolButton:checked {{ background: {theme.line}; }}
 QToolButton[role="title button"] {{
     color: {theme.muted}; font-size: {SMALL}px; padding: 0 4px; min-height: 18px; border: none;
 }}
-QToolButton[role="title button"]:hover {{ color: {theme.text}; background: {theme.line}; }}
+QToolButton[role="title button"]:hover, QToolButton[role="title button"]:focus {{
+    color: {theme.text}; background: {theme.line};
+}}
 QToolButton:disabled {{ color: {theme.muted}; }}
 QPushButton {{
     background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
@@ -241,6 +244,8 @@ QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
 }}
 QListWidget::item {{ padding: 4px; }}
 QListView:focus, QTreeView:focus, QTableView:focus {{ border-color: {theme.muted}; }}
+QAbstractScrollArea[ring="true"] {{ border: 1px solid transparent; }}
+QAbstractScrollArea[ring="true"]:focus {{ border-color: {theme.muted}; }}
 QHeaderView::section {{
     background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
     border: none; border-bottom: 1px solid {theme.line}; padding: 4px;

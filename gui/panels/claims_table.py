@@ -21,7 +21,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
     QHeaderView,
     QTableView,
     QWidget,
@@ -189,9 +188,9 @@ class ClaimsTable(QTableView):
 
     def _set_up_look(self) -> None:
         self.setAccessibleName("Claims")
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setProperty("ring", True)
         self.setStyleSheet(
-            "QTableView { border: none; background: transparent; }"
+            "QTableView { background: transparent; }"
             # An item has a margin of 3 px besides.
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
             "QHeaderView { background: transparent; }"

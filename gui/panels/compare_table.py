@@ -9,7 +9,6 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
     QHBoxLayout,
     QHeaderView,
     QTableView,
@@ -141,9 +140,14 @@ class CompareTable(QWidget):
     def _keep_mark(self, change: Any) -> None:
         marked = self.marked
         change()
-        for row, line in enumerate(self.rows.lines):
-            if marked is not None and line.row.key == marked.row.key:
-                self.values.selectRow(row)
+        if marked is None:
+            return
+        rows = [line.row for line in self.rows.lines]
+        # A model that takes the open one's place takes its key too.
+        same = [n for n, row in enumerate(rows) if row.model and row.model == marked.row.model]
+        same += [n for n, row in enumerate(rows) if row.key == marked.row.key]
+        if same:
+            self.values.selectRow(same[0])
 
     def _fit(self) -> None:
         """Make columns as wide as their titles and numbers, the names' within bounds."""
@@ -178,9 +182,9 @@ class _View(QTableView):
         font = QFont(self.font())
         font.setFeature(QFont.Tag("tnum"), 1)
         self.setFont(font)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setProperty("ring", True)
         self.setStyleSheet(
-            "QTableView { border: none; background: transparent; }"
+            "QTableView { background: transparent; }"
             # An item has a margin of 3 px besides.
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
             "QHeaderView { background: transparent; }"

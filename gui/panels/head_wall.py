@@ -187,6 +187,9 @@ class HeadWall(QWidget):
             painter.setPen(self._frame(card.head))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(area.adjusted(-0.5, -0.5, 0.5, 0.5))
+            if self.hasFocus() and card.head == self.head:
+                painter.setPen(QPen(QColor(self.theme.text), 1))
+                painter.drawRect(area.adjusted(2.0, 2.0, -2.0, -2.0))
 
     def _frame(self, head: int) -> QPen:
         if head == self.head:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
 )
-from PySide6.QtWidgets import QFrame, QTextBrowser
+from PySide6.QtWidgets import QTextBrowser
 
 from gui.lessons import Section
 from gui.theme import GRID, SMALL, Theme
@@ -27,11 +27,12 @@ HEADINGS: Mapping[Section, str] = {
 }  # fmt: skip
 LINE_HEIGHT = 125
 """In per cent of the font's own: longer texts are read more easily so."""
+_OWN_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _LIKE_HTML = QTextDocument.MarkdownFeature.MarkdownNoHTML
 
 
 class LessonPage(QTextBrowser):
-    """Shows a text by sections; keys are left to the window, where they walk the curve."""
+    """Shows a text by sections; most keys are left to the window, where they walk the curve."""
 
     linked = Signal(QUrl)
     """A link was clicked."""
@@ -42,7 +43,7 @@ class LessonPage(QTextBrowser):
         self._text: dict[Section, str] = {}
         self._answered = False
         self.setAccessibleName("Text of the lesson")
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setProperty("ring", True)
         self.setOpenLinks(False)
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
@@ -73,8 +74,11 @@ class LessonPage(QTextBrowser):
         self.show_text(self._text, answered=self._answered, keep=True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave every key to the window."""
-        event.ignore()
+        """Follow a link that Tab went to, and scroll by pages; leave all else to the window."""
+        if event.key() in _OWN_KEYS:
+            super().keyPressEvent(event)
+        else:
+            event.ignore()
 
     def _write(self) -> None:
         self.setHtml("")

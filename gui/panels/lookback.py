@@ -87,7 +87,8 @@ class LookBackPanel(LookBackBeside):
             self.header.add(control)
         for choice in (self.space, self.scoring):
             choice.chosen.connect(self.ask)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        # Not by Tab, which goes through the buttons before the slider first.
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setFocusProxy(self.lag.slider)
         events = session.events
         # All lags take up to a second: they wait for the end of a drag.

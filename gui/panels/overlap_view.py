@@ -59,6 +59,7 @@ class OverlapView(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.heatmap = OverlapMap(theme, "direction j", "direction i")
+        self.heatmap.setAccessibleName("Squared overlaps of two matrices")
         self.bar = ColorBar(theme, "squared overlap")
         self._overlap: Overlap | None = None
         row = QHBoxLayout(self)

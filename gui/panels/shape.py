@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QScrollArea, QWidget
 
-from gui.overlay_curves import span_with, top_of
+from gui.overlay_curves import said_at, span_with, top_of
 from gui.panels import shape_text
 from gui.panels.figure_text import shape_scope, shape_title
 from gui.panels.segmented import Segmented
@@ -19,7 +19,7 @@ from gui.panels.shape_guide import shape_guide
 from gui.panels.shape_numbers import NAMES, ShapeNumbers
 from gui.panels.shape_question import Shape, ShapeOf
 from gui.session import Session
-from gui.theme import GRID, Theme, format_number
+from gui.theme import GRID, Theme
 from gui.tooltips import wrapped
 
 if TYPE_CHECKING:
@@ -101,7 +101,8 @@ class ShapePanel(ShapeBeside):
         self.shown = ShapeNumbers()
         self.shown.chosen.connect(self._pick)
         self._area = QScrollArea()
-        self._area.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._area.setProperty("ring", True)
+        self._area.setAccessibleName("The numbers of the curves")
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setWidget(self.shown)
@@ -203,9 +204,7 @@ class ShapePanel(ShapeBeside):
             text = shape_text.turned(result, position, token)
         else:
             text = shape_text.described(result, self.chosen(result), position, token)
-        for other in self.overlay_lines(self._what(result)):
-            if other.x[0] <= position <= other.x[-1]:
-                text += f" · {other.name} {format_number(float(other.y[position - other.x[0]]))}"
+        text = " · ".join([text, *said_at(position, self.overlay_lines(self._what(result)))])
         self.plot.set_hover((0, position - plotted[0]), text)
 
     def _on_selection_changed(self) -> None:
