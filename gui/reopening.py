@@ -128,11 +128,11 @@ class Reopening:
         self.show(work, path)
 
     def go_to(self, work: Work) -> None:
-        """Show saved work of the open model, or open its model first."""
+        """Show saved work of the open model or one beside it, or open its model first."""
         # Another object, as it may be what was shown last: all who look for it are to hear of it.
         work = replace(work)
-        model = self._session.model
-        if model is None or not self._shows(work, model):
+        model = self._session.model if self._make_main(work) else None
+        if model is None:
             self.show(work, said="")
             return
         fields = _fitting(work, model)
@@ -141,15 +141,17 @@ class Reopening:
             self._session.turn = work.turn
         self._session.work = work
 
-    def _shows(self, work: Work, model: PositionalModel) -> bool:
-        """Tell whether the open model is that of saved work."""
-        wanted = self._shown()
-        if wanted is None or wanted.table != work.table or model.commit != work.commit:
-            return False
-        one, other = remembered_name(wanted.source), work.source
-        if model.commit is not None:  # by whatever name of the same commit
-            one, other = one.partition("@")[0], other.partition("@")[0]
-        return one == other
+    def _make_main(self, work: Work) -> bool:
+        """Let the model of saved work be the open one, if it is in the window; else False."""
+        if _is_of(work, self._shown(), self._session.model):
+            return True
+        beside = (
+            key
+            for key, session, wanted in self._comparing.opened
+            if _is_of(work, wanted, session.model)
+        )
+        key = next(beside, None)
+        return key is not None and self._comparing.make_main(key)
 
     def show(self, work: Work, path: Path | None = None, *, said: str = RESUMED) -> None:
         """Open saved work that was read already.
@@ -192,6 +194,18 @@ class Reopening:
         if work.fingerprint and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         session.work = work
+
+
+def _is_of(work: Work, wanted: Wanted | None, model: PositionalModel | None) -> bool:
+    """Tell whether a model, and what was opened for it, is that of saved work."""
+    if wanted is None or model is None:
+        return False
+    if (wanted.table, model.commit) != (work.table, work.commit):
+        return False
+    one, other = remembered_name(wanted.source), work.source
+    if model.commit is not None:  # by whatever name of the same commit
+        one, other = one.partition("@")[0], other.partition("@")[0]
+    return one == other
 
 
 def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:

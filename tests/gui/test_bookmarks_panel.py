@@ -317,3 +317,19 @@ def test_a_theme_reaches_every_row(two):
         frames = {row.thumbnail.grab().toImage().pixelColor(0, 0).name() for row in
                   panel.rows.values()}  # fmt: skip
         assert frames <= {theme.line, theme.muted, theme.text}
+
+
+def test_the_models_side_by_side_stay(two, write_table, helix, wait_until_idle):
+    session, comparing = two.session, two.controller.comparing
+    other = comparing.add(str(write_table(helix(120, 16, 3), "other")))
+    wait_until_idle(two)
+    comparing.make_main(other)
+    wait_until_idle(two)
+    assert session.model.name == "other"
+    first, second = session.bookmarks
+    for bookmark in (first, second):
+        two.window.bookmarks.go_to(bookmark.key)
+        wait_until_idle(two)
+        assert session.model.name == "tiny-gpt2"
+        assert session.positions == session.curve.pca.positions == bookmark.work.positions
+        assert [one.session.model.name for one in session.compared] == ["other"]
