@@ -140,6 +140,17 @@ class ComparePanel(ResultPanel):
 
     # What it follows.
 
+    def _on_model_changed(self) -> None:
+        """Keep the table in sight, and the keys in it, until what is new is known.
+
+        Its lines say themselves which models they are about.
+        """
+        if self.session.model is None or self._ready is None:
+            super()._on_model_changed()
+        else:
+            self._answer = None
+            self.ask()
+
     def _ask_when_still(self) -> None:
         sessions = (self.session, *(one.session for one in self.session.compared))
         if not any(session.dragging for session in sessions):
