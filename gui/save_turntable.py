@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog
 
 from geometry.errors import HelixscopeError
 from gui.camera import CameraPose
-from gui.film_dialog import FilmForm, FilmOptions, in_a_row, number
-from gui.panels.segmented import Segmented
 from gui.save_film import KINDS
 from gui.save_result import ask_where
 from gui.session import Notice
 from gui.theme import LIGHT
-from gui.tooltips import wrapped
-from gui.turntable import FPS, About, Turn
 
+# What asks, draws and writes is not needed for the first frame: it is loaded when it is asked for.
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from gui.film_dialog import FilmOptions
     from gui.main_window import MainWindow
+    from gui.turntable import Turn
 
 _WHAT = "the turntable"
-_UPRIGHT = ("up", "Upright", "About what is up on the screen now")
 
 
 class TurntableSaver:
@@ -38,22 +35,27 @@ class TurntableSaver:
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
-        self._options, self._turn = FilmOptions(fps=FPS), Turn()
+        self._chosen: tuple[FilmOptions, Turn] | None = None
 
     def ask(self) -> None:
         """Let the user choose options and a file, then save a film."""
+        from gui.film_dialog import FilmOptions
+        from gui.turntable import FPS, Turn
+        from gui.turntable_dialog import TurntableDialog
+
         window, session = self._window, self._window.session
         if session.model is None or session.curve is None or window.films.busy:
             return
+        options, turn = self._chosen or (FilmOptions(fps=FPS), Turn())
         dialog = TurntableDialog(
-            self._options, self._turn, window.viewport.size(), session.curve.components, window
+            options, turn, window.viewport.size(), session.curve.components, window
         )
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
         options, turn = dialog.options(), dialog.turn()
         dialog.deleteLater()
         if not accepted:
             return
-        self._options, self._turn = options, turn
+        self._chosen = options, turn
         name = f"{session.model.name.replace('/', '-')} turning"
         kinds = {options.kind: KINDS[options.kind]}
         path = ask_where(window, "Save turntable", name, kinds)
@@ -84,60 +86,3 @@ class TurntableSaver:
             return
         film = Film(out, look.size, look.fps, loops=True)
         window.films.filming.start(frames, film, out, _WHAT)
-
-
-class TurntableDialog(FilmForm):
-    """Asks how a turntable is to be filmed.
-
-    Parameters
-    ----------
-    options, viewport
-        As in the base.
-    turn
-        About what it turns at first, and how fast.
-    components
-        What the three axes are.
-    """
-
-    def __init__(
-        self,
-        options: FilmOptions,
-        turn: Turn,
-        viewport: QSize,
-        components: tuple[int, ...],
-        parent: QWidget,
-    ) -> None:
-        super().__init__("Save turntable", options, viewport, parent)
-        axes = [
-            (axis, f"PC {k}", f"About the {axis} axis, component {k}")
-            for axis, k in zip("xyz", components, strict=True)
-        ]
-        self.about = Segmented((_UPRIGHT, *axes), "Turn about")
-        self.about.show_value(turn.about)
-        self.seconds, self.fps = number("Seconds", 1, 60), number("Frames a second", 5, 50)
-        self.seconds.setToolTip(wrapped("How long one turn takes; then it begins again"))
-        self.fps.setToolTip(wrapped("The more, the smoother, and the larger the file"))
-        self.seconds.setValue(turn.seconds)
-        self.fps.setValue(options.fps)
-        speed = in_a_row(self.seconds, "seconds a turn,", self.fps, "frames a second")
-        self._lay_out((("Turn about", self.about), ("Speed", speed)))
-        for field in (self.seconds, self.fps):
-            field.valueChanged.connect(self._say)
-        self._say()
-
-    def options(self) -> FilmOptions:
-        """Return what was chosen of the film."""
-        return FilmOptions(
-            self.kind.value(),
-            int(self.height_.value()),
-            self.fps.value(),
-            self.background.value(),
-        )
-
-    def turn(self) -> Turn:
-        """Return what was chosen of the turn."""
-        return Turn(cast(About, self.about.value()), self.seconds.value())
-
-    def frames(self) -> int:
-        """Return how many frames one turn has."""
-        return self.turn().frames(self.fps.value())

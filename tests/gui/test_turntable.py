@@ -11,10 +11,10 @@ from gui.camera import CameraPose, view_pose
 from gui.export import render_scene, still_session
 from gui.film_dialog import FilmOptions, FilmProgress
 from gui.lapse_export import FilmLook
-from gui.save_turntable import TurntableDialog
 from gui.scene_state import resolve_scene
 from gui.theme import LIGHT
 from gui.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
+from gui.turntable_dialog import TurntableDialog
 from tests.films import read_gif, read_mp4
 
 LEFT = Qt.MouseButton.LeftButton

@@ -1,0 +1,72 @@
+"""How a film of one turn is to be: asked before it is drawn."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QWidget
+
+from gui.film_dialog import FilmForm, FilmOptions, in_a_row, number
+from gui.panels.segmented import Segmented
+from gui.tooltips import wrapped
+from gui.turntable import About, Turn
+
+_UPRIGHT = ("up", "Upright", "About what is up on the screen now")
+
+
+class TurntableDialog(FilmForm):
+    """Asks how a turntable is to be filmed.
+
+    Parameters
+    ----------
+    options, viewport
+        As in the base.
+    turn
+        About what it turns at first, and how fast.
+    components
+        What the three axes are.
+    """
+
+    def __init__(
+        self,
+        options: FilmOptions,
+        turn: Turn,
+        viewport: QSize,
+        components: tuple[int, ...],
+        parent: QWidget,
+    ) -> None:
+        super().__init__("Save turntable", options, viewport, parent)
+        axes = [
+            (axis, f"PC {k}", f"About the {axis} axis, component {k}")
+            for axis, k in zip("xyz", components, strict=True)
+        ]
+        self.about = Segmented((_UPRIGHT, *axes), "Turn about")
+        self.about.show_value(turn.about)
+        self.seconds, self.fps = number("Seconds", 1, 60), number("Frames a second", 5, 50)
+        self.seconds.setToolTip(wrapped("How long one turn takes; then it begins again"))
+        self.fps.setToolTip(wrapped("The more, the smoother, and the larger the file"))
+        self.seconds.setValue(turn.seconds)
+        self.fps.setValue(options.fps)
+        speed = in_a_row(self.seconds, "seconds a turn,", self.fps, "frames a second")
+        self._lay_out((("Turn about", self.about), ("Speed", speed)))
+        for field in (self.seconds, self.fps):
+            field.valueChanged.connect(self._say)
+        self._say()
+
+    def options(self) -> FilmOptions:
+        """Return what was chosen of the film."""
+        return FilmOptions(
+            self.kind.value(),
+            int(self.height_.value()),
+            self.fps.value(),
+            self.background.value(),
+        )
+
+    def turn(self) -> Turn:
+        """Return what was chosen of the turn."""
+        return Turn(cast(About, self.about.value()), self.seconds.value())
+
+    def frames(self) -> int:
+        """Return how many frames one turn has."""
+        return self.turn().frames(self.fps.value())
