@@ -33,6 +33,7 @@ class ComparedAnswers:
     def __init__(self, session: Session, jobs: Jobs) -> None:
         self._session, self._jobs = session, QueuedJobs(jobs, AT_ONCE)
         self._answers: dict[int, tuple[Session, Answers]] = {}
+        self._sources: dict[int, str] = {}
         self._listening = Listening()
         self._listening.to(session.events.compared, self._follow)
 
@@ -73,6 +74,11 @@ class ComparedAnswers:
             if there.get(key) is not asked:
                 answers.close()
                 del self._answers[key]
+        sources = {compared.key: compared.source for compared in session.compared}
+        same = {key for key, source in sources.items() if self._sources.get(key, source) == source}
+        self._sources = sources
+        # It was another model, which has gone or is the open one now, that was hidden.
+        session.hidden_curves = frozenset(h for h in session.hidden_curves if h[1] in same)
         colors = {key: n for key, n in session.compared_colors.items() if key in there}
         overlays = {overlay.color for overlay in session.overlays}
         for key in there:

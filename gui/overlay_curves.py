@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gui.listening import Listening
 from gui.session import Session
-from gui.theme import SERIES, Theme
+from gui.theme import SERIES, Theme, format_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -214,6 +214,15 @@ def top_of(values: np.ndarray, others: Sequence[OverlayLine]) -> float:
     """Return the highest value of a curve and others; 0 where none is above that."""
     curves = [values, *(other.y for other in others)]
     return max(float(curve.max(initial=0.0)) for curve in curves)
+
+
+def said_at(position: int, others: Sequence[OverlayLine]) -> list[str]:
+    """Return the values of other models at a position, of those that have it."""
+    return [
+        f"{other.name} {format_number(float(other.y[position - int(other.x[0])]))}"
+        for other in others
+        if other.x[0] <= position <= other.x[-1]
+    ]
 
 
 def overlay_columns(

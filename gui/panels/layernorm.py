@@ -14,8 +14,8 @@ from gui.panels import interference_text, layernorm_text
 from gui.panels.figure_text import layernorm_scope
 from gui.panels.interference_form import ExampleBox
 from gui.panels.interference_question import Compared, ExampleOf, InterferenceOf, Typed
-from gui.panels.layernorm_question import Errors, LayerNormOf, LayerNorms
-from gui.panels.result_panel import ResultPanel
+from gui.panels.layernorm_beside import LayerNormBeside
+from gui.panels.layernorm_question import LayerNormOf, LayerNorms
 from gui.panels.segmented import Segmented
 from gui.session import Session
 from gui.theme import Theme, format_number
@@ -46,7 +46,7 @@ SUMS_EXPLANATION = (
 )
 
 
-class LayerNormPanel(ResultPanel):
+class LayerNormPanel(LayerNormBeside):
     """Errors of two simpler LayerNorms by position; and how alike two sums are."""
 
     slot = "layernorm"
@@ -174,7 +174,8 @@ class LayerNormPanel(ResultPanel):
     def show_result(self, result: LayerNorms | Compared) -> None:
         """Show a page."""
         if isinstance(result, LayerNorms):
-            self.errors.show_result(result, self._found(result))
+            self.errors.others = self.overlay_lines()
+            self.errors.show_result(result, self.found(result))
             self._views.setCurrentWidget(self.errors)
         else:
             self._show_sums(result)
@@ -191,12 +192,16 @@ class LayerNormPanel(ResultPanel):
 
     def _on_version_changed(self) -> None:
         if isinstance(self.result, LayerNorms):
-            self.errors.show_errors(self._found(self.result))
-            self._on_marks_changed()
+            self.redraw()
             self.show_caption()
+            self.show_overlay_legend()
 
-    def _found(self, result: LayerNorms) -> Errors:
-        return result.orthogonal if self.version.value() == "orthogonal" else result.constant_norm
+    def redraw(self) -> None:
+        """Draw the errors anew; of two sums nothing is another."""
+        if isinstance(self.result, LayerNorms):
+            self.errors.others = self.overlay_lines()
+            self.errors.show_errors(self.found(self.result))
+            self._on_marks_changed()
 
     def _on_measure_chosen(self, measure: Measure) -> None:
         self._measure = measure
@@ -223,6 +228,7 @@ class LayerNormPanel(ResultPanel):
         if self.content is not None:
             self.errors.set_theme(theme)
             self.sums.set_theme(theme)
+            self.redraw()
             self._on_marks_changed()
 
     # What it says, and what can be taken away.
@@ -232,7 +238,7 @@ class LayerNormPanel(ResultPanel):
         assert self.session.model is not None
         if isinstance(result, Compared):
             return interference_text.caption(self.session.model, result, self._measure)
-        median, p95 = self._found(result).overall
+        median, p95 = self.found(result).overall
         name = "orthogonal" if self.version.value() == "orthogonal" else "constant norm"
         return (
             f"{self._scope(result)} · {name}: median {format_number(median)}, "
@@ -243,12 +249,12 @@ class LayerNormPanel(ResultPanel):
         """Draw both versions and the histogram; or the random pairs with the two sums."""
         if isinstance(result, Compared):
             return self._figure_of_sums(result)
-        title = self._scope(result)
+        title, others = self._scope(result), self.printed_lines("orthogonal")
 
         def draw() -> Figure:
             from gui.panels.layernorm_figure import layernorm_figure
 
-            return layernorm_figure(result, title)
+            return layernorm_figure(result, title, others=others)
 
         return draw
 
@@ -268,14 +274,16 @@ class LayerNormPanel(ResultPanel):
         """Return the numbers of the page that is shown."""
         if isinstance(result, Compared):
             return interference_text.columns(result)
-        return layernorm_text.columns(result)
+        return self.with_others(layernorm_text.columns(result))
 
     def python(self) -> str:
         """Return a script that prints the numbers of the page that is shown."""
         assert self.session.model is not None
         if isinstance(self.result, Compared):
             return interference_text.script(self.session.model, self.result)
-        return layernorm_text.script(self.session.model, self.result.positions)
+        return self.with_other_scripts(
+            layernorm_text.script(self.session.model, self.result.positions)
+        )
 
     def _scope(self, result: LayerNorms) -> str:
         assert self.session.model is not None

@@ -6,6 +6,7 @@ import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from gui.overlay_curves import OverlayLine, said_at, top_of
 from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.layernorm_question import Errors, LayerNorms
 from gui.panels.position_rows import Column, Row
@@ -36,6 +37,7 @@ class ErrorsView(QWidget):
         super().__init__()
         self.theme = theme
         self._result: LayerNorms | None = None
+        self.others: tuple[OverlayLine, ...] = ()
         self._found: Errors
         self.errors = CurvePlot(theme, "position", "relative error", whole_x=True)
         self.errors.setAccessibleName("Error by position")
@@ -76,8 +78,9 @@ class ErrorsView(QWidget):
             [
                 PlotCurve(at, found.p95, self.theme.muted, "dashed"),
                 PlotCurve(at, found.median, self.theme.text),
+                *(PlotCurve(o.x, o.y, o.color, silent=True, name=o.name) for o in self.others),
             ],
-            y=(0.0, 1.05 * float(found.p95.max()) or 1.0),
+            y=(0.0, 1.05 * top_of(found.p95, self.others) or 1.0),
         )
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
@@ -90,11 +93,9 @@ class ErrorsView(QWidget):
             self.errors.set_hover(None)
             return
         found, at = self._found, hover - first
-        self.errors.set_hover(
-            (1, at),
-            f"{hover}: {format_number(found.median[at])}, "
-            f"95 % below {format_number(found.p95[at])}",
-        )
+        said = f"{hover}: {format_number(found.median[at])}, "
+        said += f"95 % below {format_number(found.p95[at])}"
+        self.errors.set_hover((1, at), " · ".join([said, *said_at(hover, self.others)]))
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; what is drawn keeps its own until it is shown anew."""

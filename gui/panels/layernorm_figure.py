@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figures
+from gui.overlay_curves import OverlayLine
 from gui.panels.layernorm_question import LayerNorms
 from gui.theme import LIGHT, SMALL, Theme
 
 
-def layernorm_figure(result: LayerNorms, title: str, theme: Theme = LIGHT) -> Figure:
+def layernorm_figure(
+    result: LayerNorms,
+    title: str,
+    theme: Theme = LIGHT,
+    *,
+    others: Sequence[OverlayLine] = (),
+) -> Figure:
     """Draw the errors of both versions, and the histogram.
 
     Parameters
@@ -21,10 +30,15 @@ def layernorm_figure(result: LayerNorms, title: str, theme: Theme = LIGHT) -> Fi
         What it is about.
     theme
         Colours.
+    others
+        Median errors of other models, of the orthogonal version.
     """
     figure, (errors, cosines) = new_figures(theme, columns=2)
     first, last = result.positions
     at = np.arange(first, last + 1)
+    for other in others:
+        said = f"{other.name}, orthogonal, median"
+        errors.plot(other.x, other.y, color=other.color, linewidth=0.7, label=said)
     for name, found, color in (
         ("orthogonal", result.orthogonal, theme.text),
         ("constant norm", result.constant_norm, theme.faint),

@@ -91,6 +91,35 @@ class LayerNormOf(ReadsTokens):
         yield layernorms_of(measured)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class OnlyErrors:
+    """The errors without the cosines; attributes as of :class:`LayerNorms`."""
+
+    positions: tuple[int, int]
+    n_tokens: int
+    orthogonal: Errors
+    constant_norm: Errors
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsOf(ReadsTokens):
+    """The errors over a range of positions alone."""
+
+    positions: tuple[int, int]
+
+    def answer(self, about: Subjects) -> OnlyErrors:
+        """Measure them; TensorUnavailable as :meth:`LayerNormOf.steps`."""
+        about.tell(None, "Reading token embeddings")
+        measured = Measurements(about.model, Scope(self.positions), about.measured())
+        errors = measured.layernorm
+        return OnlyErrors(
+            measured.positions,
+            len(errors.tokens),
+            _errors(errors.orthogonal),
+            _errors(errors.constant_norm),
+        )
+
+
 def layernorms_of(measured: Measurements) -> LayerNorms:
     """Put together what is measured; TensorUnavailable as :meth:`LayerNormOf.steps`."""
     errors, cosines = measured.layernorm, measured.cosines

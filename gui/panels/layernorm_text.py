@@ -5,26 +5,33 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.model import PositionalModel
-from gui.panels.layernorm_question import LayerNorms
+from gui.panels.layernorm_question import LayerNorms, OnlyErrors
 from gui.snippets import opening
 
 
 def columns(result: LayerNorms) -> dict[str, np.ndarray]:
     """Return errors by position, the histogram, and the tokens."""
-    first, last = result.positions
     bins = len(result.histogram)
     return {
-        "position": np.arange(first, last + 1),
-        "orthogonal_median": result.orthogonal.median,
-        "orthogonal_p95": result.orthogonal.p95,
-        "constant_norm_median": result.constant_norm.median,
-        "constant_norm_p95": result.constant_norm.p95,
+        **error_columns(result),
         "cosine_from": np.arange(bins) / bins,
         "pairs": result.histogram,
         "token": np.array([one.token for one in result.most_alike]),
         "token_text": np.array([one.text for one in result.most_alike]),
         "token_position": np.array([one.position for one in result.most_alike]),
         "token_cosine": np.array([one.cosine for one in result.most_alike]),
+    }
+
+
+def error_columns(result: LayerNorms | OnlyErrors) -> dict[str, np.ndarray]:
+    """Return errors by position."""
+    first, last = result.positions
+    return {
+        "position": np.arange(first, last + 1),
+        "orthogonal_median": result.orthogonal.median,
+        "orthogonal_p95": result.orthogonal.p95,
+        "constant_norm_median": result.constant_norm.median,
+        "constant_norm_p95": result.constant_norm.p95,
     }
 
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from geometry.similarity import Similarity
+from gui.overlay_curves import said_at
 from gui.panels.color_bar import ColorBar
 from gui.panels.figure_text import similarity_scope, similarity_title
 from gui.panels.overlay_panel import XY, OverlayPanel
@@ -179,11 +180,7 @@ class SimilarityPanel(OverlayPanel):
 
     def _show_lag(self, lag: int) -> None:
         parts = [f"Δ = {lag}", f"mean cosine {format_number(self.result.by_lag[lag])}"]
-        parts += [
-            f"{other.name} {format_number(float(other.y[lag]))}"
-            for other in self.overlay_lines()
-            if lag < len(other.y)
-        ]
+        parts += said_at(lag, self.overlay_lines())
         self.lags.set_hover(lag, " · ".join(parts))
 
     def _described(self, i: int, j: int) -> str:

@@ -1,6 +1,6 @@
 """Tests of answers about the models beside the open one, without a window."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -104,6 +104,16 @@ def test_another_model_in_ones_place_is_asked_anew(opened, beside, answers, open
     assert "rows" not in other.answers
     answers.ask("rows", 1, Rows())
     assert results(opened)[0] == 50
+
+
+def test_hiding_is_of_a_model_and_goes_with_it(opened, controller, beside):
+    opened.hidden_curves = frozenset({("norms", 1), ("spectra", 2), ("norms", 3)})
+    beside.remove(3)
+    assert opened.hidden_curves == {("norms", 1), ("spectra", 2)}
+    # As when it and the open model change places.
+    first, second = opened.compared
+    opened.compared = (replace(first, source="another"), second)
+    assert opened.hidden_curves == {("spectra", 2)}
 
 
 def test_a_colour_stays_while_others_come_and_go(opened, controller, beside, write_table):

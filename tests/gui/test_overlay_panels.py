@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from geometry.heads import project_heads
 from geometry.kernels import head_kernels
 from geometry.lookback_range import look_back_range
+from geometry.measurements import Measurements, Scope
 from geometry.overlaps import capture
 from geometry.pca import fit_pca
 from geometry.residual_stream import ResidualStream, Subject
@@ -24,6 +25,7 @@ from gui.controller import Controller
 from gui.overlay_curves import overlay_color
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
+from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
 from gui.panels.shape import ShapePanel
@@ -38,7 +40,10 @@ from tests.gui.hand_jobs import HandJobs
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
-PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel)
+PANELS = (
+    SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
+    LayerNormPanel,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -65,6 +70,9 @@ def wanted(panel, model, positions):
         return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
     if isinstance(panel, SimilarityPanel):
         return {"": similarity(model.W_pos, positions).by_lag}
+    if isinstance(panel, LayerNormPanel):
+        errors = Measurements(model, Scope(positions)).layernorm.orthogonal
+        return {"": np.median(errors, axis=0)}
     if isinstance(panel, ShapePanel):
         pca = fit_pca(model.W_pos, positions, 3)
         points = pca.project(model.W_pos[positions[0] : positions[1] + 1])
@@ -103,6 +111,7 @@ def drawn_names(panel):
         SpectraPanel: lambda: (panel.plot,),
         CapturePanel: lambda: (panel.plot,),
         ShapePanel: lambda: (panel.plot,),
+        LayerNormPanel: lambda: (panel.errors.errors,),
         LookBackPanel: lambda: panel.plots.plots,
         KernelsPanel: lambda: (panel.view.attention,),
     }[type(panel)]()
@@ -362,3 +371,16 @@ def test_at_a_position_all_models_distances_are_told(beside):
     assert "short" not in panel.plot.hover_text()
     angle = made.lines("turning")["long"].y[62 - 3]
     assert panel.plot.hover_text().endswith(f"long {format_number(angle)}")
+
+
+def test_of_two_sums_nothing_is_another_models(beside):
+    made = beside(LayerNormPanel)
+    panel = made.add_both()
+    QTest.mouseClick(panel.version.buttons["constant_norm"], LEFT)
+    answer = made.session.compared[0].session.answers["layernorm"].result
+    np.testing.assert_array_equal(made.lines("")["long"].y, answer.constant_norm.median)
+    QTest.mouseClick(panel.page.buttons["interference"], LEFT)
+    assert panel.overlay_lines() == ()
+    assert not panel.overlay_legend.isVisible()
+    QTest.mouseClick(panel.page.buttons["errors"], LEFT)
+    assert drawn_names(panel) == {"long", "short"}

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from gui.overlay_curves import overlay_color, overlay_columns
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
+from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
@@ -23,7 +24,10 @@ from gui.theme import DARK, LIGHT
 from tests.gui.compared_stage import Beside
 
 LEFT = Qt.MouseButton.LeftButton
-PANELS = (SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel)
+PANELS = (
+    SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
+    LayerNormPanel,
+)  # fmt: skip
 SPECTRA = "P_singular_value"
 COLUMN = {
     SpectraPanel: SPECTRA,
@@ -31,6 +35,7 @@ COLUMN = {
     LookBackPanel: "r2_screw",
     SimilarityPanel: "mean_cosine_at_lag",
     ShapePanel: "distance_helix",
+    LayerNormPanel: "orthogonal_median",
 }
 """The column that is the drawn curve."""
 PLOT = {LookBackPanel: "fits", KernelsPanel: "attention", ShapePanel: "distance"}

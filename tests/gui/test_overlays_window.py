@@ -1,0 +1,73 @@
+"""Compared models' curves in the running window: asked for in the background, hidden, exchanged."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def compared(application, wait_until_idle, write_table, helix):
+    """The application with two tables beside its model."""
+    for rows, name in ((120, "short"), (260, "long")):
+        application.controller.comparing.add(str(write_table(helix(rows), name)))
+    wait_until_idle(application)
+    return application
+
+
+def show(application, wait_until_idle, name):
+    application.window.docks[name].raise_()
+    wait_until_idle(application)
+    return application.window.panels[name]
+
+
+def names(panel):
+    return {curve.name for curve in panel.plot.curves if curve.name}
+
+
+def test_panels_ask_once_they_are_seen(compared, wait_until_idle):
+    sessions = [c.session for c in compared.session.compared]
+    assert all("spectra" not in session.answers for session in sessions)
+    panel = show(compared, wait_until_idle, "spectra")
+    assert names(panel) == {"short", "long"}
+    for session, line in zip(sessions, panel.overlay_lines(), strict=True):
+        sigma = np.linalg.svd(session.model.W_pos, compute_uv=False)
+        np.testing.assert_allclose(line.y, sigma, atol=1e-8 * sigma[0])
+
+
+def test_norms_and_spectra_are_hidden_each_by_itself(compared, wait_until_idle):
+    norms = compared.window.panels["norms"]
+    wait_until_idle(compared)
+    assert norms.plot.view.spans()[0][1] > 259
+    panel = show(compared, wait_until_idle, "spectra")
+    key = compared.session.compared[1].key
+    QTest.mouseClick(panel.overlay_legend.chips[key], LEFT)
+    assert names(panel) == {"short"}
+    show(compared, wait_until_idle, "norms")
+    assert norms.plot.view.spans()[0][1] > 259, "hidden in the other panel alone"
+    assert names(show(compared, wait_until_idle, "spectra")) == {"short"}
+
+
+def test_the_open_model_and_another_change_places(compared, wait_until_idle):
+    panel = show(compared, wait_until_idle, "spectra")
+    key = compared.session.compared[1].key
+    colors = dict(compared.session.compared_colors)
+    assert compared.controller.comparing.make_main(key)
+    wait_until_idle(compared)
+    assert names(panel) == {"short", "tiny-gpt2"}
+    sigma = np.linalg.svd(compared.session.model.W_pos, compute_uv=False)
+    np.testing.assert_allclose(panel.plot.curves[0].y, sigma, atol=1e-8 * sigma[0])
+    assert dict(compared.session.compared_colors) == colors
+
+
+def test_a_model_that_goes_takes_its_curves_and_work_along(compared, wait_until_idle):
+    panel = show(compared, wait_until_idle, "lookback")
+    compared.controller.comparing.remove(compared.session.compared[0].key)
+    wait_until_idle(compared)
+    assert [line.name for line in panel.overlay_lines("fits")] == ["long"]
+    compared.controller.comparing.clear()
+    wait_until_idle(compared)
+    assert not panel.overlay_legend.isVisible()
+    assert panel.overlay_lines("fits") == ()
