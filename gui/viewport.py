@@ -1,11 +1,11 @@
-"""The 3D viewport: hosts the scene in the window, moves the camera, tells clicks from drags."""
+"""The 3D viewport: hosts the scene in the window, moves the camera, says what the mouse means."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QVariantAnimation, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from pyvistaqt import QtInteractor
@@ -13,9 +13,10 @@ from pyvistaqt import QtInteractor
 from gui import selection
 from gui.antialiasing import Antialiasing
 from gui.camera import CameraPose, Outlook, Place, framed, view_pose, where
-from gui.camera_moves import CameraMoves, easing
+from gui.camera_moves import CameraMoves
 from gui.camera_steps import focused, moved, turned
 from gui.focus_ring import FocusRing
+from gui.hand import Hand
 from gui.listening import Listening
 from gui.marquee import Marquee
 from gui.pointing import Pointing
@@ -23,13 +24,11 @@ from gui.scene_state import resolve_scene
 from gui.scenes import HelixScene
 from gui.session import Session
 from gui.theme import Theme
-from gui.turn import ease_to_true
+from gui.turn_ease import TurnEase
 
 if TYPE_CHECKING:
     from geometry.norms import NormProfile
 
-CLICK_SLACK = 4
-"""A press that moved fewer logical pixels than this before its release is a click."""
 SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
 _REFRESHED_BY = (
@@ -85,17 +84,16 @@ class Viewport(QWidget):
         self._framed_model: object = None
         self._followed: tuple[int, int] | None = None
         self._follows = True
-        self._press: QPoint | None = None
         self._pressed_place: Place | None = None
-        self._dragged = False
-        self._ease_from: np.ndarray | None = None
         self._camera_at: tuple[float, ...] = ()
         self._moves = CameraMoves(self.interactor, self._antialiasing)
         self._pointing = Pointing(self.interactor, self.scene)
         self.marquee = Marquee(self.interactor, self._pointing.points)
         self.marquee.drawn.connect(self._on_drawn)
         self.focus_ring = FocusRing(self.interactor)
-        self._turn_ease = easing(self, self._on_turn_eased, self._antialiasing)
+        self._turn_ease = TurnEase(self.interactor, self.scene, self._antialiasing)
+        self._hand = Hand(self)
+        self._connect_hand()
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
         self._listening = Listening()
@@ -146,7 +144,7 @@ class Viewport(QWidget):
         return (
             not self._dirty
             and not self._moves.easing
-            and self._turn_ease.state() != QVariantAnimation.State.Running
+            and not self._turn_ease.running
             and self._antialiasing.at_rest
         )
 
@@ -159,9 +157,7 @@ class Viewport(QWidget):
             self.focus_ring.style(self.scene.theme.muted, self.interactor.devicePixelRatioF())
             self.scene.show(resolve_scene(self.session))
             self._follow()
-            if self._ease_from is not None and self.scene.state is not None:
-                # Drawn anew half-way, it goes on from there.
-                self.scene.set_turn(ease_to_true(self._ease_from, self._turn_ease.currentValue()))
+            self._turn_ease.go_on()
             if self.session.model is not self._framed_model:
                 self._framed_model, self._follows = self.session.model, True
                 self._framing = self._framing or "keep"
@@ -209,21 +205,9 @@ class Viewport(QWidget):
         # During a drag the turn follows the fit without a jump; only its end is eased.
         straightened = np.array_equal(turn, np.eye(3)) and not self.session.dragging
         if straightened and self._painted and self.session.model is self._framed_model:
-            self._ease_from = before
-            self._antialiasing.move()
-            self._turn_ease.stop()
-            self._turn_ease.start()
+            self._turn_ease.begin(before)
         else:
             self._turn_ease.stop()
-            self._ease_from = None
-
-    def _on_turn_eased(self, fraction: float) -> None:
-        if self._ease_from is None or self.scene.state is None:
-            return
-        self.scene.set_turn(ease_to_true(self._ease_from, fraction))
-        if fraction >= 1.0:
-            self._ease_from = None
-        self.interactor.update()
 
     def _on_dragging_changed(self, dragging: bool) -> None:
         (self._antialiasing.move if dragging else self._antialiasing.rest)()
@@ -374,56 +358,45 @@ class Viewport(QWidget):
             outlook.at(points, self._aspect).apply(self.interactor.camera)
 
     def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
-        at = event.position().toPoint()
         if kind == QEvent.Type.MouseButtonPress:
-            self._press, self._dragged = at, False
+            self._hand.press(event)
             self._pressed_place = self.place
             self._moves.halt()
             self._antialiasing.rest()  # an animation that is stopped does not say so
         if self.marquee.takes(kind, event):
             self.hoverRequested.emit(None)
             return True
-        if kind == QEvent.Type.MouseMove and event.buttons():
-            self._on_drag(at, event)
-        elif kind == QEvent.Type.MouseMove:
-            self.hoverRequested.emit(self.position_at(at))
-        elif kind == QEvent.Type.MouseButtonRelease:
-            self._on_release(at, event)
-        elif kind == QEvent.Type.MouseButtonDblClick:
-            position = self.position_at(at)
-            self.frame() if position is None else self.focus_on(position)
-            return True
-        return False
+        return self._hand.heed(kind, event)
 
-    def _on_drag(self, at: QPoint, event: QMouseEvent) -> None:
-        if self._press is not None and not self._dragged:
-            self._dragged = (at - self._press).manhattanLength() >= CLICK_SLACK
-            if self._dragged:
-                self.cameraLeft.emit(self._pressed_place)
-                plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
-                rotates = plain and event.buttons() == Qt.MouseButton.LeftButton
-                self._follows = self._follows and rotates
-                self.hoverRequested.emit(None)
-                self._antialiasing.move()
-        self.interactor.update()
+    def _connect_hand(self) -> None:
+        hand = self._hand
+        hand.hovered.connect(lambda at: self.hoverRequested.emit(self.position_at(at)))
+        hand.clicked.connect(self._on_clicked)
+        hand.doubleClicked.connect(self._on_double_clicked)
+        hand.menuWanted.connect(self.menuRequested)
+        hand.dragBegan.connect(self._on_drag_began)
+        hand.dragged.connect(self.interactor.update)
+        hand.dragEnded.connect(self._antialiasing.rest)
 
-    def _on_release(self, at: QPoint, event: QMouseEvent) -> None:
-        if self._dragged:
-            self._antialiasing.rest()
-        elif self._press is not None and event.button() == Qt.MouseButton.RightButton:
-            self.menuRequested.emit(event.globalPosition().toPoint())
-        elif self._press is not None and event.button() == Qt.MouseButton.LeftButton:
-            position = self.position_at(at)
-            keys = event.modifiers()
-            shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
-            control = bool(keys & Qt.KeyboardModifier.ControlModifier)
-            if position is not None:
-                chosen = selection.click(
-                    self.session.selection, position, toggle=shift, extend=shift and control
-                )
-                self.selectionRequested.emit(chosen)
-        self._press = None
-        self.interactor.update()
+    def _on_drag_began(self, rotates: bool) -> None:
+        self.cameraLeft.emit(self._pressed_place)
+        self._follows = self._follows and rotates
+        self.hoverRequested.emit(None)
+        self._antialiasing.move()
+
+    def _on_clicked(self, at: QPoint, keys: Qt.KeyboardModifier) -> None:
+        position = self.position_at(at)
+        shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(keys & Qt.KeyboardModifier.ControlModifier)
+        if position is not None:
+            chosen = selection.click(
+                self.session.selection, position, toggle=shift, extend=shift and control
+            )
+            self.selectionRequested.emit(chosen)
+
+    def _on_double_clicked(self, at: QPoint) -> None:
+        position = self.position_at(at)
+        self.frame() if position is None else self.focus_on(position)
 
     def position_at(self, at: QPoint) -> int | None:
         """Return the position whose point is meant at a widget pixel, or None."""

@@ -284,7 +284,7 @@ def test_what_changes_while_it_eases_does_not_throw_it_back(
     wait_until_idle(application)
     turned = viewport.scene.displayed.copy()
     session.keep_turned = False
-    viewport._turn_ease.setCurrentTime(150)
+    viewport._turn_ease._ease.setCurrentTime(150)
     half_way = viewport.scene.displayed.copy()
     assert np.abs(half_way - turned).max() > 1e-6
     session.hover = 100
