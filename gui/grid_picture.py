@@ -76,21 +76,53 @@ def picture_of_grid(grid: ViewGrid, theme: Theme, scale: int, *, transparent: bo
     painter = QPainter(image)
     painter.translate(-area.topLeft())
     try:
+        _draw_ground(painter, grid, theme)
         for cell in grid.shown_cells:
-            _draw_header(
-                painter, cell, QRect(cell.mapTo(grid, QPoint()), cell.header.size()), theme
-            )
             if cell.session.model is not None:
                 corner = cell.viewport.mapTo(grid, QPoint(0, 0))
                 drawn = picture_of_viewport(
                     cell.viewport, theme, scale, transparent=transparent, compact=True
                 )
                 painter.drawImage(QRect(corner, cell.viewport.size()), drawn)
-        strip = QRect(grid.strip.mapTo(grid, QPoint(0, 0)), grid.strip.size())
-        grid.strip.draw(painter, QRectF(strip), theme)
     finally:
         painter.end()
     return image
+
+
+def ground_of_grid(grid: ViewGrid, theme: Theme, size: tuple[int, int]) -> np.ndarray:
+    """Draw what of a grid does not turn, the names and the colours' bar.
+
+    Parameters
+    ----------
+    grid, theme
+        As in :func:`picture_of_grid`.
+    size
+        Width and height in pixels.
+
+    Returns
+    -------
+    np.ndarray
+        (height, width, 3) uint8.
+    """
+    area, (width, height) = grid.pictured, size
+    image = QImage(width, height, QImage.Format.Format_RGB888)
+    image.setDevicePixelRatio(height / area.height())
+    image.fill(QColor(theme.viewport))
+    painter = QPainter(image)
+    painter.translate(-area.topLeft())
+    try:
+        _draw_ground(painter, grid, theme)
+    finally:
+        painter.end()
+    lines = np.frombuffer(image.constBits(), np.uint8).reshape(height, image.bytesPerLine())
+    return lines[:, : 3 * width].reshape(height, width, 3).copy()
+
+
+def _draw_ground(painter: QPainter, grid: ViewGrid, theme: Theme) -> None:
+    for cell in grid.shown_cells:
+        _draw_header(painter, cell, QRect(cell.mapTo(grid, QPoint()), cell.header.size()), theme)
+    strip = QRect(grid.strip.mapTo(grid, QPoint(0, 0)), grid.strip.size())
+    grid.strip.draw(painter, QRectF(strip), theme)
 
 
 def _draw_header(painter: QPainter, cell: GridCell, area: QRect, theme: Theme) -> None:

@@ -61,8 +61,8 @@ class FilmLook:
     lines: int = LINES
 
 
-def off_screen(look: FilmLook) -> OffScreen:
-    """Return what draws frames of a look.
+def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
+    """Return what draws frames of a look; ``compact`` as in :func:`gui.export.render_scene`.
 
     Raises
     ------
@@ -72,7 +72,8 @@ def off_screen(look: FilmLook) -> OffScreen:
     from gui.export import OffScreen  # and with it VTK
 
     scale = look.size[1] / look.lines
-    return OffScreen(look.theme, (look.size[0] / scale, look.size[1] / scale), scale=scale)
+    logical = (look.size[0] / scale, look.size[1] / scale)
+    return OffScreen(look.theme, logical, scale=scale, compact=compact)
 
 
 class LapseFrames:

@@ -47,11 +47,11 @@ class TurntableSaver:
         if session.model is None or session.curve is None or window.films.busy:
             return
         options, turn = self._chosen or (FilmOptions(fps=FPS), Turn())
-        dialog = TurntableDialog(
-            options, turn, window.viewport.size(), session.curve.components, window
-        )
+        grid = window.grid.pictured.size() if len(window.grid.viewports) > 1 else None
+        size, components = window.viewport.size(), session.curve.components
+        dialog = TurntableDialog(options, turn, size, grid, components, window)
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
-        options, turn = dialog.options(), dialog.turn()
+        options, turn, all_views = dialog.options(), dialog.turn(), dialog.all_views
         dialog.deleteLater()
         if not accepted:
             return
@@ -60,11 +60,12 @@ class TurntableSaver:
         kinds = {options.kind: KINDS[options.kind]}
         path = ask_where(window, "Save turntable", name, kinds)
         if path is not None:
-            self.save(path, options, turn)
+            self.save(path, options, turn, all_views=all_views)
 
-    def save(self, out: Path, options: FilmOptions, turn: Turn) -> None:
-        """Save a film; a failure becomes a notice that says why."""
+    def save(self, out: Path, options: FilmOptions, turn: Turn, *, all_views: bool = False) -> None:
+        """Save a film, of all views or the open model's; a failure becomes a notice."""
         from gui.film import Film
+        from gui.grid_turning import GridFrames
         from gui.lapse_export import FilmLook
         from gui.turntable import TurnFrames
 
@@ -72,7 +73,7 @@ class TurntableSaver:
         window.films.cancel()
         viewport, theme = window.viewport.interactor, window.viewport.scene.theme
         look = FilmLook(
-            size=options.size(viewport.size()),
+            size=options.size(window.grid.pictured.size() if all_views else viewport.size()),
             fps=options.fps,
             theme=theme if options.background == "theme" else LIGHT,
             pose=CameraPose.of(viewport.camera),
@@ -80,7 +81,11 @@ class TurntableSaver:
             lines=max(1, min(viewport.height(), options.height)),
         )
         try:
-            frames = TurnFrames(window.session, look, turn)
+            frames = (
+                GridFrames(window.grid, look, turn)
+                if all_views
+                else TurnFrames(window.session, look, turn)
+            )
         except HelixscopeError as error:
             window.session.notice = Notice(str(error), error.advice)
             return

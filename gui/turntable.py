@@ -82,6 +82,8 @@ class TurnFrames:
         How; without a pose, in the article's view.
     turn
         About what, and how fast.
+    compact
+        Whether it is one of several views, without caption and colour bar.
 
     Raises
     ------
@@ -89,7 +91,9 @@ class TurnFrames:
         Nothing is shown, or frames of this size cannot be drawn.
     """
 
-    def __init__(self, session: Session, look: FilmLook, turn: Turn) -> None:
+    def __init__(
+        self, session: Session, look: FilmLook, turn: Turn, *, compact: bool = False
+    ) -> None:
         state = resolve_scene(replace(session, hover=None))
         if state is None:
             raise HelixscopeError("There is nothing to film yet", "Open a model first.")
@@ -100,7 +104,7 @@ class TurnFrames:
         self._pose = look.pose or view_pose("article", shown, state.turn, aspect)
         axes = dict(zip(("x", "y", "z"), state.turn.T, strict=True))
         self._axis = axes.get(turn.about, self._pose.up)
-        self._stage = off_screen(look)
+        self._stage = off_screen(look, compact=compact)
 
     def __len__(self) -> int:
         """How many there are."""

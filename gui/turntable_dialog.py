@@ -12,6 +12,10 @@ from gui.panels.segmented import Segmented
 from gui.tooltips import wrapped
 from gui.turntable import About, Turn
 
+_VIEWS = (
+    ("one", "The open model", "Its view alone, with its caption"),
+    ("all", "All side by side", "Every view, under its name; all turn alike"),
+)
 _UPRIGHT = ("up", "Upright", "About what is up on the screen now")
 
 
@@ -22,6 +26,8 @@ class TurntableDialog(FilmForm):
     ----------
     options, viewport
         As in the base.
+    grid
+        The size of all views together, where there are several; else None.
     turn
         About what it turns at first, and how fast.
     components
@@ -33,10 +39,14 @@ class TurntableDialog(FilmForm):
         options: FilmOptions,
         turn: Turn,
         viewport: QSize,
+        grid: QSize | None,
         components: tuple[int, ...],
         parent: QWidget,
     ) -> None:
         super().__init__("Save turntable", options, viewport, parent)
+        self._sizes = {"one": viewport, "all": grid or viewport}
+        self.views = Segmented(_VIEWS, "Views")
+        self.views.chosen.connect(self._on_views)
         axes = [
             (axis, f"PC {k}", f"About the {axis} axis, component {k}")
             for axis, k in zip("xyz", components, strict=True)
@@ -49,10 +59,12 @@ class TurntableDialog(FilmForm):
         self.seconds.setValue(turn.seconds)
         self.fps.setValue(options.fps)
         speed = in_a_row(self.seconds, "seconds a turn,", self.fps, "frames a second")
-        self._lay_out((("Turn about", self.about), ("Speed", speed)))
+        several = (("Views", self.views),) if grid is not None else ()
+        self._lay_out((*several, ("Turn about", self.about), ("Speed", speed)))
         for field in (self.seconds, self.fps):
             field.valueChanged.connect(self._say)
-        self._say()
+        self.views.show_value("one" if grid is None else "all")
+        self._on_views()
 
     def options(self) -> FilmOptions:
         """Return what was chosen of the film."""
@@ -70,3 +82,12 @@ class TurntableDialog(FilmForm):
     def frames(self) -> int:
         """Return how many frames one turn has."""
         return self.turn().frames(self.fps.value())
+
+    @property
+    def all_views(self) -> bool:
+        """Whether all views are to be in it."""
+        return self.views.value() == "all"
+
+    def _on_views(self) -> None:
+        self._viewport = self._sizes[self.views.value()]
+        self._say()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
@@ -11,6 +11,7 @@ from gui.camera import CameraPose, view_pose
 from gui.export import render_scene, still_session
 from gui.film_dialog import FilmOptions, FilmProgress
 from gui.lapse_export import FilmLook
+from gui.save_picture import PictureOptions
 from gui.scene_state import resolve_scene
 from gui.theme import LIGHT
 from gui.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
@@ -231,7 +232,9 @@ def test_one_film_at_a_time(application, tmp_path, monkeypatch, qtbot, wait_unti
 def test_the_dialog_counts_frames_and_names_everything(qtbot):
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog = TurntableDialog(FilmOptions(fps=25.0), Turn(), QSize(800, 400), (2, 1, 4), parent)
+    size = QSize(800, 400)
+    dialog = TurntableDialog(FilmOptions(fps=25.0), Turn(), size, None, (2, 1, 4), parent)
+    assert not dialog.all_views
     texts = [one.text() for one in dialog.findChildren(QWidget) if hasattr(one, "text")]
     assert any("200 frames of 1\N{THIN SPACE}440 × 720 pixels" in text for text in texts)
     assert [button.text() for button in dialog.about.buttons.values()] == [
@@ -240,3 +243,56 @@ def test_the_dialog_counts_frames_and_names_everything(qtbot):
     for field in (dialog.seconds, dialog.fps, dialog.about, dialog.kind):
         assert field.accessibleName()
     dialog.close()
+
+
+# ---- side by side ------------------------------------------------------------------------
+
+
+def test_all_views_turn_in_their_places(
+    application, press, answer, write_table, helix, tmp_path, monkeypatch, qtbot, wait_until_idle
+):
+    window = application.window
+    comparing = application.controller.comparing
+    comparing.add(str(write_table(helix(120, 16, 3), "other")))
+    wait_until_idle(application)
+    out = tmp_path / "both.gif"
+    answer(out)
+
+    def execute(dialog: TurntableDialog) -> int:
+        assert dialog.all_views
+        assert dialog.options().size(window.grid.pictured.size()) == dialog.options().size(
+            dialog._viewport
+        )
+        for field, text in ((dialog.seconds, "1"), (dialog.fps, "5")):
+            field.selectAll()
+            QTest.keyClicks(field, text)
+        QTest.mouseClick(dialog.kind.buttons["gif"], LEFT)
+        (box,) = dialog.findChildren(QDialogButtonBox)
+        QTest.mouseClick(box.buttons()[0], LEFT)
+        return dialog.result()
+
+    monkeypatch.setattr(TurntableDialog, "exec", execute)
+    press(window, Qt.Key.Key_T)
+    finish(application, qtbot, wait_until_idle)
+    assert application.session.notice is None
+    film, _ = read_gif(out)
+    area = window.grid.pictured
+    width, height = FilmOptions(height=720).size(area.size())
+    assert film.shape == (5, height, width, 3)
+    scale = height / area.height()
+    changed = (film != film[0]).any(axis=(0, 3))
+    for viewport in window.grid.viewports:
+        corner = viewport.mapTo(window.grid, QPoint(0, 0)) - area.topLeft()
+        x, y = round(corner.x() * scale), round(corner.y() * scale)
+        part = changed[
+            y : y + round(viewport.height() * scale), x : x + round(viewport.width() * scale)
+        ]
+        assert part.mean() > 0.01
+        part[:] = False
+    assert not changed.any()  # names and colours stand still
+    # The first frame is the picture of all views as it is saved.
+    picture = window.pictures.picture(PictureOptions(scale=1))
+    small = picture.scaled(width, height, mode=Qt.TransformationMode.SmoothTransformation)
+    small = small.convertToFormat(small.Format.Format_RGB888)
+    lines = np.frombuffer(small.constBits(), np.uint8).reshape(height, -1)[:, : 3 * width]
+    assert np.abs(lines.reshape(height, width, 3) - film[0].astype(int)).mean() < 4
