@@ -1,5 +1,9 @@
 """Bookmarks without a window: kept at once, whatever else happens to their file."""
 
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -187,3 +191,42 @@ def test_a_model_that_is_gone_is_said(opened, controller, kept):
     controller.go_to(replace(kept, source="/nowhere/at/all"))
     assert "nowhere" in opened.notice.text
     assert opened.model.name == "helix"
+
+
+# ---- killed ------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+from itertools import count
+from pathlib import Path
+from gui.bookmarks import Bookmarks
+from gui.session import Session
+from gui.work import Work
+bookmarks = Bookmarks(Session(), Path(sys.argv[1]))
+bookmarks.load()
+for n in count(len(bookmarks._session.bookmarks) + 1):
+    key = bookmarks.add(f"View {n}", "gpt2", Work("gpt2", (0, n), {}), bytes(50_000))
+    assert key is not None
+    print(n, flush=True)
+"""
+
+
+def test_killed_at_any_moment_none_is_lost(session, bookmarks, file):
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, file], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
+        )
+        for _ in range(int(rng.integers(1, 12))):
+            told = int(writer.stdout.readline())
+        writer.send_signal(signal.SIGKILL)
+        rest = writer.stdout.read().split()
+        writer.stdout.close()
+        writer.wait()
+        told = int(rest[-1]) if rest else told
+        found, left_out = read_bookmarks(file)
+        assert left_out == 0
+        assert [one.name for one in found] == [f"View {n}" for n in range(1, len(found) + 1)]
+        assert len(found) >= told > 0  # what it said is kept is kept
+    bookmarks.add("After all that", "gpt2", WORK, b"")  # nobody holds the file any more
+    assert names(session)[-1] == "After all that"
