@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu
 from gui.app import Application
 from gui.comparing import MAIN
 from gui.grid import columns_for
+from gui.laid import Laying, OfCompared
 from gui.save_picture import PictureOptions
 from gui.scene_state import resolve_scene
 from gui.theme import DARK
@@ -304,3 +305,29 @@ def test_the_window_begins_with_models_side_by_side(qapp, settings, write_gpt2, 
     application.close()
     application.window.deleteLater()
     assert names == ["tiny-gpt2", "short", "sample"]
+
+
+def test_real_models_and_tiny_ones(
+    start_application, gpt2_folder, minilm_folder, write_gpt2, wait_until_idle
+):
+    application = start_application(gpt2_folder)
+    comparing, grid = application.controller.comparing, application.window.grid
+    keys = [comparing.add(str(one)) for one in (minilm_folder, "sample", write_gpt2())]
+    wait_until_idle(application)
+    shares = [cell.facts.text().split(" · ")[-1] for cell in grid.shown_cells]
+    assert [share.split("\N{NO-BREAK SPACE}")[0] for share in shares[:3]] == [
+        "91.1",
+        "36.3",
+        "79.8",
+    ]
+    picture = application.window.pictures.picture(PictureOptions(scale=1))
+    assert picture.size() == grid.pictured.size()
+    # A position of all four, chosen in the tiny one.
+    tiny = grid.cells[keys[-1]].viewport
+    position = pickable(tiny, near=100)
+    QTest.mouseClick(tiny.interactor, LEFT, pos=tiny.pixel_of(position))
+    assert {cell.session.selection for cell in grid.shown_cells} == {(position,)}
+    # And one laid over the other: the helix of GPT-2 is no MiniLM.
+    application.session.laying = Laying(OfCompared(keys[0]), "scaled")
+    wait_until_idle(application)
+    assert application.session.laid.alignment.disparity == pytest.approx(0.842, abs=5e-4)
