@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.figure_models import draw_others, name_models
 from gui.overlay_curves import OverlayLine, span_with, top_of
 from gui.panels.capture_question import Captures
 from gui.panels.subject_text import subject_colors, subject_name
@@ -39,9 +40,8 @@ def capture_figure(
     figure, axes = new_figure(LIGHT)
     values = captures.by_rank[k - 1]
     (color,) = subject_colors([captures.of], LIGHT, others=bool(others))
-    for other in others:
-        axes.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
-    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9, label=name)
+    draw_others(axes, others)
+    axes.plot(np.arange(1, len(values) + 1), values, color=color, linewidth=0.9)
     axes.axhline(k / captures.d, color=LIGHT.muted, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.annotate(
         "chance", (0.5, k / captures.d), (0, 3), xycoords=("axes fraction", "data"),
@@ -49,8 +49,7 @@ def capture_figure(
     )  # fmt: skip
     axes.set_xlim(0, span_with(0, len(values), others)[1] + 1)
     axes.set_ylim(0.0, max(1.0, top_of(values, others)))
-    if others:
-        axes.legend(fontsize=SMALL * POINTS, labelcolor=LIGHT.text, frameon=False)
+    name_models(figure, others, (name, color))
     whose = subject_name(captures.of)
     name_axes(axes, f"Index j of {whose}'s singular direction", f"Captured by P's first {k}")
     title_axes(axes, title, scope, LIGHT)

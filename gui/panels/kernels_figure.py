@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from geometry.kernels import NEAR, HeadKernels
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.figure_models import draw_others, name_models
 from gui.overlay_curves import OverlayLine
 from gui.panels.kernels_question import LEAST
 from gui.theme import LIGHT, SERIES, SMALL
@@ -59,8 +60,7 @@ def kernels_figure(
     for number in range(0 if others else found.n_heads):
         if number not in named:
             left.plot(found.lags, found.attention[number], color=LIGHT.faint, linewidth=0.7)
-    for other in others:
-        left.plot(other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
+    draw_others(left, others)
     for color, number in zip(SERIES["light"], named, strict=False):
         left.plot(
             found.lags, found.attention[number], color=color, linewidth=1.1, label=f"head {number}"
@@ -72,11 +72,8 @@ def kernels_figure(
     ticks = [t for t in TICKS if found.lags[0] <= t <= found.lags[-1]]
     left.set_xticks(ticks, [f"{t}".replace("-", "\N{MINUS SIGN}") for t in ticks], minor=False)
     left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
-    below = {"loc": "upper left", "bbox_to_anchor": (-0.1, -0.25), "ncols": 2, "borderaxespad": 0.0}
-    left.legend(
-        fontsize=SMALL * POINTS, frameon=False, labelcolor=LIGHT.text,
-        **(below if others else {"loc": "upper right"}),
-    )  # fmt: skip
+    left.legend(fontsize=SMALL * POINTS, frameon=False, labelcolor=LIGHT.text, loc="upper right")
+    name_models(figure, others, what="The head of each that looks nearest")
     name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
     first, last = found.positions
     image = right.imshow(

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figures
+from gui.figure_models import draw_others, name_models
 from gui.overlay_curves import OverlayLine
 from gui.panels.layernorm_question import LayerNorms
 from gui.theme import LIGHT, SMALL, Theme
@@ -36,9 +37,8 @@ def layernorm_figure(
     figure, (errors, cosines) = new_figures(theme, columns=2)
     first, last = result.positions
     at = np.arange(first, last + 1)
-    for other in others:
-        said = f"{other.name}, orthogonal, median"
-        errors.plot(other.x, other.y, color=other.color, linewidth=0.7, label=said)
+    draw_others(errors, others)
+    name_models(figure, others, theme=theme, what="Orthogonal, median")
     for name, found, color in (
         ("orthogonal", result.orthogonal, theme.text),
         ("constant norm", result.constant_norm, theme.faint),

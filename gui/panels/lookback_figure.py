@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.figure_models import draw_others, name_models
 from gui.overlay_curves import OverlayLine, span_with
 from gui.panels.training_curves import Line
 from gui.theme import LIGHT, SMALL, Theme
@@ -67,6 +68,7 @@ def lookback_figure(
     if reach:
         _draw(axes[1], lags[:reach], angles, lag, theme, others[1])
         name_axes(axes[1], "Lag N (tokens)", "Angle (degrees)")
+    name_models(figure, others[0], theme=theme, what="Rotation + shift; its angle")
     title_axes(axes[0], title, scope, theme)
     return figure
 
@@ -79,8 +81,7 @@ def _draw(
     theme: Theme,
     others: Sequence[OverlayLine],
 ) -> None:
-    for other in others:
-        axes.plot(other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
+    draw_others(axes, others)
     for line in lines:
         style, values = "--" if line.dashed else "-", line.values[: len(lags)]
         axes.plot(lags, values, style, color=line.color, linewidth=1.2, label=line.name)

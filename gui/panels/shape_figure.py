@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, dress_axes, name_axes
+from gui.figure_models import draw_others, name_models
 from gui.overlay_curves import OverlayLine, span_with
 from gui.panels.shape_question import Shape
 from gui.panels.shape_text import rough_parts
@@ -56,16 +57,11 @@ def shape_figure(
         name_axes(axes, "Position", f"PC {shape.components[column]}")
     below = figure.add_subplot(grid[1, :])
     dress_axes(below, theme)
-    for other in others:
-        below.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
-    below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8, label=called)
+    draw_others(below, others)
+    below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8)
     below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
     below.set_xlim(*span_with(first, last, others))
-    if others:
-        figure.legend(
-            fontsize=SMALL * POINTS, labelcolor=theme.text, frameon=False, ncols=4,
-            loc="outside lower center",
-        )  # fmt: skip
+    name_models(figure, others, (called, theme.text), theme)
     below.set_ylim(0.0, None)
     below.annotate(
         f"RMS\n{format_number(shape.rms(name))}", (1, shape.rms(name)), (4, 0), va="center",

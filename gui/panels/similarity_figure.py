@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from geometry.similarity import Similarity
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.figure_models import draw_others, name_models
 from gui.overlay_curves import OverlayLine, span_with
 from gui.theme import LIGHT, SMALL
 
@@ -55,12 +56,10 @@ def similarity_figure(
     bar.ax.tick_params(labelsize=SMALL * POINTS, color=LIGHT.line, labelcolor=LIGHT.text)
     bar.set_label("cos(Pᵢ, Pⱼ)", fontsize=SMALL * POINTS, color=LIGHT.text)
     right.axhline(0.0, color=LIGHT.line, linewidth=0.8)
-    for other in others:
-        right.plot(other.x, other.y, color=other.color, linewidth=0.7, label=other.name)
-    right.plot(found.by_lag, color=LIGHT.text, linewidth=1.0, label=name)
+    draw_others(right, others)
+    right.plot(found.by_lag, color=LIGHT.text, linewidth=1.0)
     right.set_xlim(span_with(0, max(len(found.by_lag) - 1, 1), others))
-    if others:
-        right.legend(fontsize=SMALL * POINTS, labelcolor=LIGHT.text, frameon=False)
+    name_models(figure, others, (name, LIGHT.text))
     name_axes(right, "Lag Δ (positions)", "Mean cos(Pᵢ, Pᵢ₊Δ)")
     title_axes(left, title, scope, LIGHT)
     return figure

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.figure_models import name_models
 from gui.overlay_curves import OverlayLine
 from gui.panels.spectra_question import NamedSpectrum
 from gui.panels.subject_text import subject_colors, subject_name
@@ -42,7 +43,8 @@ def spectra_figure(
     """
     figure, axes = new_figure(LIGHT)
     for other in others:
-        _draw(axes, other.x, other.y, color=other.color, linewidth=0.8, label=other.name)
+        _draw(axes, other.x, other.y, color=other.color, linewidth=0.8)
+    name_models(figure, others)
     subjects = [spectrum.subject for spectrum in spectra]
     colors = subject_colors(subjects, LIGHT, others=bool(others))
     for spectrum, color in zip(spectra, colors, strict=True):
