@@ -99,7 +99,8 @@ def whole(value: Any, least: int = 0) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _flag(value: Any) -> bool:
+def flag(value: Any) -> bool:
+    """Tell whether a value is true or false."""
     return isinstance(value, bool)
 
 
@@ -114,17 +115,17 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "colormap": lambda value: value in COLORMAPS,
     "outside": _one_of(Outside),
     "projection": _one_of(Projection),
-    "keep_turned": _flag,
+    "keep_turned": flag,
     "selection": lambda value: isinstance(value, tuple) and all(map(whole, value)),
     "prompt": lambda value: isinstance(value, str),
-    "norms_centred": _flag,
+    "norms_centred": flag,
     "norms_quantity": _one_of(Quantity),
     "norms_after": whole,
-    "norms_relative": _flag,
-    "sphere": _flag,
-    "cameras_linked": _flag,
-    "ranges_linked": _flag,
-    "measure": _flag,
+    "norms_relative": flag,
+    "sphere": flag,
+    "cameras_linked": flag,
+    "ranges_linked": flag,
+    "measure": flag,
     "basis": _one_of(Basis),
     "snapshot": lambda value: value is None or whole(value),
 }

@@ -81,12 +81,18 @@ class CapturePanel(OverlayPanel):
 
     def configure(self, **options: Any) -> None:
         """Show ``name`` (of the matrix), ``layer`` and ``k``."""
+        self._follow_model()
         self.matrix.setCurrentIndex(NAMES[1:].index(options.pop("name", self.subject().name)))
         self.layer.setCurrentIndex(options.pop("layer", self.layer.currentIndex()))
         self._remember(options.pop("k", self._wanted))
         self.k.show_value(self._wanted)
         self._draw()
         super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        layer = max(self.layer.currentIndex(), 0)
+        return {"name": self.subject().name, "layer": layer, "k": self._wanted}
 
     def _remember(self, k: int) -> None:
         self._wanted = k

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -66,6 +66,17 @@ class ClaimsPanel(ResultPanel):
     def question(self) -> ClaimsOf:
         """Ask for the ledger of the shown range."""
         return ClaimsOf(self.session.positions)
+
+    def configure(self, **options: Any) -> None:
+        """Show the claims of one ``outcome``: "all", "holds", "fails" or "unknown"."""
+        self.filter.show_value(options.pop("outcome", self.filter.value()))
+        if self.result is not None:
+            self._show_rows()
+        super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        return {"outcome": self.filter.value()}
 
     def build(self) -> QWidget:
         """Make the table, and what it says in place of lines."""

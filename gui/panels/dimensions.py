@@ -106,12 +106,26 @@ class DimensionsPanel(ResultPanel):
         return DimensionsOf(self.session.positions, components, self.rows.value() == "projected")
 
     def configure(self, **options: Any) -> None:
-        """Show ``dimension``, an entry; ``rows``, "raw" or "projected"."""
+        """Show ``dimension``, an entry, or several ``dimensions``; ``rows`` and their ``order``.
+
+        ``rows`` is "raw" or "projected", ``order`` "size" or "fit".
+        """
         self.rows.show_value(options.pop("rows", self.rows.value()))
+        self.order.show_value(options.pop("order", self.order.value()))
+        self._on_order_changed()
         if "dimension" in options:
             self._pick((int(options.pop("dimension")),))
+        if dimensions := options.pop("dimensions", ()):
+            self._pick(tuple(dimensions))
         self.ask()
         super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes; no entries as long as nobody has chosen any."""
+        dimensions = list(self._drawn) if self._picked else []
+        return {
+            "dimensions": dimensions, "rows": self.rows.value(), "order": self.order.value()
+        }  # fmt: skip
 
     # What it shows.
 

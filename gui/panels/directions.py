@@ -99,10 +99,18 @@ class DirectionsPanel(ResultPanel):
         return DirectionsOf(self.E.isChecked())
 
     def configure(self, **options: Any) -> None:
-        """Show ``directions``, a tuple of numbers from 1."""
+        """Show ``directions``, numbers from 1; whether the share of ``E``, whether the ``bulk``."""
+        self._follow_model()
         self._drawn = tuple(options.pop("directions", self._drawn))
         self._draw()
+        self.E.setChecked(options.pop("E", self.E.isChecked()))
+        self.bulk.setChecked(options.pop("bulk", self.bulk.isChecked()))
         super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        drawn = list(self._drawn)
+        return {"directions": drawn, "E": self.E.isChecked(), "bulk": self.bulk.isChecked()}
 
     def _follow_model(self) -> None:
         """Read E without being asked where it need not be fetched."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from geometry.synthetic import CurveKind
+from gui.panel_options import settings_of
 from gui.panels.experiment_question import (
     MOST_POSITIONS,
     Experiment,
@@ -92,17 +94,23 @@ class ExperimentPanel(ResultPanel):
     def configure(self, **options: Any) -> None:
         """Show a ``page``, or the curves ``before`` LayerNorm (else after it).
 
-        ``settings`` chooses the curves; None takes those of the model's size.
+        ``settings`` chooses the curves, as :class:`Settings` or as :meth:`options` has them; None
+        takes those of the model's size.
         """
         self.page.show_value(options.pop("page", self.page.value()))
         if "before" in options:
             self.when.show_value("before" if options.pop("before") else "after")
         if "settings" in options:
-            self._settings = options.pop("settings")
+            self._settings = settings_of(options.pop("settings"))
             self.ask()
         self._on_page_chosen()
         self._on_shown_changed()
         super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        settings = None if self._settings is None else asdict(self._settings)
+        return {"page": self.page.value(), "before": not self._after(), "settings": settings}
 
     def _on_model_changed(self) -> None:
         self._settings = None

@@ -117,7 +117,7 @@ class KernelsPanel(KernelsBeside):
         )
 
     def configure(self, **options: Any) -> None:
-        """Show ``layer``, ``head``, ``sort``, ``curve``, ``content``, ``averaged``.
+        """Show ``layer``, ``head``, ``sort``, ``curve``, ``content``, ``averaged``; ``in_view``.
 
         ``sort`` is one of :data:`gui.panels.kernels_text.SORTS`, ``curve`` "attention" or "score".
         """
@@ -128,11 +128,25 @@ class KernelsPanel(KernelsBeside):
         self.averaged.setChecked(options.pop("averaged", self.averaged.isChecked()))
         self.sort.setCurrentIndex(self.sort.findData(options.pop("sort", self.sort.currentData())))
         curve = options.pop("curve", self.curves.value())
+        self.in_view.setChecked(options.pop("in_view", self.in_view.isChecked()))
         super().configure(**options)
         if curve != self.curves.value():
             self.curves.show_value(curve)
             self._on_curves_changed()
         self.ask()
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        of = self.heads_of()
+        return {
+            "layer": of.layer,
+            "head": self._head,
+            "sort": self.sort.currentData(),
+            "curve": self.curves.value(),
+            "content": self.content_box.isChecked(),
+            "averaged": self.averaged.isChecked(),
+            "in_view": self.in_view.isChecked(),
+        }
 
     def _follow_model(self) -> None:
         """Offer what another model has."""

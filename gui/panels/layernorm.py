@@ -98,19 +98,32 @@ class LayerNormPanel(LayerNormBeside):
         """Show a ``page``, "errors" or "interference".
 
         Of errors the ``version``, "orthogonal" or "constant_norm". Of two sums the ``measure``, and
-        which: ``sums``, token and position of each, or an ``example``.
+        which: ``sums``, token (its number, or as it is typed) and position of each, or an
+        ``example``.
         """
         self.page.show_value(options.pop("page", "errors"))
         self.version.show_value(options.pop("version", self.version.value()))
         self._measure = options.pop("measure", self._measure)
         if (sums := options.pop("sums", None)) is not None:
-            one, other = (Typed(f"#{token}", position) for token, position in sums)
+            one, other = (
+                Typed(token if isinstance(token, str) else f"#{token}", position)
+                for token, position in sums
+            )
             self._want(InterferenceOf(one, other), typed=False)
         if (example := options.pop("example", None)) is not None:
             self._want(ExampleOf(example), typed=False)
         self._on_version_changed()
         self._on_page_chosen()
         super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        page, version, asked = self.page.value(), self.version.value(), self._asked
+        options = {"page": page, "version": version, "measure": self._measure}
+        if isinstance(asked, ExampleOf):
+            return {**options, "example": asked.name}
+        sums = [[one.token, one.position] for one in (asked.one, asked.other)]
+        return {**options, "sums": sums}
 
     def _on_page_chosen(self) -> None:
         self._show_controls()

@@ -117,6 +117,16 @@ class LookBackPanel(LookBackBeside):
         if play and not self.way.is_playing:
             self.toggle()
 
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes; whether it plays is none of it."""
+        return {
+            "lag": self._wanted,
+            "space": self.space.value(),
+            "scoring": self.scoring.value(),
+            "head": self._head,
+            "in_view": self.in_view.isChecked(),
+        }
+
     def _ask_when_still(self) -> None:
         if not self.session.dragging:
             self.ask()

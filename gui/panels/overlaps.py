@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from geometry.residual_stream import Subject
+from gui.panel_options import subject_of
 from gui.panels.overlaps_controls import OverlapsControls
-from gui.panels.overlaps_look import Levels, Pictures, arrange
+from gui.panels.overlaps_look import Levels, Look, Pictures, arrange
 from gui.panels.overlaps_question import FigureOf, Overlap, OverlapFigure, OverlapsOf
 from gui.panels.overlaps_text import caption_of, figure_caption, python_of
 from gui.panels.result_panel import ResultPanel
@@ -78,16 +79,31 @@ class OverlapsPanel(ResultPanel):
     def configure(self, **options: Any) -> None:
         """Show two matrices, ``rows`` and ``columns``, each a Subject; or one ``view``.
 
-        The views are "pair", and the article's figures "attention" and "mlp".
+        The views are "pair", and the article's figures "attention" and "mlp". ``look`` has the
+        fields of :class:`Look`.
         """
-        rows: Subject = options.pop("rows", self.controls.rows.subject)
-        columns: Subject = options.pop("columns", self.controls.columns.subject)
+        chosen = "rows" in options
+        rows = subject_of(options.pop("rows", self.controls.rows.subject))
+        columns = subject_of(options.pop("columns", self.controls.columns.subject))
         view: str = options.pop("view", "pair")
+        look = Look(**{**asdict(self.controls.look()), **options.pop("look", {})})
         super().configure(**options)
-        if view == "pair":
+        if chosen or view == "pair":
             self.controls.show_pair(rows, columns)
+        self.controls.show_look(look)
+        self._on_look_changed()
         self.views.show_value(view)
         self._on_view_chosen(view)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        rows, columns = self.controls.pair()
+        return {
+            "view": self.controls.view,
+            "rows": asdict(rows),
+            "columns": asdict(columns),
+            "look": asdict(self.controls.look()),
+        }
 
     def _on_view_chosen(self, view: str) -> None:
         self.controls.show_view(view)

@@ -69,19 +69,32 @@ class OverlapsControls(QWidget):
 
     def question(self) -> OverlapsOf | FigureOf:
         """Return what the choices ask."""
-        fold, centred = self.fold.isChecked(), self.centre.isChecked()
+        rows, columns = self.pair()
         if self.view == "pair":
-            one, other = (
-                plain(replace(picker.subject, fold_ln=fold, centred=centred))
-                for picker in (self.rows, self.columns)
-            )
-            return OverlapsOf(one, other)
+            return OverlapsOf(plain(rows), plain(columns))
         view: Literal["attention", "mlp"] = "attention" if self.view == "attention" else "mlp"
-        return article_figure(view, replace(self.rows.subject, fold_ln=fold), centred=centred)
+        return article_figure(view, replace(rows, centred=False), centred=rows.centred)
+
+    def pair(self) -> tuple[Subject, Subject]:
+        """Return both matrices as they are chosen, what the switches say on each."""
+        fold, centred = self.fold.isChecked(), self.centre.isChecked()
+        one, other = (
+            replace(picker.subject, fold_ln=fold, centred=centred)
+            for picker in (self.rows, self.columns)
+        )
+        return one, other
 
     def look(self) -> Look:
         """Return how the picture is to look."""
         return Look(self.blur.value(), self.colormap.currentData(), self.scale.value() == "log")
+
+    def show_look(self, look: Look) -> None:
+        """Show a look as chosen, without telling anybody."""
+        blocked = self.blur.blockSignals(True)
+        self.blur.setValue(look.blur)
+        self.blur.blockSignals(blocked)
+        self.colormap.setCurrentIndex(self.colormap.findData(look.colormap))
+        self.scale.show_value("log" if look.log else "linear")
 
     def show_view(self, view: str) -> None:
         """Offer what a view has: "pair", or a figure, "attention" or "mlp"."""

@@ -133,6 +133,13 @@ class ResultPanel(Panel):
         if options:
             raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
 
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes to show the same again; all of it is JSON.
+
+        Each of them has a line in :data:`gui.panel_options.CHOICES`.
+        """
+        return {}
+
     def key_acts(self) -> Mapping[int, Callable[[], None]]:
         """Return what keys without a modifier do now."""
         return {}

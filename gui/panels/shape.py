@@ -91,6 +91,11 @@ class ShapePanel(ShapeBeside):
         self._pick(options.pop("curve", self.picked))
         super().configure(**options)
 
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        plotted, in_view = self.plotted.value(), self.in_view.isChecked()
+        return {"curve": self.picked, "in_view": in_view, "plotted": plotted}
+
     # What it shows.
 
     def build(self) -> QWidget:

@@ -89,6 +89,10 @@ class SimilarityPanel(OverlayPanel):
         self.ask()
         super().configure(**options)
 
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        return {"rows": self.rows.value()}
+
     # What it shows.
 
     def build(self) -> QWidget:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 from geometry.model import PositionalModel
 from geometry.residual_stream import Subject
 from geometry.stores import RegionStore
+from gui.panel_options import subject_of
 from gui.panels.base import label
 from gui.panels.figure_text import spectra_scope, spectra_title
 from gui.panels.matrix_chips import MatrixChips
@@ -85,10 +86,18 @@ class SpectraPanel(OverlayPanel):
         return SpectraOf(self._subjects[:1])
 
     def configure(self, **options: Any) -> None:
-        """Show ``subjects``, a tuple, and ``k``."""
-        self._on_subjects_changed(options.pop("subjects", self._subjects))
+        """Show ``subjects``, several, and ``k``; whether ``chance``."""
+        self._follow_model()
+        subjects = options.pop("subjects", self._subjects)
+        self._on_subjects_changed(tuple(map(subject_of, subjects)))
         self.set_k(options.pop("k", self._k))
+        self.chance.setChecked(options.pop("chance", self.chance.isChecked()))
         super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes."""
+        subjects = [asdict(subject) for subject in self._subjects]
+        return {"subjects": subjects, "k": self._k, "chance": self.chance.isChecked()}
 
     def _follow_model(self) -> None:
         """Offer what another model has; P and E to begin with, if E need not be fetched."""

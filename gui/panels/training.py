@@ -120,6 +120,16 @@ class TrainingPanel(ResultPanel):
         self._follow_model()
         return TrainingOf(self.session.positions, self._gathered())
 
+    def configure(self, **options: Any) -> None:
+        """Show a ``third`` plot, "turns" or "loss"."""
+        self.third.show_value(options.pop("third", self.third.value()))
+        self._arrange()
+        super().configure(**options)
+
+    def options(self) -> dict[str, Any]:
+        """Return what :meth:`configure` takes; step and components are the session's."""
+        return {"third": self.third.value()}
+
     def _follow_model(self) -> None:
         """Offer to gather checkpoints where a model may have some."""
         model = self.session.model

@@ -1,0 +1,214 @@
+"""What panels show as it is saved: told by options(), taken by configure(), checked in a file."""
+
+import json
+
+import numpy as np
+import pytest
+
+from gui.docks import BOTTOM, DOCKS
+from gui.panel_options import CHOICES, checked, fitting
+from gui.panels.segmented import Segmented
+from gui.theme import LIGHT
+from tests.gui.result_stage import ResultStage, write_small_gpt2
+
+SUBJECT = {
+    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
+}  # fmt: skip
+P = {**SUBJECT, "name": "P", "layer": 0}
+CURVE = {
+    "kind": "helix", "n_positions": 64, "d_model": 16, "spacing": 0.5, "turns": 3.0, "climb": 0.25,
+    "offset": 1.0, "noise": 0.5, "seed": 3,
+}  # fmt: skip
+SETTINGS = {"curve": CURVE, "token_norm": 2.0, "lag": 7}
+CASES = [
+    ("spectra", {"subjects": [SUBJECT, P], "k": 3, "chance": False}),
+    ("capture", {"name": "W_K", "layer": 1, "k": 5}),
+    (
+        "overlaps",
+        {
+            "view": "pair",
+            "rows": {**SUBJECT, "name": "W_O", "head": 1, "side": "input", "fold_ln": True},
+            "columns": {**P, "fold_ln": True},
+            "look": {"blur": 2.5, "colormap": "viridis", "log": True},
+        },
+    ),
+    (
+        "overlaps",
+        {
+            "view": "attention",
+            "rows": {**SUBJECT, "head": 1, "centred": True},
+            "columns": {**P, "centred": True},
+            "look": {"blur": 0.0, "colormap": "gray_r", "log": False},
+        },
+    ),
+    ("directions", {"directions": [2, 4], "E": False, "bulk": False}),
+    ("similarity", {"rows": "projected"}),
+    ("dimensions", {"dimensions": [3, 8], "rows": "projected", "order": "fit"}),
+    (
+        "layernorm",
+        {"page": "errors", "version": "constant_norm", "measure": "cosine", "example": "nearest"},
+    ),
+    (
+        "layernorm",
+        {
+            "page": "interference",
+            "version": "orthogonal",
+            "measure": "layernorm_cosine",
+            "sums": [["#5", 10], ["#1", 20]],
+        },
+    ),
+    ("shape", {"curve": "circle", "in_view": False, "plotted": "turning"}),
+    ("lookback", {"lag": 12, "space": "6", "scoring": "halves", "head": 0, "in_view": False}),
+    ("lookback", {"lag": 3, "space": "heads", "scoring": "even_odd", "head": 1, "in_view": True}),
+    (
+        "kernels",
+        {
+            "layer": 1, "head": 1, "sort": "self", "curve": "score", "content": True,
+            "averaged": True, "in_view": False,
+        },
+    ),
+    ("experiment", {"page": "steps", "before": True, "settings": SETTINGS}),
+    ("experiment", {"page": "price", "before": False, "settings": None}),
+    ("training", {"third": "loss"}),
+    ("claims", {"outcome": "fails"}),
+    ("compare", {}),
+]  # fmt: skip
+LAZY = [dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM]
+
+
+def panel_class(name: str, session):
+    """The class of a dock's panel."""
+    (dock,) = [dock for dock in LAZY if dock.name == name]
+    made = dock.make(session, LIGHT)
+    found = type(made)
+    made.release()
+    made.deleteLater()
+    return found
+
+
+@pytest.fixture
+def stage(qtbot, session, tmp_path):
+    """Show a panel, a small GPT-2 being open."""
+
+    def make(name: str) -> ResultStage:
+        made = ResultStage(qtbot, panel_class(name, session))
+        made.open(write_small_gpt2(tmp_path / "small"))
+        return made
+
+    return make
+
+
+def through_json(options):
+    return json.loads(json.dumps(options))
+
+
+def test_every_panel_of_results_is_tried():
+    assert {name for name, _ in CASES} == {dock.name for dock in LAZY}
+    assert CHOICES.keys() < {dock.name for dock in LAZY}
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"), CASES, ids=[f"{name}-{number}" for number, (name, _) in enumerate(CASES)]
+)
+def test_what_is_told_shows_the_same_again(stage, qtbot, session, name, wanted):
+    shown = stage(name)
+    panel = shown.panel
+    first = panel.options()
+    assert through_json(first) == first
+    assert first == checked({name: first}).get(name, {})
+    assert wanted != first or not wanted
+    panel.configure(**wanted)
+    assert panel.options() == wanted == checked({name: wanted}).get(name, {})
+    question, answer = panel.question(), shown.answer
+    panel.configure(**panel.options())
+    assert panel.options() == wanted
+    assert panel.question() == question
+    assert shown.answer is answer  # it did not even ask again
+    # Before it was ever seen, as where saved work is opened.
+    other = ResultStage(qtbot, type(panel), show=False)
+    other.open(shown.session.model.source)
+    other.panel.configure(**fitting(wanted, other.session.model))
+    with qtbot.waitExposed(other.panel):
+        other.panel.show()
+    assert other.panel.options() == wanted
+    assert name == "compare" or other.panel.question() == question  # that one holds its models
+
+
+@pytest.mark.parametrize("name", sorted(CHOICES))
+def test_every_choice_that_is_offered_may_be_saved(stage, name):
+    panel = stage(name).panel
+    said = panel.options()
+    for choice in panel.findChildren(Segmented):
+        told = [key for key, value in said.items() if value == choice.value()]
+        for key in told:
+            for value in choice.buttons:
+                assert checked({name: {key: value}}) == {name: {key: value}}
+
+
+def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object]]:
+    return panel, {name: value}
+
+
+@pytest.mark.parametrize(
+    ("panel", "options"),
+    [
+        changed("shape", "in_view", 1),
+        changed("shape", "curve", "spiral"),
+        changed("shape", "curve", None),
+        changed("lookback", "lag", 0),
+        changed("lookback", "lag", "x"),
+        changed("lookback", "lag", True),
+        changed("kernels", "head", -1),
+        changed("kernels", "sort", ["self"]),
+        changed("capture", "name", "P"),
+        changed("spectra", "subjects", []),
+        changed("spectra", "subjects", [{**SUBJECT, "name": "W_X"}]),
+        changed("spectra", "subjects", [{"name": "P"}]),
+        changed("spectra", "subjects", [{**SUBJECT, "more": 1}]),
+        changed("overlaps", "rows", {**SUBJECT, "side": "left"}),
+        changed("overlaps", "look", {"blur": float("nan"), "colormap": "viridis", "log": False}),
+        changed("overlaps", "look", {"blur": 9, "colormap": "viridis", "log": False}),
+        changed("dimensions", "dimensions", [1, "2"]),
+        changed("dimensions", "dimensions", 3),
+        changed("layernorm", "sums", [["#1", 2]]),
+        changed("layernorm", "sums", [["#1", 2], [3, 4]]),
+        changed("experiment", "settings", {**SETTINGS, "lag": 0}),
+        changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "climb": 2.0}}),
+        changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "kind": "knot"}}),
+        changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "d_model": 10**9}}),
+        changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "n_positions": 10**9}}),
+    ],
+    ids=range(25),
+)
+def test_what_makes_no_sense_is_refused(panel, options):
+    (name,) = options
+    with pytest.raises(ValueError, match=rf"^{name} of {panel} cannot be "):
+        checked({panel: options})
+
+
+@pytest.mark.parametrize("said", [[], "shape", {"shape": []}, {"shape": None}], ids=range(4))
+def test_what_has_no_names_is_refused(said):
+    with pytest.raises(ValueError, match="no names"):
+        checked(said)
+
+
+def test_panels_and_names_that_nobody_knows_are_left_out():
+    said = {"shape": {"in_view": False, "later": 1}, "tomorrow": {"a": 1}, "claims": {}}
+    assert checked(said) == {"shape": {"in_view": False}}
+
+
+def test_layers_and_heads_that_a_model_lacks_are_left_out(stage):
+    shown = stage("kernels")
+    model = shown.session.model
+    assert (model.n_layers, model.n_heads) == (3, 2)
+    options = {"layer": 3, "head": 2, "sort": "self", "content": True}
+    assert fitting(options, model) == {"sort": "self", "content": True}
+    assert fitting({"layer": 2, "head": 1}, model) == {"layer": 2, "head": 1}
+    assert fitting({"subjects": [P, {**SUBJECT, "layer": 9}], "k": 2}, model) == {"k": 2}
+    assert fitting({"rows": {**SUBJECT, "head": 5}, "columns": P}, model) == {"columns": P}
+
+
+def test_a_bare_table_has_no_tokens_to_be_there(open_table):
+    table = open_table(np.random.default_rng(0).normal(size=(20, 8)))
+    assert fitting({"content": True, "averaged": True}, table) == {"averaged": True}
+    assert fitting({"content": False, "head": None}, table) == {"content": False, "head": None}
