@@ -9,10 +9,8 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QHeaderView,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -67,20 +65,10 @@ class CompareTable(QWidget):
         one, other = self.names.verticalScrollBar(), self.values.verticalScrollBar()
         one.valueChanged.connect(other.setValue)
         other.valueChanged.connect(one.setValue)
-        self._below = QWidget()
-        self.values.horizontalScrollBar().rangeChanged.connect(self._leave_room_below)
+        self.values.horizontalScrollBar().rangeChanged.connect(self._place)
         self.rows.modelReset.connect(self._fit)
         self.rows.dataChanged.connect(self._fit)
-        left = QVBoxLayout()
-        left.setSpacing(0)
-        left.addWidget(self.names, 1)
-        left.addWidget(self._below)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addLayout(left)
-        row.addWidget(self.values, 1)
-        self._leave_room_below()
+        self.setMinimumHeight(TITLE_HEIGHT + 2 * ROW_HEIGHT)
         self._fit()
 
     def show_lines(self, lines: Sequence[Line]) -> None:
@@ -163,12 +151,16 @@ class CompareTable(QWidget):
                 width = min(max(width, FEWEST_NAME), MOST_NAME, max(self.width() // 3, FEWEST_NAME))
             for view in (self.names, self.values):
                 view.setColumnWidth(number, width)
-        self.names.setFixedWidth(sum(self.names.columnWidth(i) for i in range(FIXED)))
+        self._place()
 
-    def _leave_room_below(self) -> None:
-        """End the names where the numbers do, above their scroll bar."""
-        bar = self.values.horizontalScrollBar()
-        self._below.setFixedHeight(bar.sizeHint().height() if bar.maximum() else 0)
+    def _place(self) -> None:
+        """Put the halves side by side; the names end above the numbers' scroll bar."""
+        bar, edge = self.values.horizontalScrollBar(), self.names.frameWidth()
+        below = bar.sizeHint().height() if bar.maximum() else 0
+        wide = sum(self.names.columnWidth(i) for i in range(FIXED))
+        # Their edges, which are not drawn, lie over each other: the line under the titles goes on.
+        self.names.setGeometry(0, 0, wide + 2 * edge, self.height() - below)
+        self.values.setGeometry(wide, 0, self.width() - wide, self.height())
 
 
 class _View(QTableView):

@@ -78,16 +78,15 @@ def shown(line: Line) -> str:
 
 def cells(line: Line) -> tuple[str, ...]:
     """Write a line as the table shows it."""
-    name, empty = line.row.name, NO_NUMBER
+    span, empty, scalars = shown(line), NO_NUMBER, line.scalars
     if line.row.model is None:
-        name += " · being read…"
+        span = "being read…"
     elif line.why:
-        name += " · not measured"
-    elif line.scalars is None:
-        name, empty = f"{name} · computing…", PENDING
-    scalars = line.scalars
+        span += " · not measured"
+    elif scalars is None:
+        span, empty = f"{span} · computing…", PENDING
     numbers = [empty] * len(QUANTITIES) if scalars is None else [written(one) for one in scalars]
-    return (MARK if line.row.key == MAIN else "", name, shown(line), *numbers)
+    return (MARK if line.row.key == MAIN else "", line.row.name, span, *numbers)
 
 
 def sort_key(line: Line, column: int) -> Any:

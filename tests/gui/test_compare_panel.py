@@ -120,7 +120,8 @@ def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
 
 def test_one_that_is_being_read_says_so_and_comes(three, write_table):
     session = three.beside(None, "later")
-    assert three.column("Model")[3] == "later · being read…"
+    assert three.column("Model")[3] == "later"
+    assert three.column("Range")[3] == "being read…"
     assert three.column("Turns")[3] == NO_NUMBER
     assert three.panel.python().count("open_source(") == 3
     three.others[-1].open(str(write_table(name="now")))
@@ -145,11 +146,11 @@ def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
     assert [line.scalars is None for line in second.lines] == [False, True]
     del stage.panel.show_result
     stage.panel.show_result(second)
-    assert stage.column("Model") == ["helix", "other · computing…"]
+    assert stage.column("Range") == ["1–199", "1–199 · computing…"]
     assert stage.column("Turns")[1] == PENDING
     assert stage.panel.caption(second).endswith("1 still to be measured")
     hand_jobs.deliver(slot)
-    assert stage.column("Model") == ["helix", "other"]
+    assert stage.column("Range") == ["1–199", "1–199"]
 
 
 def test_what_was_measured_is_not_measured_again(three, monkeypatch):

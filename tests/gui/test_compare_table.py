@@ -73,7 +73,7 @@ def test_what_has_no_number_comes_last_either_way(three, clicks):
     three.beside(None, "later")
     for _ in range(clicks):
         three.click_title("Loops")
-    assert {*three.column("Model")[2:]} == {"short", "later · being read…"}
+    assert {*three.column("Model")[2:]} == {"short", "later"}
 
 
 def test_the_order_stays_when_a_model_comes(three, write_table, helix):
@@ -199,3 +199,12 @@ def test_a_line_without_numbers_is_muted_in_either_theme(three):
     three.panel.set_theme(DARK)
     assert cell.data(role).name() == DARK.muted
     assert three.table.rows.index(0, 1).data(role) is None
+
+
+def test_the_halves_touch_and_end_at_the_same_height(three):
+    names, values = three.table.names.viewport(), three.table.values.viewport()
+    end = names.mapTo(three.panel, names.rect().bottomRight())
+    start = values.mapTo(three.panel, values.rect().bottomLeft())
+    assert start.x() == end.x() + 1
+    assert start.y() == end.y()
+    assert three.table.names.horizontalScrollBar().maximum() == 0
