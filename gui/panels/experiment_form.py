@@ -16,17 +16,17 @@ FIELDS = (
     ("n_positions", "Positions", Scale(16, MOST_POSITIONS, 0, 0),
      "How many positions the curve has"),
     ("turns", "Turns", Scale(0.25, 60, 2, 0),
-     "How often circle and helix go round, from the first position to the last"),
+     "How many turns circle and helix make, from the first position to the last"),
     ("climb", "Climb", Scale(0, 1, 3),
      "Share of each step that the helix makes along its axis: 0 is a circle, 1 a line"),
     ("token_norm", "Token", Scale(0, 100, 2, 3),
-     "Length of the token embedding that is added to every position before LayerNorm; 0 for"
-     " positions alone"),
+     "Length of the token embedding that is added to every position before LayerNorm, in units of"
+     " the embedding; 0 for positions alone"),
     ("offset", "Offset", Scale(0, 100, 2, 3),
-     "How far the origin is from the middle of each curve, at right angles to it: LayerNorm looks"
-     " from there"),
+     "How far the origin is from the middle of each curve, at right angles to it, in units of the"
+     " embedding: LayerNorm looks from there"),
     ("spacing", "Spacing", Scale(0.001, 100, 4, 0),
-     "Distance between neighbours, the same on all three curves"),
+     "Distance between neighbours, in units of the embedding, the same on all three curves"),
     ("noise", "Noise", Scale(0, 3, 2, 2),
      "Length of a random step by which each position is off its curve, as a share of the spacing"),
     ("lag", "Look back", Scale(1, MOST_POSITIONS // 2, 0, 0),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QFocusEvent, QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from gui.panels import lookback_text
@@ -87,14 +87,16 @@ class LookBackPanel(LookBackBeside):
             self.header.add(control)
         for choice in (self.space, self.scoring):
             choice.chosen.connect(self.ask)
-        # Not by Tab, which goes through the buttons before the slider first.
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self.setFocusProxy(self.lag.slider)
         events = session.events
         # All lags take up to a second: they wait for the end of a drag.
         for signal in (events.positions, events.dragging):
             self.listen(signal, self._ask_when_still)
         self.listen(events.components, self._show_in_view)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Hand the focus on; with a proxy, Tab would pass by the buttons before the slider."""
+        self.lag.slider.setFocus(event.reason())
 
     # What it asks.
 

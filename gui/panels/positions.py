@@ -49,7 +49,7 @@ class PositionsPanel(Panel):
         self.slider.setAccessibleName("Range of positions")
         self.slider.setToolTip(
             wrapped(
-                "Drag an end, or the bar between to move the whole range. "
+                "Drag an end, or the bar between to move the whole range of positions. "
                 "←\N{NO-BREAK SPACE}→ move the end used last by one, with Shift the whole range; "
                 "↑\N{NO-BREAK SPACE}↓ choose the end."
             )

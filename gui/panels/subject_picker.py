@@ -160,7 +160,7 @@ class SubjectPicker(QWidget):
         self.layer.setFixedWidth(64)
         for widget, what, tip in (
             (self.name, "matrix", "Which matrix; grey ones are not in this checkpoint"),
-            (self.layer, "layer", "Type, or step with the arrow keys or the wheel"),
+            (self.layer, "layer", "Layer, from 0: type, or step with the arrow keys or the wheel"),
             (self.head, "head", "One head's part, or all heads together, one below head 0"),
             (self.side, "side", "What the matrix reads, or what it writes"),
         ):

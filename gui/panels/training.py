@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QFocusEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
 from geometry.errors import SourceError
@@ -97,8 +97,7 @@ class TrainingPanel(ResultPanel):
         self.third.chosen.connect(self._arrange)
         for control in (self.basis, self.third, self.checkpoints):
             self.header.add(control)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setFocusProxy(self.player.slider)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         events = session.events
         for signal in (events.positions, events.dragging):
             self.listen(signal, self._ask_when_still)
@@ -202,6 +201,10 @@ class TrainingPanel(ResultPanel):
     def _on_selection_changed(self) -> None:
         if self.content is not None:
             self.plots.show_selection(self.session.selection)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Hand the focus on; with a proxy, Tab would pass by the buttons before the slider."""
+        self.player.slider.setFocus(event.reason())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many plots as there is room for."""

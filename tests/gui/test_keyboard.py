@@ -1,0 +1,206 @@
+"""The window by keys alone: Tab goes to all that can be seen and to nothing else."""
+
+import re
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QLineEdit,
+    QScrollBar,
+    QTextBrowser,
+    QWidget,
+)
+
+from gui.docks import DOCKS
+from gui.going_round import in_front
+
+TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
+CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+UNIT = re.compile(
+    r"positions?|tokens?|layer|head|pixels?|turns|share|unit|index|directions|values|steps?", re.I
+)
+"""What a number may count, or be measured in."""
+MOST = 400
+
+
+@pytest.fixture
+def window(start_application, qtbot, wait_until_idle):
+    """The window with the bundled model, of which every panel has something to show."""
+    application = start_application("sample")
+    window = application.window
+    window.resize(1280, 800)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    application.controller.select((20, 40))
+    application.session.prompt = "Hello my name is Adam"
+    wait_until_idle(application)
+    window.wait = lambda: wait_until_idle(application)
+    return window
+
+
+def named(window, widget):
+    dock = next((d.name for d in DOCKS if window.docks[d.name].isAncestorOf(widget)), "centre")
+    text = widget.text() if hasattr(widget, "text") else ""
+    return f"{dock}: {type(widget).__name__} {widget.accessibleName() or text!r}"
+
+
+def walk(window, key=TAB):
+    """Press Tab until the focus is back in the 3D view; return where it was, in order."""
+    window.viewport.interactor.setFocus()
+    seen = [window.viewport.interactor]
+    for _ in range(MOST):
+        before = QApplication.focusWidget()
+        QTest.keyClick(before, key)
+        now = QApplication.focusWidget()
+        if now is window.viewport.interactor:
+            return seen
+        # A text goes from link to link.
+        assert now is not before or isinstance(now, QTextBrowser), f"trapped: {named(window, now)}"
+        seen.append(now)
+    raise AssertionError(f"Tab never comes round: {[named(window, w) for w in seen[-9:]]}")
+
+
+def controls(panel):
+    """All that can be seen of a panel and is for use, but for what arrow keys choose from."""
+    for widget in panel.findChildren(QWidget):
+        usable = widget.isVisible() and widget.isEnabled() and widget.focusProxy() is None
+        if not usable or not widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            continue
+        if isinstance(widget, QAbstractButton) and not widget.isChecked():
+            group = widget.group()
+            if widget.autoExclusive() or (group is not None and group.exclusive()):
+                continue
+        yield widget
+
+
+def picture(widget):
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint8)
+    return pixels.reshape(image.height(), image.bytesPerLine())[:, : 4 * image.width()].copy()
+
+
+def shows_focus(window, widget):
+    window.viewport.interactor.setFocus()
+    without = picture(widget)
+    widget.setFocus(Qt.FocusReason.TabFocusReason)
+    ringed = picture(widget)
+    if without.shape != ringed.shape:
+        return True
+    return bool(np.abs(ringed.astype(int) - without).max(initial=0) > 20)
+
+
+def every_panel(window):
+    """Bring one panel after the other to the front, with what it has to show."""
+    for dock in DOCKS:
+        window.teaching.open() if dock.name == "lesson" else window.bring(dock.name)
+        window.wait()
+        yield dock.name, window.docks[dock.name]
+
+
+def test_every_panel_can_be_used_by_keys_alone(window):
+    missed, hidden, unseen = [], [], []
+    for name, dock in every_panel(window):
+        order = walk(window)
+        missed += [named(window, w) for w in controls(dock.widget()) if w not in order]
+        for widget in order[1:]:
+            at = next((d for d in window.docks.values() if d.isAncestorOf(widget)), None)
+            if at is not None and not in_front(at):
+                hidden.append(f"{named(window, widget)} while {name} is in front")
+        mine = [widget for widget in order if dock.isAncestorOf(widget)]
+        assert mine, name
+        unseen += [named(window, widget) for widget in mine if not shows_focus(window, widget)]
+    assert (missed, hidden, unseen) == ([], [], [])
+
+
+def test_every_control_says_what_it_is_and_every_number_its_unit(window):
+    nameless, unitless = [], []
+    for _, dock in every_panel(window):
+        for widget in controls(dock.widget()):
+            text = widget.text() if isinstance(widget, QAbstractButton) else ""
+            if not (widget.accessibleName() or widget.toolTip() or text):
+                nameless.append(named(window, widget))
+            number = isinstance(widget, QAbstractSpinBox | QAbstractSlider)
+            if number and not isinstance(widget, QScrollBar) and not UNIT.search(widget.toolTip()):
+                unitless.append(f"{named(window, widget)}: {widget.toolTip()!r}")
+    assert (nameless, unitless) == ([], [])
+
+
+def test_shift_tab_is_the_same_way_back(window):
+    forth, back = walk(window), walk(window, BACKTAB)
+    assert len(forth) > 30
+    assert back[1:] == forth[:0:-1]
+
+
+def test_keys_go_from_panel_to_panel_and_back_to_the_view(window):
+    view = window.viewport.interactor
+    view.setFocus()
+    shown = [d.name for d in DOCKS if in_front(window.docks[d.name])]
+    assert {"models", "positions", "view", "inspector", "prompt", "norms"} <= set(shown)
+    for keys, order in ((CONTROL, shown), (CONTROL | SHIFT, shown[::-1])):
+        for name in order:
+            QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6, keys)
+            focus = QApplication.focusWidget()
+            assert window.docks[name].isAncestorOf(focus), name
+            assert focus in [*controls(window.docks[name])] or isinstance(focus, QLineEdit), name
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F6, keys)
+        assert view.hasFocus()
+        assert window.viewport.focus_ring.shown
+
+
+def test_nought_and_escape_lead_back_to_the_view(window):
+    view, panels = window.viewport.interactor, window.panels
+    panels["norms"].plot.setFocus()
+    QTest.keyClicks(panels["norms"].plot, "0")
+    assert view.hasFocus()
+    panels["models"].focus_search()
+    QTest.keyClicks(QApplication.focusWidget(), "0")
+    assert panels["models"].search.text() == "0"
+    for _ in range(2):  # the first one clears the field
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    assert view.hasFocus()
+
+
+def test_the_view_has_a_ring_for_who_came_by_a_key(window, qtbot):
+    view, ring = window.viewport.interactor, window.viewport.focus_ring
+
+    def edges():
+        with qtbot.waitSignal(view.frameSwapped):
+            view.update()
+        image = view.grabFramebuffer()
+        muted = np.array([int(window.viewport.scene.theme.muted[i : i + 2], 16) for i in (1, 3, 5)])
+        found = [image.pixelColor(x, 1).getRgb()[:3] for x in range(20, 220)]
+        return float((np.abs(np.array(found) - muted).max(axis=1) < 50).mean())
+
+    view.setFocus()
+    assert not ring.shown
+    assert edges() == 0
+    QTest.keyClick(view, TAB)
+    QTest.keyClick(QApplication.focusWidget(), BACKTAB)
+    assert view.hasFocus()
+    assert ring.shown
+    assert edges() > 0.9
+    qtbot.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.rect().center())
+    assert not ring.shown
+    assert edges() == 0
+
+
+def test_enter_follows_a_link_of_a_lesson(window):
+    window.teaching.open()
+    window.wait()
+    page = window.docks["lesson"].widget().findChild(QTextBrowser)
+    page.setMarkdown("Read [this](helix:one) and [that](helix:two).")
+    followed = []
+    page.linked.connect(lambda url: followed.append(url.toString()))
+    page.setFocus(Qt.FocusReason.TabFocusReason)
+    for _ in range(2):
+        QTest.keyClick(page, TAB)
+        QTest.keyClick(page, Qt.Key.Key_Return)
+    assert set(followed) <= {"helix:one", "helix:two"}
+    assert followed
