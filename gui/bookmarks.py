@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gui.session import Session
     from gui.work import Work
 
-MOST = 500
+MOST = 200
 """Bookmarks that are kept: more would neither be found again nor read in a moment."""
 WAIT_S = 2.0
 """How long another window may take to write its bookmarks."""

@@ -231,6 +231,11 @@ class BookmarkRow(QFrame):
         row.addLayout(words, 1)
         self._name = ""
 
+    @property
+    def parts(self) -> tuple[QWidget, ...]:
+        """What takes the focus, in order."""
+        return self.thumbnail, self.name, self.note
+
     def show_bookmark(self, bookmark: Bookmark) -> None:
         """Show a bookmark; what is being written stays."""
         self._name = bookmark.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
@@ -135,7 +136,14 @@ class BookmarksPanel(Panel):
             if self._list.indexOf(row) != at:
                 self._list.insertWidget(at, row)
         self.rows = {key: self.rows[key] for key in order}
+        self._order_tabs()
         self._show_state()
+
+    def _order_tabs(self) -> None:
+        """Let Tab go through the rows as they stand."""
+        parts = [part for row in self.rows.values() for part in row.parts]
+        for one, following in itertools.pairwise((self.add, *parts, self.go)):
+            QWidget.setTabOrder(one, following)
 
     def _neighbour(self, order: list[str]) -> str:
         """Return what is current once the current one has gone: the next that is left."""

@@ -225,6 +225,17 @@ def test_keys_and_buttons_move_it(two, key):
     assert not panel.down.isEnabled()
 
 
+def test_tab_goes_through_the_rows_as_they_stand(two, key):
+    panel = panel_of(two)
+    panel.setFocus()
+    key(two, Qt.Key.Key_Up, ALT)
+    first, second = panel.rows.values()
+    assert first.thumbnail.hasFocus()
+    for expected in (first.name, first.note, second.thumbnail, second.name, second.note, panel.go):
+        key(two, Qt.Key.Key_Tab)
+        assert expected.hasFocus()
+
+
 def test_the_menu_of_a_bookmark(two, qtbot):
     panel = panel_of(two)
     first = next(iter(panel.rows.values()))
