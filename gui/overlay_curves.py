@@ -125,9 +125,10 @@ class OverlayCurves:
     def ask(self, *, asking: bool = True) -> None:
         """Ask what is not known yet, now and from now on; or ask no more."""
         self._asking = asking
-        for compared in self._session.compared:
-            self._ask_about(compared.key, compared.session)
-        self._show()
+        if asking:
+            for compared in self._session.compared:
+                self._ask_about(compared.key, compared.session)
+            self._show()
 
     def toggled(self, key: int) -> frozenset[tuple[str, int]]:
         """Return ``session.hidden_curves`` with one of this panel's hidden or shown."""
@@ -146,13 +147,19 @@ class OverlayCurves:
             follow = partial(self._on_changed, compared.key, compared.session)
             for signal in (events.model, events.positions, events.dragging, events.components):
                 self._others.to(signal, follow)
-            self._others.to(events.answers, self._show)
+            self._others.to(events.answers, self._on_answers_changed)
             self._ask_about(compared.key, compared.session)
         self._show()
 
     def _on_changed(self, key: int, other: Session) -> None:
-        self._ask_about(key, other)
-        self._show()
+        # With every tick of a drag nothing is asked or drawn anew, nor is it where nobody looks.
+        if self._asking and not other.dragging:
+            self._ask_about(key, other)
+            self._show()
+
+    def _on_answers_changed(self) -> None:
+        if self._asking:
+            self._show()
 
     def _ask_about(self, key: int, other: Session) -> None:
         if not self._asking or other.model is None or other.dragging:

@@ -10,9 +10,22 @@ from PySide6.QtWidgets import QApplication
 from gui.compared import Compared
 from gui.controller import Controller
 from gui.jobs import InlineJobs
+from gui.panels.capture import CapturePanel
+from gui.panels.kernels import KernelsPanel
+from gui.panels.layernorm import LayerNormPanel
+from gui.panels.lookback import LookBackPanel
 from gui.panels.result_panel import ResultPanel
+from gui.panels.shape import ShapePanel
+from gui.panels.similarity import SimilarityPanel
+from gui.panels.spectra import SpectraPanel
 from gui.session import Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
+
+PANELS = (
+    SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
+    LayerNormPanel,
+)  # fmt: skip
+"""Those that draw compared models as well."""
 
 
 class ComparedStage:
@@ -97,3 +110,19 @@ class Beside:
     def close(self) -> None:
         """Stop answering."""
         self.others.close()
+
+
+def drawn_names(panel: Any) -> set[str]:
+    """The names of what is on the screen behind the own curves, in all plots of a panel."""
+    if isinstance(panel, SimilarityPanel):
+        colors = {line.color: line.name for line in panel.overlay_lines()}
+        return {colors[thin.color] for thin, _ in panel.lags._thin}
+    plots = {
+        SpectraPanel: lambda: (panel.plot,),
+        CapturePanel: lambda: (panel.plot,),
+        ShapePanel: lambda: (panel.plot,),
+        LayerNormPanel: lambda: (panel.errors.errors,),
+        LookBackPanel: lambda: panel.plots.plots,
+        KernelsPanel: lambda: (panel.view.attention,),
+    }[type(panel)]()
+    return {curve.name for plot in plots for curve in plot.curves if curve.name}

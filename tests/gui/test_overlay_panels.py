@@ -20,11 +20,9 @@ from geometry.residual_stream import ResidualStream, Subject
 from geometry.roughness import roughness
 from geometry.shape import fit_shapes
 from geometry.similarity import similarity
-from gui.answer import Answer
 from gui.controller import Controller
 from gui.overlay_curves import overlay_color
 from gui.panels.capture import CapturePanel
-from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
@@ -35,15 +33,11 @@ from gui.panels.spectra import SpectraPanel
 from gui.questions import Subjects, resolve
 from gui.session import Session
 from gui.theme import DARK, LIGHT, format_number
-from tests.gui.compared_stage import Beside
+from tests.gui.compared_stage import PANELS, Beside, drawn_names
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
-PANELS = (
-    SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
-    LayerNormPanel,
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -100,22 +94,6 @@ def test_each_compared_models_curve_is_drawn(beside, panel_class):
             np.testing.assert_allclose(line.y, values, rtol=1e-4, atol=1e-5)
             assert len(line.x) == len(line.y)
             assert line.color == overlay_color(made.session.compared_colors[compared.key], LIGHT)
-
-
-def drawn_names(panel):
-    """The names of what is on the screen behind the own curves, in all plots of a panel."""
-    if isinstance(panel, SimilarityPanel):
-        colors = {line.color: line.name for line in panel.overlay_lines()}
-        return {colors[thin.color] for thin, _ in panel.lags._thin}
-    plots = {
-        SpectraPanel: lambda: (panel.plot,),
-        CapturePanel: lambda: (panel.plot,),
-        ShapePanel: lambda: (panel.plot,),
-        LayerNormPanel: lambda: (panel.errors.errors,),
-        LookBackPanel: lambda: panel.plots.plots,
-        KernelsPanel: lambda: (panel.view.attention,),
-    }[type(panel)]()
-    return {curve.name for plot in plots for curve in plot.curves if curve.name}
 
 
 @pytest.mark.parametrize("panel_class", PANELS)
@@ -244,50 +222,6 @@ def test_the_legend_is_one_row_whatever_the_width(beside, width):
     assert chips[-1].geometry().right() <= legend.width()
 
 
-# Asking.
-
-
-def test_nothing_is_asked_while_nobody_looks(beside):
-    made = beside(SpectraPanel)
-    made.panel.set_in_front(False)
-    made.add_both()
-    assert all("spectra" not in c.session.answers for c in made.session.compared)
-    made.panel.set_in_front(True)
-    assert drawn_names(made.panel) == {"long", "short"}
-
-
-def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
-    made = beside(LookBackPanel)
-    made.add_both()
-    other = made.session.compared[0].session
-    other.dragging = True
-    other.positions = (10, 60)
-    assert other.answers["lookback"].question.positions == (2, 70)
-    assert drawn_names(made.panel) == {"long", "short"}, "that of before stays meanwhile"
-    other.dragging = False
-    assert other.answers["lookback"].question.positions == (10, 60)
-    assert made.lines("fits")["long"].x[-1] < 51
-
-
-def test_another_question_takes_the_answers_of_the_last_away(beside):
-    made = beside(SpectraPanel)
-    panel = made.add_both()
-    panel.configure(subjects=(Subject("W_Q"),))
-    sigma = np.linalg.svd(made.session.compared[0].session.model.weight("W_Q", 0), compute_uv=False)
-    np.testing.assert_allclose(made.lines("")["long"].y, sigma, rtol=1e-4)
-    assert panel.overlay_legend.words.text() == "σᵢ of W_Q 0:"
-
-
-def test_of_heads_only_the_open_models_are_shown(beside):
-    made = beside(LookBackPanel)
-    panel = made.add_both()
-    QTest.mouseClick(panel.space.buttons["heads"], LEFT)
-    assert drawn_names(panel) == set()
-    assert not panel.overlay_legend.isVisible()
-    QTest.mouseClick(panel.space.buttons["3"], LEFT)
-    assert drawn_names(panel) == {"long", "short"}
-
-
 # The mouse.
 
 
@@ -318,22 +252,6 @@ def test_at_a_lag_all_models_values_are_told(beside):
     values = {name: line.y for name, line in made.lines("").items()}
     assert f"Δ = {at} · mean cosine {panel.result.by_lag[at]:.3f}"[:12] in panel.lags.hover_text()
     assert f"long {values['long'][at]:.3f}".replace("-", "−") in panel.lags.hover_text()
-
-
-def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
-    made = beside(SpectraPanel)
-    panel = made.add_both()
-    asked = []
-    panel.overlayAsked.connect(lambda *said: asked.append(said))
-    other = made.session.compared[0].session
-    question = panel.question_of(other)
-    other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
-    assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
-    assert "Press to fetch 154" in made.chips[1].toolTip()
-    QTest.mouseClick(made.chips[1], LEFT)
-    assert asked == [(1, question, True)]
-    assert drawn_names(panel) == {"long", "short"}
-    assert made.session.hidden_curves == frozenset()
 
 
 def test_beside_other_models_colours_are_theirs(beside):

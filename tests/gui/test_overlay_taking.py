@@ -21,13 +21,9 @@ from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.theme import DARK, LIGHT
-from tests.gui.compared_stage import Beside
+from tests.gui.compared_stage import PANELS, Beside
 
 LEFT = Qt.MouseButton.LeftButton
-PANELS = (
-    SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
-    LayerNormPanel,
-)  # fmt: skip
 SPECTRA = "P_singular_value"
 COLUMN = {
     SpectraPanel: SPECTRA,
