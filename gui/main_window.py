@@ -31,7 +31,6 @@ from gui.going_round import focus_view, past_hidden
 from gui.listening import Listening
 from gui.loading import has_versions
 from gui.notice_bar import NoticeBar
-from gui.panels.base import Calm, label
 from gui.result_docks import ResultDocks
 from gui.save_data import DataSaver
 from gui.save_film import FilmSaver
@@ -44,9 +43,10 @@ from gui.settings import Settings
 from gui.side_by_side import SideBySide
 from gui.stage import Stage
 from gui.status_bar import StatusBar
+from gui.summary import Summary
 from gui.teaching import DOCK as LESSON
 from gui.teaching import SHIPPED, Teaching
-from gui.theme import GRID, Theme, ThemeChoice, format_percent
+from gui.theme import GRID, Theme, ThemeChoice
 from gui.undo import Undo
 from gui.viewport import Viewport
 from gui.window_wiring import (
@@ -124,7 +124,7 @@ class MainWindow(QMainWindow):
         self.docks: dict[str, QDockWidget] = {}
         for dock in DOCKS:
             self._build_dock(dock)
-        self._results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
+        self.results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
         self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
         self.undo = Undo(session, lambda: self.viewport.place, self.viewport.return_to)
         self.commands = Actions(self, handlers(self))
@@ -133,7 +133,6 @@ class MainWindow(QMainWindow):
         self._build_status()
         connect_centre(self)
         connect_undo(self)
-        self._calm = Calm(session, self)
         self._listen_to_session()
         self._restore_layout()
 
@@ -171,9 +170,9 @@ class MainWindow(QMainWindow):
             self._panels[dock.name] = dock.make(self.session, self._theme)
             self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             self.docks[dock.name].setWidget(self._panels[dock.name])
-        self._panels["norms"].saver = self._results.saver
+        self._panels["norms"].saver = self.results.saver
         connect_panels(self, self._panels)
-        self._results.begin(self._theme)
+        self.results.begin(self._theme)
         self.bookmarks.begin(self._theme)
 
     def _build_panel_menu(self) -> None:
@@ -190,19 +189,10 @@ class MainWindow(QMainWindow):
     def _build_status(self) -> None:
         self.status_bar = StatusBar(self.session, self._theme)
         self.setStatusBar(self.status_bar)
-        self._summary = label(role="muted")
-        self._summary.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
-        self._summary.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.menuBar().setCornerWidget(self._summary)
+        self._summary = Summary(self.session, self._theme, self.menuBar())
 
     def _listen_to_session(self) -> None:
-        events = self.session.events
-        for signal, slot in (
-            (events.model, self._on_model_changed),
-            (events.curve, self._on_curve_changed),
-            (events.dragging, self._calm.on_dragging_changed),
-        ):
-            self._listening.to(signal, slot)
+        self._listening.to(self.session.events.model, self._on_model_changed)
         self._on_model_changed()
         connect_switches(self.session, self.commands, self._listening)
 
@@ -227,7 +217,7 @@ class MainWindow(QMainWindow):
             widget.setFloating(False)
             self.addDockWidget(dock.area, widget)
             widget.setHidden(dock.closed)
-        self._results.arrange()
+        self.results.arrange()
         self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         horizontal, vertical = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
@@ -243,7 +233,7 @@ class MainWindow(QMainWindow):
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Take new colours and tick the menu's choice."""
         self._theme = theme
-        self._results.set_theme(theme)
+        self.results.set_theme(theme)
         self.bookmarks.set_theme(theme)
         self.grid.set_theme(theme)
         for panel in self._themed():
@@ -285,7 +275,7 @@ class MainWindow(QMainWindow):
         """Bring a panel to the front; the focus stays where it is."""
         self.docks[dock].show()
         self.docks[dock].raise_()
-        self._results.need(dock)
+        self.results.need(dock)
 
     def focus_on_selection(self) -> None:
         """Bring the selected position to the middle of the viewport, or all into sight."""
@@ -333,22 +323,6 @@ class MainWindow(QMainWindow):
         by_name["switch_side"].setEnabled(model is not None and bool(model.sides))
         by_name["check_update"].setEnabled(model is not None and has_versions(model))
         self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
-        self._on_summary_changed()
-
-    def _on_curve_changed(self) -> None:
-        self._calm.call(self._on_summary_changed)
-
-    def _on_summary_changed(self) -> None:
-        model, curve = self.session.model, self.session.curve
-        if model is None or curve is None:
-            self._summary.setText("")
-            return
-        first, last = curve.pca.positions
-        total = format_percent(sum(curve.explained_variance_ratio))
-        self._summary.setText(f"{model.name} · positions {first}–{last} · {total}")
-        # Making room lays the whole window out again: not with each tick of the range slider.
-        if self._summary.sizeHint().width() > self._summary.width():
-            self.menuBar().setCornerWidget(self._summary)
 
     def make_lesson_panel(self) -> Any:
         """Make the panel of lessons, in its dock; the teaching connects it."""
@@ -402,8 +376,8 @@ class MainWindow(QMainWindow):
         self.settings.save_session(self.session)
         self.settings.sync()
         self._listening.stop()
-        self._calm.stop()
-        self._results.stop()
+        self._summary.release()
+        self.results.stop()
         self.films.close()
         self.work.release()
         self.bookmarks.release()
