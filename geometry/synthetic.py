@@ -147,7 +147,8 @@ class SyntheticCurve:
     @property
     def name(self) -> str:
         """What it is called in captions."""
-        turns = "" if self.kind == "line" else f", {self.turns:.3g} turns"
+        many = "" if self.turns == 1 else "s"
+        turns = "" if self.kind == "line" else f", {self.turns:.3g} turn{many}"
         return f"synthetic {self.kind}{turns}"
 
     def of_kind(self, kind: CurveKind) -> SyntheticCurve:
