@@ -1,0 +1,91 @@
+"""Make the guide's page of keys and gestures from the tables that the app itself uses.
+
+    python docs/make_keys.py [FILE]
+
+FILE is guide/keys.md beside this file unless another is named.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+# Run as a file, Python looks for modules beside it: the project is one folder up.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gui.actions import COMMANDS, MENUS, Command
+from gui.dialogs import PLOT, SLIDER, TABLE, TRAINING, VIEWPORT
+from gui.docks import DOCKS
+
+PAGE = Path(__file__).parent / "guide" / "keys.md"
+KEYS = 9
+"""So many panels have a key."""
+INTRODUCTION = """\
+# Keys and gestures
+
+All commands of the menus, the panels and what the mouse does. In the window F1 shows the same, and
+Ctrl+K finds any of them by a few letters. On a Mac, Ctrl is ⌘.
+
+Keys without Ctrl or Alt, and all arrows, work wherever the part of the window that has the focus
+has no use for them itself: letters typed into a field stay letters, and an arrow moves a slider
+that has the focus. Key 0 goes back to the 3D view.
+
+`docs/make_keys.py` writes this page from the tables of the app.
+"""
+GESTURES = (
+    ("Mouse in the viewport", VIEWPORT),
+    ("Mouse in a plot", PLOT),
+    ("Range slider", SLIDER),
+    ("Training panel", TRAINING),
+    ("Table of models", TABLE),
+)
+
+
+def keys_page() -> str:
+    """Return the page in Markdown."""
+    parts = [INTRODUCTION]
+    for menu in MENUS:
+        commands = [one for one in COMMANDS if _menu(one)[0] == menu]
+        if menu == "Panels":
+            parts.append(_panels())
+        else:
+            parts.append(f"## {menu}\n")
+        parts.append(_table(("Command", "Key", "What it does"), map(_row, commands)))
+    parts.extend(
+        f"## {title}\n\n" + _table(("Gesture or key", "What it does"), rows)
+        for title, rows in GESTURES
+    )
+    return "\n".join(parts)
+
+
+def _panels() -> str:
+    rows = (
+        (dock.title, str(number) if number <= KEYS else "")
+        for number, dock in enumerate(DOCKS, start=1)
+    )
+    return (
+        "## Panels\n\nThe menu shows and hides each panel; its key, if it has one, brings it to the"
+        " front.\n\n" + _table(("Panel", "Key"), rows)
+    )
+
+
+def _row(command: Command) -> tuple[str, str, str]:
+    _, below = _menu(command)
+    title = f"{below} → {command.title}" if below else command.title
+    return title, command.key, command.tip
+
+
+def _menu(command: Command) -> tuple[str, str]:
+    """Return the menu that a command is in, and the submenu, if it is in one."""
+    menu, _, below = command.menu.partition("/")
+    return menu.rstrip("-"), below
+
+
+def _table(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [titles, tuple("---" for _ in titles), *rows]
+    return "".join("| " + " | ".join(cell or " " for cell in line) + " |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE).write_text(keys_page(), encoding="utf-8")

@@ -1,0 +1,114 @@
+"""The user guide tells of everything there is, and of nothing that is not."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_group
+
+from gui.actions import COMMANDS
+from gui.docks import DOCKS
+from main import app
+
+ROOT = Path(__file__).parent.parent
+GUIDE = ROOT / "docs" / "guide"
+PAGES = sorted(GUIDE.glob("*.md"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+WRITTEN = {
+    (name, option)
+    for name, command in get_group(app).commands.items()
+    for parameter in command.params
+    for option in (*parameter.opts, *parameter.secondary_opts)
+    if option.startswith("--")
+}
+
+
+def read(page: Path) -> str:
+    """Return a page with its lines joined: a title may go over the end of one."""
+    return " ".join(page.read_text("utf-8").split())
+
+
+def own_words() -> str:
+    """Return all pages that somebody wrote."""
+    return " ".join(read(page) for page in PAGES if page.name != "keys.md")
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"(`{3,}).*?\1", "", text, flags=re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """Return what links may lead to within a page, as GitHub names it."""
+    titles = re.findall(r"^#+ (.+)$", without_code(page.read_text("utf-8")), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_guide_tells_of_every_command():
+    said = own_words()
+    themes = said.partition("View → Theme")[2][:200]
+
+    missing = [
+        command.name
+        for command in COMMANDS
+        if command.title.rstrip("…") not in (themes if command.menu.endswith("Theme") else said)
+    ]
+
+    assert missing == []
+
+
+def test_the_page_of_panels_tells_of_every_panel():
+    page = (GUIDE / "panels.md").read_text("utf-8")
+
+    assert [dock.title for dock in DOCKS if f"\n## {dock.title}\n" not in page] == []
+
+
+def test_the_page_of_keys_is_what_its_script_writes():
+    path = ROOT / "docs" / "make_keys.py"
+    spec = importlib.util.spec_from_file_location("make_keys", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+
+    assert (GUIDE / "keys.md").read_text("utf-8") == made.keys_page()
+
+
+def test_the_page_of_the_command_line_tells_of_every_option():
+    page = (GUIDE / "command-line.md").read_text("utf-8")
+
+    assert [pair for pair in sorted(WRITTEN) if not is_told(page, *pair)] == []
+
+
+def is_told(page: str, name: str, option: str) -> bool:
+    """Tell whether an option is in its command's section, or said above to be that command's."""
+    common, _, rest = page.partition("\n## open\n")
+    section = f"\n## open\n{rest}".partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    if re.search(rf"`{option}[ `]", section):
+        return True
+    of = [line.split("|")[2] for line in common.splitlines() if line.startswith(f"| `{option}")]
+    return any((" all " in said) != (f"`{name}`" in said) for said in of)
+
+
+def test_the_guide_tells_of_no_option_that_there_is_not():
+    page = (GUIDE / "command-line.md").read_text("utf-8")
+    root = {"--version", "--install-completion", "--show-completion", "--help"}
+
+    assert set(re.findall(r"--[a-z][a-z0-9-]+", page)) - {o for _, o in WRITTEN} <= root
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_every_link_and_picture_is_there(page):
+    links = [link for link in LINK.findall(without_code(page.read_text("utf-8")))
+             if not re.match(r"https?:|panel:", link)]  # fmt: skip
+
+    for link in links:
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_contents_lead_to_every_page():
+    listed = set(LINK.findall((GUIDE / "README.md").read_text("utf-8")))
+
+    assert listed >= {page.name for page in PAGES} - {"README.md"}
+    assert len(PAGES) == 11
