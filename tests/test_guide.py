@@ -9,6 +9,7 @@ from typer.main import get_group
 
 from gui.actions import COMMANDS
 from gui.docks import DOCKS
+from gui.lesson_reader import parse_lesson
 from main import app
 
 ROOT = Path(__file__).parent.parent
@@ -112,3 +113,12 @@ def test_the_contents_lead_to_every_page():
 
     assert listed >= {page.name for page in PAGES} - {"README.md"}
     assert len(PAGES) == 11
+
+
+def test_the_lesson_of_the_guide_is_one():
+    text = (GUIDE / "lessons.md").read_text("utf-8")
+    (example,) = re.findall(r"^````markdown\n(.*?)^````$", text, flags=re.DOTALL | re.MULTILINE)
+
+    lesson = parse_lesson(example, "lessons.md", {dock.name for dock in DOCKS})
+
+    assert [step.title for step in lesson.steps] == ["What a norm is"]
