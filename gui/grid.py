@@ -15,6 +15,7 @@ from gui.grid_bar import GridBar
 from gui.grid_cell import GridCell
 from gui.listening import Listening
 from gui.marquee import Shape
+from gui.overlay_curves import overlay_color
 from gui.session import Session
 from gui.theme import Theme
 from gui.viewport import Viewport
@@ -81,6 +82,7 @@ class ViewGrid(QWidget):
         self._listening = Listening()
         for name in ("compared", "main_at"):
             self._listening.to(session.events[name], self._on_compared)
+        self._listening.to(session.events.compared_colors, self._show_marks)
         self._on_compared()
 
     @property
@@ -118,6 +120,7 @@ class ViewGrid(QWidget):
         self.strip.set_theme(theme)
         for cell in self.cells.values():
             cell.viewport.set_theme(theme)
+        self._show_marks()
 
     def show_alone(self, key: int | None) -> None:
         """Let one view fill the grid; None shows all."""
@@ -182,9 +185,17 @@ class ViewGrid(QWidget):
             if key not in self.cells:
                 self._add_cell(Viewport(one.session, self._theme), key)
             self.cells[key].set_title(one.name)
+        self._show_marks()
         if self._alone not in self.cells or len(self.cells) == 1:
             self._alone = None
         self._lay_out()
+
+    def _show_marks(self) -> None:
+        """Give each header the colour that its model's curves have in the panels."""
+        for key, cell in self.cells.items():
+            number = self._session.compared_colors.get(key, 0)
+            own = key == MAIN
+            cell.set_mark(self._theme.text if own else overlay_color(number, self._theme))
 
     def _shown(self) -> tuple[int, ...]:
         return self._comparing.keys if self._alone is None else (self._alone,)

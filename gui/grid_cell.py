@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from gui.listening import Listening
 from gui.panels.base import label
@@ -14,6 +14,8 @@ from gui.theme import GRID, format_percent
 from gui.tooltips import wrapped
 from gui.viewport import Viewport
 
+MARK = 8
+"""Of the square with a model's colour, in logical pixels."""
 NARROW = 280
 """Views that are narrower say only what matters most; the rest is in their menu."""
 LEAST = (160, 120)
@@ -59,6 +61,8 @@ class GridCell(QWidget):
         self.header.setProperty("role", "main view" if main else "other view")
         self.header.setToolTip(MAIN_TIP if main else wrapped(OTHER_TIP))
         self.header.installEventFilter(self)
+        self.mark = QLabel()
+        self.mark.setFixedSize(MARK, MARK)
         self.name, self.facts = label(role="view name"), label(role="small")
         self.larger = self._button("⤢", "Fill the grid with this view, or show all again")
         self.menu_button = self._button("⋯", "Move or close this view, or choose it for the panels")
@@ -69,6 +73,8 @@ class GridCell(QWidget):
         row = QHBoxLayout(self.header)
         row.setContentsMargins(GRID, 1, GRID // 2, 1)
         row.setSpacing(GRID // 2)
+        row.addWidget(self.mark)
+        row.addSpacing(GRID // 4)
         row.addWidget(self.name)
         row.addWidget(self.facts, 1)
         for button in (self.larger, self.menu_button, self.close_button):
@@ -91,6 +97,10 @@ class GridCell(QWidget):
     def session(self) -> Session:
         """What its viewport shows."""
         return self.viewport.session
+
+    def set_mark(self, color: str) -> None:
+        """Show the colour, ``#rrggbb``, that this model's curves have in the plots below."""
+        self.mark.setStyleSheet(f"background: {color}; border-radius: 2px;")
 
     def set_title(self, name: str) -> None:
         """Say what it is called while it is being read."""

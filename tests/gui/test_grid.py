@@ -10,9 +10,10 @@ from gui.app import Application
 from gui.comparing import MAIN
 from gui.grid import columns_for
 from gui.laid import Laying, OfCompared
+from gui.overlay_curves import overlay_color
 from gui.save_picture import PictureOptions
 from gui.scene_state import resolve_scene
-from gui.theme import DARK
+from gui.theme import DARK, LIGHT
 from tests.gui.viewport_mouse import LEFT, drag
 
 RIGHT = Qt.MouseButton.RightButton
@@ -331,3 +332,13 @@ def test_real_models_and_tiny_ones(
     application.session.laying = Laying(OfCompared(keys[0]), "scaled")
     wait_until_idle(application)
     assert application.session.laid.alignment.disparity == pytest.approx(0.842, abs=5e-4)
+
+
+def test_headers_have_the_colours_of_the_plots(application, grid, beside, short):
+    (one,) = beside(short)
+    color = overlay_color(application.session.compared_colors[one.key], LIGHT)
+    seen = one.mark.grab().toImage()
+    assert seen.pixelColor(seen.rect().center()).name() == color
+    application.choose_theme("dark")
+    seen = one.mark.grab().toImage()
+    assert seen.pixelColor(seen.rect().center()).name() != color
