@@ -172,3 +172,44 @@ def test_gathering_keeps_the_order():
     assert gather((9, 3, 5), (3, 4), add=True) == (9, 5, 3, 4)
     assert gather((9, 3, 5), (3, 4), remove=True) == (9, 5)
     assert gather((9, 3, 5), (), add=True, remove=True) == (9, 3, 5)
+
+
+# ---- models side by side ---------------------------------------------------------------
+
+
+@pytest.fixture
+def beside(window, application, wait_until_idle, write_table, helix):
+    """The viewport of another model, beside that of the open one."""
+    application.controller.comparing.add(str(write_table(helix(160), "beside")))
+    wait_until_idle(application)
+    (other,) = (v for v in window.grid.viewports if v is not window.viewport)
+    return other
+
+
+def test_a_box_in_one_view_selects_in_all_and_no_view_waits_for_another(
+    window, viewport, beside, qtbot
+):
+    QTest.keyClicks(viewport.interactor, "b")
+    assert beside.marquee.armed == "box"
+    xy = pixels(beside, range(1, 160))
+    first = QPoint(*map(int, np.percentile(xy, 25, axis=0)))
+    last = QPoint(*map(int, np.percentile(xy, 75, axis=0)))
+    drag(qtbot, beside, first, last)
+    chosen = beside.session.selection
+    assert 10 < len(chosen) < 150
+    assert window.session.selection == chosen
+    assert viewport.marquee.armed is beside.marquee.armed is None
+    assert not window.commands.by_name["select_box"].isChecked()
+
+
+def test_what_is_measured_is_measured_in_each_view(window, viewport, beside):
+    window.controller.select((30, 90))
+    QTest.keyClicks(viewport.interactor, "m")
+    for session in (window.session, beside.session):
+        assert session.pair.positions == (30, 90)
+        (guide,) = session.guides.values()
+        np.testing.assert_allclose(guide.lines[0], session.curve.coordinates[[30, 90]])
+    assert beside.session.pair.distance != window.session.pair.distance
+    window.controller.select((30, 170))  # which the shorter table lacks
+    assert beside.session.pair is None
+    assert not beside.session.guides
