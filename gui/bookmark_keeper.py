@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,14 @@ from PySide6.QtCore import Qt
 from gui.bookmarks import Bookmark, Bookmarks
 from gui.camera import CameraPose
 from gui.docks import DOCKS
+from gui.laid import OfCompared
 from gui.listening import Listening
-from gui.reopening import beside, found, is_work, take_work
+from gui.reopening import beside, found, is_work, take_laying, take_other, take_work
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
     from gui.theme import Theme
-    from gui.work import Work
+    from gui.work import OtherView, Work
 
 DOCK = "bookmarks"
 PICTURE = (320, 240)
@@ -100,7 +102,7 @@ class BookmarkKeeper:
         self._load()
         work = take_work(session, shown, window.viewport.place)
         fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
-        work = replace(work, fields=fields)
+        work = replace(work, fields=fields, **self._laid())
         key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
         if key is not None:
             self._bring()
@@ -124,9 +126,24 @@ class BookmarkKeeper:
     def for_file(self, path: Path) -> tuple[Bookmark, ...]:
         """Return the bookmarks as they go into a file of saved work."""
         return tuple(
-            replace(one, work=replace(one.work, beside=beside(one.work.source, path)))
+            replace(
+                one, work=_each_view(one.work, lambda view: {"beside": beside(view.source, path)})
+            )
             for one in self.all()
         )
+
+    def _laid(self) -> dict[str, Any]:
+        """Return, as parts of saved work, what is laid over the curve, and the model it is of."""
+        session = self._window.session
+        opened = self._window.controller.comparing.opened
+        laying = take_laying(session, [key for key, _, _ in opened])
+        if laying is None or not isinstance(laying.what, OfCompared):
+            return {"laying": laying}
+        _, other, wanted = opened[laying.what.key]
+        return {
+            "laying": replace(laying, what=OfCompared(0)),
+            "others": (take_other(other, wanted, None),),
+        }
 
     def _bring(self) -> None:
         """Bring the panel to the front; where it comes into its column, it gets half of that."""
@@ -158,7 +175,7 @@ class BookmarkKeeper:
         path = Path(recent[0]) if recent and is_work(recent[0]) else None
         self._load()
         self.bookmarks.merge(
-            replace(one, work=replace(one.work, source=found(one.work, path)))
+            replace(one, work=_each_view(one.work, lambda view: {"source": found(view, path)}))
             for one in work.bookmarks
         )
 
@@ -187,3 +204,9 @@ class BookmarkKeeper:
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
         return buffer.getvalue()
+
+
+def _each_view(work: Work, change: Callable[[Work | OtherView], dict[str, Any]]) -> Work:
+    """Change fields of saved work and of the models beside it, each by what it is itself."""
+    others = tuple(replace(other, **change(other)) for other in work.others)
+    return replace(work, others=others, **change(work))

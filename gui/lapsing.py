@@ -56,6 +56,8 @@ class Lapsing:
         if before is not None and snapshot is not None:
             # Another history may have more steps, or others: the nearest one is shown then.
             snapshot = nearest_step(found.history.steps, int(before.history.steps[snapshot]))
+        elif snapshot is not None:  # of saved work, which may be of another training
+            snapshot = min(snapshot, len(found.history.steps) - 1)
         lapse = Lapse(found.history, found.timelapse, session.basis)
         session.change(history=found.history, lapse=lapse, snapshot=snapshot)
 

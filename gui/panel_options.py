@@ -29,6 +29,8 @@ Options = Mapping[str, Any]
 
 MOST_DIMENSIONS = 65_536
 """Of a made-up table: more is no model's."""
+_MOST = 2**31 - 1
+"""Of any whole number: more fits into no field."""
 _LONGEST = 10_000
 """Characters of a token, and numbers in a list: more is nobody's choice."""
 _CURVES = ("line", "circle", "helix", "drifting_helix")
@@ -60,7 +62,7 @@ def _one_of(*allowed: str) -> Check:
 
 
 def _from(least: int) -> Check:
-    return lambda value: whole(value, least)
+    return lambda value: whole(value, least) and value <= _MOST
 
 
 def _none_or(check: Check) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 from geometry.errors import HelixscopeError
 from gui.camera import Place
 from gui.comparing import MAIN
+from gui.laid import Laying, OfCompared
 from gui.loading import Wanted, remembered_name
 from gui.session import Notice, Session
 
@@ -69,6 +70,16 @@ def take_other(
         components=session.components,
         place=place,
     )
+
+
+def take_laying(session: Session, keys: Sequence[int]) -> Laying | None:
+    """Take down what is laid over the curve; of a model beside it the place among ``keys``."""
+    laying = session.laying
+    if laying is None or not isinstance(laying.what, OfCompared):
+        return laying
+    if laying.what.key not in keys:
+        return None  # it is still being read
+    return replace(laying, what=OfCompared(keys.index(laying.what.key)))
 
 
 def _model_of(session: Session, wanted: Wanted, path: Path | None) -> dict[str, Any]:
@@ -139,6 +150,7 @@ class Reopening:
         self._session.change(positions=_inside(work.positions, model), **fields)
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
+        self._lay(work, self._keys(work))
         self._session.work = work
 
     def _make_main(self, work: Work) -> bool:
@@ -185,18 +197,39 @@ class Reopening:
             session.notice = Notice(said)
         if path is not None or said:  # the window as it was, and not a view to go to
             self._comparing.clear()
-            for other in work.others:
-                again = _wanted(other, path)
-                self._comparing.add(
-                    again.source, again.positions, other.components, table=again.table
-                )
+            self._lay(work, [self._add(other, path) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
+        else:
+            self._lay(work, self._keys(work))
         if work.fingerprint and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         session.work = work
 
+    def _add(self, other: OtherView, path: Path | None) -> int | None:
+        """Show a model beside the open one again, and return its key."""
+        again = _wanted(other, path)
+        return self._comparing.add(
+            again.source, again.positions, other.components, table=again.table
+        )
 
-def _is_of(work: Work, wanted: Wanted | None, model: PositionalModel | None) -> bool:
+    def _keys(self, work: Work) -> list[int | None]:
+        """Return the keys of those models beside the open one that were beside it; else None."""
+        opened = self._comparing.opened
+        return [
+            next((key for key, at, wanted in opened if _is_of(other, wanted, at.model)), None)
+            for other in work.others
+        ]
+
+    def _lay(self, work: Work, keys: Sequence[int | None]) -> None:
+        """Lay over the curve what was; of models beside it, those that have keys."""
+        laying = work.laying
+        if laying is not None and isinstance(laying.what, OfCompared):
+            key = keys[laying.what.key]
+            laying = None if key is None else replace(laying, what=OfCompared(key))
+        self._session.laying = laying
+
+
+def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel | None) -> bool:
     """Tell whether a model, and what was opened for it, is that of saved work."""
     if wanted is None or model is None:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 from gui.controller import Controller
 from gui.dock_tabs import DockTabs
 from gui.docks import BOTTOM, DOCKS, Dock
+from gui.listening import Listening
 from gui.panels.base import Panel
 from gui.save_film import FilmSaver
 from gui.save_result import ResultSaver
@@ -50,6 +52,9 @@ class ResultDocks:
         self.saver = ResultSaver(session, controller.in_background)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
+        self._wanted: dict[str, Mapping[str, Any]] = {}
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._forget_wanted)
         bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
         self.tabs = DockTabs(window, bottom)
         for dock in self._table.values():
@@ -69,8 +74,34 @@ class ResultDocks:
         panel: Any = self._table[name].make(self._session, self._theme)
         self._panels[name] = panel
         self._connect(name, panel)
+        panel.configure(**self._wanted.pop(name, {}))
         self._docks[name].setWidget(panel)
         panel.set_in_front(self._in_front[name])
+
+    def options(self) -> dict[str, Mapping[str, Any]]:
+        """Return what is chosen in the panels that were built, and what is to be in the others."""
+        built = {name: self._panels[name].options() for name in self._table if name in self._panels}
+        return {**self._wanted, **{name: options for name, options in built.items() if options}}
+
+    def restore(self, options: Mapping[str, Mapping[str, Any]]) -> None:
+        """Choose in panels what was; in one that is not there yet, when it is built.
+
+        What the open model has no layers or heads for is left out. Another model that is opened
+        meanwhile is shown as if nothing had been chosen.
+        """
+        model = self._session.model
+        if not options or model is None:
+            return
+        from gui.panel_options import fitting
+
+        for name, chosen in options.items():
+            if name in self._panels:
+                self._panels[name].configure(**fitting(chosen, model))
+            elif name in self._table:
+                self._wanted[name] = fitting(chosen, model)
+
+    def _forget_wanted(self) -> None:
+        self._wanted.clear()
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours for what is built later."""
@@ -88,6 +119,7 @@ class ResultDocks:
     def stop(self) -> None:
         """Stop following the docks; the window goes away."""
         self.tabs.stop()
+        self._listening.stop()
 
     def _watch(self, dock: Dock) -> None:
         name = dock.name

@@ -13,8 +13,10 @@ from PySide6.QtWidgets import QFileDialog
 
 from geometry.errors import HelixscopeError
 from gui.docks import BOTTOM, DOCKS
+from gui.laid import OfStep
+from gui.lapsing import SLOT as TRAINING
 from gui.listening import Listening
-from gui.reopening import ENDING, is_work, take_other, take_work
+from gui.reopening import ENDING, is_work, take_laying, take_other, take_work
 from gui.save_result import ask_where
 from gui.session import Notice
 
@@ -63,7 +65,7 @@ class WorkSaver:
             take_other(session, wanted, cells[key].viewport.place, path)
             for key, session, wanted in comparing.opened
         ]
-        there = {key for key, _, _ in comparing.opened}
+        there = [key for key, _, _ in comparing.opened]
         before = comparing.keys[: window.session.main_at]
         return replace(
             work,
@@ -71,7 +73,9 @@ class WorkSaver:
             size=window.size().toTuple(),
             layout=bytes(window.saveState().data()),
             others=tuple(others),
-            main_at=len(there.intersection(before)),
+            main_at=len(set(there).intersection(before)),
+            laying=take_laying(window.session, there),
+            panels=window.results.options(),
         )
 
     def save(self) -> None:
@@ -136,6 +140,7 @@ class WorkSaver:
         if work.size is not None and not (window.isMaximized() or window.isFullScreen()):
             room = window.screen().availableSize()
             window.resize(QSize(*work.size).boundedTo(room))
+        window.results.restore(work.panels)
         if work.layout:
             window.restoreState(QByteArray(work.layout))
         if work.panel in window.docks:
@@ -145,6 +150,16 @@ class WorkSaver:
                 window.grid.cells[one.key].viewport.begin_at(other.place)
         if work.place is not None:
             window.viewport.return_to(work.place)
+        self._read_history()
+
+    def _read_history(self) -> None:
+        """Read the training of the open model, if a step of it is laid over the curve."""
+        session, answers = self._window.session, self._window.controller.answers
+        of_step = isinstance(getattr(session.laying, "what", None), OfStep)
+        if of_step and session.history is None and TRAINING not in session.answers:
+            from gui.panels.training_question import TrainingOf
+
+            answers.ask(TRAINING, TrainingOf(session.positions))
 
 
 class UnsavedWork(QObject):

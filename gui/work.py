@@ -15,6 +15,7 @@ from gui.theme import COLORMAPS
 
 if TYPE_CHECKING:
     from gui.bookmarks import Bookmark
+    from gui.laid import Laying
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -70,6 +71,10 @@ class Work:
         Other views, to go to.
     others, main_at
         The models beside this one in their order, and its place among them.
+    laying
+        What was laid over the curve; the key of a model beside it is its place in ``others``.
+    panels
+        What was chosen in panels, by the names of their docks: see :mod:`gui.panel_options`.
     """
 
     source: str
@@ -87,6 +92,8 @@ class Work:
     bookmarks: tuple[Bookmark, ...] = ()
     others: tuple[OtherView, ...] = ()
     main_at: int = 0
+    laying: Laying | None = None
+    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def _one_of(literal: Any) -> Callable[[Any], bool]:

@@ -4,7 +4,8 @@ A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` wh
 bookmarks, if there are any, are as :mod:`gui.bookmark_file` has them. The first words of the JSON
 are the format and its version. A file of a later version is refused, as half of what it means could
 not be shown; what an earlier one lacks takes its default. Version 2 brought bookmarks, 3 models
-side by side; a file is of the first version that has all that is in it.
+side by side, 4 what is laid over the curve and what panels show; a file is of the first version
+that has all that is in it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.errors import HelixscopeError
-from gui.camera import CameraPose, Place
 from gui.file_writing import write_whole
+from gui.panel_options import checked
 from gui.work import FIELDS, OtherView, Work, whole
+from gui.work_parts import (
+    numbers,
+    pack_laying,
+    pack_place,
+    text,
+    tupled,
+    unpack_laying,
+    unpack_place,
+)
 
 if TYPE_CHECKING:
     from gui.bookmarks import Bookmark
 
-FORMAT, VERSION = "helixscope", 3
+FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"
 LARGEST = 50_000_000
 """Bytes of the file, and of what is packed in it: more is none of ours."""
@@ -81,7 +91,7 @@ def pack_work(work: Work) -> bytes:
         "window": None if work.size is None else list(work.size),
         "layout": base64.b64encode(work.layout).decode(),
     }
-    arrays = {"turn": work.turn, **_pose(work.place)}
+    arrays = {"turn": work.turn, **pack_place(work.place)}
     if work.others:
         said |= {
             "main_at": work.main_at,
@@ -96,13 +106,17 @@ def pack_work(work: Work) -> bytes:
             ],
         }
         for number, other in enumerate(work.others):
-            arrays |= {f"{name}_{number}": part for name, part in _pose(other.place).items()}
-    numbers, archive = io.BytesIO(), io.BytesIO()
-    np.savez(numbers, **arrays)  # type: ignore[arg-type]
+            arrays |= {f"{name}_{number}": part for name, part in pack_place(other.place).items()}
+    if work.laying is not None:
+        said["laying"] = pack_laying(work.laying)
+    if work.panels:
+        said["panels"] = {name: dict(options) for name, options in work.panels.items()}
+    packed_arrays, archive = io.BytesIO(), io.BytesIO()
+    np.savez(packed_arrays, **arrays)  # type: ignore[arg-type]
     with zipfile.ZipFile(archive, "w") as packed:
         for name, part in (
             (JSON, json.dumps(said, indent=1, ensure_ascii=False).encode()),
-            (ARRAYS, numbers.getvalue()),
+            (ARRAYS, packed_arrays.getvalue()),
         ):
             # Without a date of its own, which is that of writing.
             packed.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
@@ -115,6 +129,8 @@ def pack_work(work: Work) -> bytes:
 
 
 def _version(work: Work) -> int:
+    if work.laying is not None or work.panels:
+        return 4
     if work.others:
         return 3
     return 2 if work.bookmarks else 1
@@ -124,18 +140,6 @@ def _model(work: Work | OtherView) -> dict[str, str | None]:
     return {
         "source": work.source, "beside": work.beside, "table": work.table, "commit": work.commit,
     }  # fmt: skip
-
-
-def _pose(place: Place | None) -> dict[str, np.ndarray]:
-    if place is None:
-        return {}
-    pose = place.pose
-    return {
-        "camera_position": pose.position,
-        "camera_focal_point": pose.focal_point,
-        "camera_up": pose.up,
-        "camera_parallel_scale": np.array(pose.parallel_scale),
-    }
 
 
 def read_work(path: Path) -> Work:
@@ -166,8 +170,8 @@ def unpack_work(data: bytes, file: str) -> Work:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             said = json.loads(_part(archive, JSON, file).decode())
             check_version(said, FORMAT, VERSION, file)
-            numbers = _part(archive, ARRAYS, file)
-            with np.load(io.BytesIO(numbers), allow_pickle=False) as arrays:
+            part = _part(archive, ARRAYS, file)
+            with np.load(io.BytesIO(part), allow_pickle=False) as arrays:
                 return replace(_unpack(said, dict(arrays)), bookmarks=_bookmarks(archive))
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
         raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
@@ -211,7 +215,7 @@ def check_version(said: Any, expected: str, newest: int, file: str) -> None:
 
 
 def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
-    saved = {name: _tupled(value) for name, value in said["session"].items() if name in FIELDS}
+    saved = {name: tupled(value) for name, value in said["session"].items() if name in FIELDS}
     for name, value in saved.items():
         if not FIELDS[name](value):
             raise ValueError(f"{name} cannot be {value!r}")
@@ -220,37 +224,40 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
     )
     if not (whole(main_at := said.get("main_at", 0)) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
+    laying = said.get("laying")
     return Work(
         **_unpack_model(said["model"]),
         positions=_range(said),
         fields=saved,
-        fingerprint=_text(said["model"].get("fingerprint", "")),
-        place=_place(arrays, bool(said.get("follows", False))),
+        fingerprint=text(said["model"].get("fingerprint", "")),
+        place=unpack_place(arrays, bool(said.get("follows", False))),
         others=others,
         main_at=main_at,
-        turn=_numbers(arrays, "turn", (3, 3)),
-        panel=_text(said.get("panel", "")),
+        laying=None if laying is None else unpack_laying(laying, len(others)),
+        panels=checked(said.get("panels", {})),
+        turn=numbers(arrays, "turn", (3, 3)),
+        panel=text(said.get("panel", "")),
         size=_size(said.get("window")),
-        layout=base64.b64decode(_text(said.get("layout", "")), validate=True),
+        layout=base64.b64decode(text(said.get("layout", "")), validate=True),
     )
 
 
 def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:
-    components = _tupled(one["components"])
+    components = tupled(one["components"])
     if not FIELDS["components"](components):
         raise ValueError(f"components cannot be {components!r}")
-    place = _place(arrays, bool(one.get("follows", False)), f"_{number}")
+    place = unpack_place(arrays, bool(one.get("follows", False)), f"_{number}")
     return OtherView(
         **_unpack_model(one), positions=_range(one), components=components, place=place
     )
 
 
 def _unpack_model(model: dict[str, Any]) -> dict[str, Any]:
-    texts = {name: model.get(name) for name in ("table", "commit")}
+    named = {name: model.get(name) for name in ("table", "commit")}
     return {
-        "source": _text(model["source"]),
-        "beside": _text(model.get("beside", "")),
-        **{name: None if text is None else _text(text) for name, text in texts.items()},
+        "source": text(model["source"]),
+        "beside": text(model.get("beside", "")),
+        **{name: None if value is None else text(value) for name, value in named.items()},
     }
 
 
@@ -261,18 +268,6 @@ def _range(said: dict[str, Any]) -> tuple[int, int]:
     return first, last
 
 
-def _place(arrays: dict[str, np.ndarray], follows: bool, which: str = "") -> Place | None:
-    if f"camera_position{which}" not in arrays:
-        return None
-    pose = CameraPose(
-        _numbers(arrays, f"camera_position{which}", (3,)),
-        _numbers(arrays, f"camera_focal_point{which}", (3,)),
-        _numbers(arrays, f"camera_up{which}", (3,)),
-        float(_numbers(arrays, f"camera_parallel_scale{which}", ())),
-    )
-    return Place(pose, follows)
-
-
 def _size(value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
@@ -280,20 +275,3 @@ def _size(value: Any) -> tuple[int, int] | None:
     if not (whole(width, 1) and whole(height, 1)):
         raise ValueError(f"a window cannot be {width!r} × {height!r}")
     return width, height
-
-
-def _numbers(arrays: dict[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    array = arrays[name]
-    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-        raise ValueError(f"{name} should be {shape} finite numbers")
-    return array
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
-
-
-def _tupled(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

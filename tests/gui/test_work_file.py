@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from geometry.errors import HelixscopeError
 from gui.camera import CameraPose, Place
+from gui.laid import Laying, OfCompared, OfRange, OfStep
 from gui.session import Session
 from gui.work import FIELDS, OtherView, Work
 from gui.work_file import JSON, VERSION, pack_work, read_work, write_work
@@ -46,6 +47,16 @@ OTHERS = (
     OtherView("/models/b", (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40),
 )
 BESIDE = replace(WORK, others=OTHERS, main_at=1)
+LAYINGS = (
+    Laying(OfCompared(1), "basis", mirrored=False, middle="own"),
+    Laying(OfRange((3, 40)), "scaled"),
+    Laying(OfStep(2000)),
+)
+HOW = {"how": "turned", "mirrored": True, "middle": None}
+PANELS = {
+    "shape": {"curve": "circle", "in_view": False, "plotted": "distance"},
+    "kernels": {"head": None, "layer": 1},
+}
 
 
 def same(a: Work | OtherView, b: Work | OtherView) -> bool:
@@ -72,7 +83,14 @@ def path(tmp_path):
 
 @pytest.mark.parametrize(
     "work",
-    [WORK, replace(WORK, place=None, table=None, commit=None, size=None, layout=b""), BESIDE],
+    [
+        WORK,
+        replace(WORK, place=None, table=None, commit=None, size=None, layout=b""),
+        BESIDE,
+        *(replace(BESIDE, laying=laying) for laying in LAYINGS),
+        replace(WORK, laying=LAYINGS[1], panels=PANELS),
+    ],
+    ids=range(7),
 )
 def test_what_goes_in_comes_out(path, work):
     write_work(work, path)
@@ -81,7 +99,8 @@ def test_what_goes_in_comes_out(path, work):
 
 
 def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
-    for work, version in ((WORK, 1), (BESIDE, 3)):
+    laid, chosen = replace(WORK, laying=LAYINGS[1]), replace(WORK, panels=PANELS)
+    for work, version in ((WORK, 1), (BESIDE, 3), (laid, 4), (chosen, 4)):
         write_work(work, path)
         with zipfile.ZipFile(path) as archive:
             assert json.loads(archive.read(JSON))["version"] == version
@@ -102,6 +121,35 @@ def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
 )
 def test_other_models_that_make_no_sense_are_refused(path, change):
     rewrite(path, change, BESIDE)
+    with pytest.raises(HelixscopeError, match=r"^a b\.helix is damaged"):
+        read_work(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda said: said.update(laying=[]),
+        lambda said: said.update(laying="other"),
+        lambda said: said.update(laying={}),
+        lambda said: said["laying"].pop("how"),
+        lambda said: said["laying"].update(how="anyhow"),
+        lambda said: said["laying"].update(mirrored=1),
+        lambda said: said["laying"].update(middle="mean"),
+        lambda said: said["laying"].update(other=2),
+        lambda said: said["laying"].update(other=-1),
+        lambda said: said["laying"].update(step=3),
+        lambda said: said.update(laying={**HOW, "range": [1]}),
+        lambda said: said.update(laying={**HOW, "range": [1, -2]}),
+        lambda said: said.update(laying={**HOW, "range": 7}),
+        lambda said: said.update(laying={**HOW, "step": 1.5}),
+        lambda said: said.update(panels=[]),
+        lambda said: said.update(panels={"shape": 1}),
+        lambda said: said.update(panels={"shape": {"in_view": "yes"}}),
+    ],
+    ids=range(17),
+)
+def test_what_cannot_be_laid_over_or_chosen_is_refused(path, change):
+    rewrite(path, change, replace(BESIDE, laying=LAYINGS[0]))
     with pytest.raises(HelixscopeError, match=r"^a b\.helix is damaged"):
         read_work(path)
 
