@@ -73,11 +73,17 @@ NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})
 
 
 def with_guide(guides: Mapping[str, Guide], slot: str, guide: Guide | None) -> Mapping[str, Guide]:
-    """Return the guides with another one in a slot, or with none there."""
+    """Return the guides with another one in a slot, or with none there.
+
+    They are in the order of their slots' names: what is said of them keeps its place, whichever was
+    drawn last.
+    """
     if guide is None and slot not in guides:
         return guides
     others = {name: one for name, one in guides.items() if name != slot}
-    return MappingProxyType(others if guide is None else {**others, slot: guide})
+    if guide is not None:
+        others[slot] = guide
+    return MappingProxyType(dict(sorted(others.items())))
 
 
 def shown_guides(session: Session) -> tuple[Guide, ...]:

@@ -56,6 +56,9 @@ def test_each_slot_has_one_guide_and_gives_it_back(opened):
     assert dict(with_guide(both, "shape", second)) == {"lookback": second, "shape": second}
     assert dict(with_guide(both, "shape", None)) == {"lookback": second}
     assert with_guide(guides, "kernels", None) is guides
+    # Whichever was drawn last, its caption keeps its place.
+    for again in (both, with_guide(both, "shape", second), with_guide(both, "lookback", first)):
+        assert list(again) == ["lookback", "shape"]
 
 
 def test_a_guide_is_shown_in_its_own_basis_only(opened, controller):
