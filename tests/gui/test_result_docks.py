@@ -61,7 +61,7 @@ def test_no_panel_is_built_before_it_is_seen(window, bar):
 def test_each_panel_knows_its_dock(window, bar):
     for dock in (dock for dock in DOCKS if dock.name in LAZY):
         window.docks[dock.name].raise_()
-        window._results.need(dock.name)
+        window.results.need(dock.name)
         panel = window._panels[dock.name]
         assert isinstance(panel, ResultPanel)
         assert panel.slot == dock.name
@@ -70,7 +70,7 @@ def test_each_panel_knows_its_dock(window, bar):
 
 def test_every_panel_explains_itself(window, bar):
     for name in LAZY:
-        window._results.need(name)
+        window.results.need(name)
         panel = window._panels[name]
         sentences = panel.explanation.count(". ") + panel.explanation.endswith(".")
         assert sentences == 2, f"{name}: {panel.explanation}"
@@ -115,7 +115,7 @@ def test_a_tab_is_the_title_and_a_window_has_one(window, bar, qtbot):
     dock = window.docks["spectra"]
     click_tab(bar, "Spectra")
     qtbot.waitUntil(lambda: dock.titleBarWidget().sizeHint().height() == 0)
-    QTest.mouseClick(window._results.tabs.buttons.floated, LEFT)
+    QTest.mouseClick(window.results.tabs.buttons.floated, LEFT)
     qtbot.waitUntil(lambda: dock.isFloating() and dock.titleBarWidget().sizeHint().height() > 0)
     assert window._panels["spectra"].isVisible()
     dock.setFloating(False)
@@ -125,7 +125,7 @@ def test_a_tab_is_the_title_and_a_window_has_one(window, bar, qtbot):
 
 def test_a_tab_is_closed_and_found_again_in_the_menu(window, bar, qtbot):
     click_tab(bar, "Spectra")
-    QTest.mouseClick(window._results.tabs.buttons.closed, LEFT)
+    QTest.mouseClick(window.results.tabs.buttons.closed, LEFT)
     assert not window.docks["spectra"].isVisible()
     action = window.docks["spectra"].toggleViewAction()
     assert action in window.commands.menus["Panels"].actions()
@@ -159,7 +159,7 @@ def test_the_menu_of_a_tab(window, bar):
 
 
 def test_the_buttons_stand_beside_the_tabs_and_not_on_them(window, bar, qtbot):
-    buttons = window._results.tabs.buttons
+    buttons = window.results.tabs.buttons
     last = bar.tabRect(bar.count() - 1)
     if buttons.isVisible():
         assert buttons.x() > bar.mapTo(window, last.topRight()).x()
