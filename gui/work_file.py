@@ -23,7 +23,6 @@ import numpy as np
 
 from geometry.errors import HelixscopeError
 from gui.file_writing import write_whole
-from gui.panel_options import checked
 from gui.work import FIELDS, OtherView, Work, whole
 from gui.work_parts import (
     numbers,
@@ -234,12 +233,20 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
         others=others,
         main_at=main_at,
         laying=None if laying is None else unpack_laying(laying, len(others)),
-        panels=checked(said.get("panels", {})),
+        panels=_panels(said.get("panels")),
         turn=numbers(arrays, "turn", (3, 3)),
         panel=text(said.get("panel", "")),
         size=_size(said.get("window")),
         layout=base64.b64decode(text(said.get("layout", "")), validate=True),
     )
+
+
+def _panels(said: Any) -> dict[str, dict[str, Any]]:
+    if said is None:
+        return {}
+    from gui.panel_options import checked  # it knows all panels, and nothing else needs it
+
+    return checked(said)
 
 
 def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:

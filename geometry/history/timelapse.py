@@ -16,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from geometry.components import Array, PositionPCA, check_range, make_pca
 from geometry.exact_pca import EIGENVALUE_FLOOR, fit_pca
@@ -188,7 +187,9 @@ def _leading(table: Array, span: tuple[int, int]) -> PositionPCA:
     mean = rows.mean(axis=0)
     centred = rows - mean
     tall = rows.shape[0] >= rows.shape[1]
-    values, vectors = scipy.linalg.eigh(
+    from scipy.linalg import eigh  # which saving work, for the names of bases, need not wait for
+
+    values, vectors = eigh(
         centred.T @ centred if tall else centred @ centred.T,
         subset_by_index=[size - N_COMPONENTS, size - 1],
         check_finite=False,
