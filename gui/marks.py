@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gui.scene_state import SceneState
 
 RING_RADIUS = 8.0
-RIM_SIZE = 12.0
-"""Of the discs under many selected points, whose rims are seen around these, in logical pixels."""
+RIM = 2.5
+"""How far the discs under many selected points are seen around these, in logical pixels."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
 )
@@ -48,17 +48,18 @@ class Marks:
         leaders, self._rings, self._hover_ring = (Lines2D(plotter.renderer) for _ in range(3))
         self.labels = PointLabels(plotter.renderer, leaders)
         self._rims: Batch | None = None
-        self._accent, self._scale = "#000000", 1.0
+        self._accent, self._scale, self._disc = "#000000", 1.0, 1.0
 
-    def style(self, theme: Theme, background: str, scale: float) -> None:
-        """Take a theme's colours, and how many pixels a logical pixel has."""
+    def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
+        """Take a theme's colours, how many pixels a logical pixel has, and how many a point."""
         self._accent, self._scale = theme.accent, scale
+        self._disc = point_size + 2 * RIM * scale
         self._rings.style(theme.accent, 2 * scale)
         self._hover_ring.style(theme.hover, 2 * scale)
         self.labels.style(theme.text, TEXT - 1, background)
         self.labels.leaders.style(theme.muted, scale)
         if self._rims is not None:
-            self._rims.style(theme.accent, RIM_SIZE * scale)
+            self._rims.style(theme.accent, self._disc)
 
     def hide(self) -> None:
         """Hide all of them."""
@@ -113,7 +114,7 @@ class Marks:
     def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:
         """Return points a disc's size farther away: what is drawn there is under the curve."""
         camera = self._plotter.camera
-        pixels = 2 * RIM_SIZE * self._scale / projection.size[1]
+        pixels = 2 * self._disc / projection.size[1]
         if camera.GetParallelProjection():
             return points + pixels * camera.GetParallelScale() * np.array(
                 camera.GetDirectionOfProjection()
@@ -128,6 +129,6 @@ class Marks:
             from gui.guide_lines import Batch
 
             self._rims = Batch(self._plotter, "selected", "points")
-            self._rims.style(self._accent, RIM_SIZE * self._scale)
+            self._rims.style(self._accent, self._disc)
         if self._rims is not None:
             self._rims.show([points] if len(points) else [])

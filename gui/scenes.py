@@ -304,7 +304,8 @@ class HelixScene:
     # ---- the flat things, placed before each frame ---------------------------------------
 
     def _style_lines(self) -> None:
-        self._marks.style(self.theme, self._background, self._scale)
+        size = self._actors["points"].prop.point_size
+        self._marks.style(self.theme, self._background, self._scale, size)
         self.arrows.style(self.theme.muted, 1.5 * self._scale)
         if self._sphere is not None:
             self._sphere.style(self.theme.faint, self._scale)

@@ -105,3 +105,13 @@ def test_colours_of_the_map_are_none_of_the_accent():
     table = lookup_table("jet")[:, :3].astype(int)
     for theme in (LIGHT, DARK):
         assert (np.abs(table - rgb(theme.accent)).max(axis=1) > 60).all()
+
+
+def test_rims_are_no_wider_where_points_are_small(session, stage):
+    """As in one of several views, where the rims of large points would hide the curve."""
+    made, areas = stage(LIGHT, SIZE), []
+    session.selection = MANY[::4]
+    for compact in (False, True):
+        made.scene.compact = compact
+        areas.append(accented(made.show(session), LIGHT).sum())
+    assert 0 < areas[1] < 0.8 * areas[0]
