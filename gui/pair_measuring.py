@@ -75,5 +75,5 @@ def pair_text(pair: PairDistance) -> str:
         f"{first} and {second}, {format_count(steps)} step{'' if steps == 1 else 's'}: "
         f"{format_number(pair.shown)} apart as shown, {format_number(pair.distance)} "
         f"in all {format_count(pair.d_model)} dimensions, in the table’s units"
-        f" · cosine {format_number(pair.cosine)}"
+        f" · cosine\N{NO-BREAK SPACE}{format_number(pair.cosine)}"
     )

@@ -5,6 +5,7 @@ No Qt here: the window, pictures and headless renders all draw through :class:`H
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,8 @@ MODEL_LINES = 2
 COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
 """Where views are small: the length of the arrows, how far they are from the corner, and how large
 points are beside their size elsewhere."""
+LETTER, FEWEST_LETTERS = 0.58, 24
+"""Width of a letter over its size, about; letters that a line has at least."""
 ARROWS_WIDTH = 270.0
 """The arrows and their labels take at most this much of the lower right corner; where a view is
 small they are left out if it is narrower than that."""
@@ -324,6 +327,9 @@ class HelixScene:
             self.arrows.hide()
             return
         margin = 2 * GRID * s
+        if self._compact:
+            room = width - margin - 2 * COMPACT_CORNER[0] * s
+            self._caption.write(broken("\n".join(state.caption[MODEL_LINES:]), room / s))
         self._caption.place(margin, 0.75 * margin)
         self._caption.fit(width - 2 * margin, dpi)
         caption = self._caption.box(dpi)
@@ -353,6 +359,12 @@ class HelixScene:
     def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
         written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]
         self._marks.draw(state, self.displayed, written, self.projection(), taken, dpi)
+
+
+def broken(text: str, width: float) -> str:
+    """Break lines of the smallest letters that are wider than so many logical pixels."""
+    letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
+    return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
 
 
 def _polyline(first: int, last: int) -> np.ndarray:

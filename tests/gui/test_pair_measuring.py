@@ -10,7 +10,8 @@ from gui.pair_measuring import SLOT, pair_text
 from gui.panels.pair_card import PairCard
 from gui.scene_guides import guide_traces
 from gui.scene_state import resolve_scene
-from gui.theme import LIGHT
+from gui.scenes import COMPACT_CORNER
+from gui.theme import LIGHT, SMALL
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -83,7 +84,7 @@ def test_the_caption_names_both_distances_the_unit_and_the_steps():
     pair = PairDistance((300, 5), 2.1344, 13.35, -0.6024, 768)
     said = pair_text(pair)
     for part in ("300 and 5, 295 steps:", "2.134 apart as shown", "13.350 in all 768 dimensions",
-                 "the table’s units", "cosine \N{MINUS SIGN}0.602"):  # fmt: skip
+                 "the table’s units", "cosine\N{NO-BREAK SPACE}\N{MINUS SIGN}0.602"):  # fmt: skip
         assert part in said
     assert "1 step:" in pair_text(PairDistance((4, 5), 1, 1, 1, 8))
 
@@ -105,6 +106,21 @@ def test_the_line_and_its_length_are_drawn(opened, controller, stage):
     left, bottom, right, top = text.box(72)
     middle[1] = 479 - middle[1]
     assert np.abs(np.array([(left + right) / 2, (bottom + top) / 2]) - middle).max() < 60
+
+
+def test_captions_of_small_views_are_broken_and_stay_legible(opened, controller, stage):
+    controller.select((50, 120))
+    opened.measure = True
+    made = stage(size=(420, 320))
+    made.scene.compact = True
+    made.show(opened)
+    caption = made.scene._caption
+    assert caption.text.replace("\n", " ") == pair_text(opened.pair)
+    assert caption.box(72)[2] < 420 - 2 * COMPACT_CORNER[0]
+    assert caption._prop.GetFontSize() == SMALL
+    made.scene.compact = False
+    made.show(opened)
+    assert pair_text(opened.pair) in caption.text.split("\n")
 
 
 def test_pages_have_the_line_and_its_length(opened, controller):
