@@ -131,14 +131,17 @@ def save(image: QImage, path: Path) -> None:
 def _with_few(picture: Image.Image, colors: int) -> Image.Image:
     """Give each pixel the nearest of a few colours, without dithering: that is noise to a PNG.
 
-    Half of the colours are the most frequent ones, half those that lie farthest apart, so that
-    backgrounds stay what they are, and so does a colour bar, which takes little room.
+    A quarter of the colours are the most frequent ones: backgrounds stay what they are. A quarter
+    lie farthest apart, for a colour bar, which takes little room. The others stand for equally many
+    pixels each.
     """
     pixels = np.asarray(picture).reshape(-1, 3)
     found, which, counts = np.unique(pixels, axis=0, return_inverse=True, return_counts=True)
-    frequent = found[np.argsort(-counts)[: colors // 2]]
-    apart = picture.quantize(colors // 2, Image.Quantize.MAXCOVERAGE).getpalette()
-    palette = np.vstack([frequent, np.reshape(apart, (-1, 3))]).astype(np.int32)
+    frequent = found[np.argsort(-counts)[: colors // 4]]
+    apart = picture.quantize(colors // 4, Image.Quantize.MAXCOVERAGE).getpalette()
+    shares = picture.quantize(colors // 2, kmeans=1).getpalette()
+    others = np.reshape([*apart, *shares], (-1, 3))
+    palette = np.vstack([frequent, others]).astype(np.int32)
     # Squared distances, but for the length of each pixel, which is the same for all colours.
     apartness = (palette**2).sum(axis=1) - 2 * found.astype(np.int32) @ palette.T
     nearest = apartness.argmin(axis=1).astype(np.uint8)[which.ravel()]
