@@ -96,7 +96,9 @@ def test_the_guide_tells_of_no_option_that_there_is_not():
     assert set(re.findall(r"--[a-z][a-z0-9-]+", page)) - {o for _, o in WRITTEN} <= root
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_every_link_and_picture_is_there(page):
     links = [link for link in LINK.findall(without_code(page.read_text("utf-8")))
              if not re.match(r"https?:|panel:", link)]  # fmt: skip
