@@ -169,9 +169,11 @@ class MainWindow(QMainWindow):
         for dock in (dock for dock in DOCKS if not dock.lazy):
             self._panels[dock.name] = dock.make(self.session, self._theme)
             self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
-            self.docks[dock.name].setWidget(self._panels[dock.name])
         self._panels["norms"].saver = self.results.saver
         connect_panels(self, self._panels)
+        # A panel that can be seen asks at once: somebody has to hear it.
+        for name, panel in self._panels.items():
+            self.docks[name].setWidget(panel)
         self.results.begin(self._theme)
         self.bookmarks.begin(self._theme)
 

@@ -10,6 +10,7 @@ from gui.app import Application
 from gui.comparing import MAIN
 from gui.grid import columns_for
 from gui.laid import Laying, OfCompared
+from gui.main_window import MainWindow
 from gui.overlay_curves import overlay_color
 from gui.save_picture import PictureOptions
 from gui.scene_state import resolve_scene
@@ -306,6 +307,23 @@ def test_the_window_begins_with_models_side_by_side(qapp, settings, write_gpt2, 
     application.close()
     application.window.deleteLater()
     assert names == ["tiny-gpt2", "short", "sample"]
+
+
+def test_panels_built_after_the_models_ask_about_all(
+    qapp, settings, write_gpt2, short, qtbot, monkeypatch
+):
+    build = MainWindow.build_panels
+    monkeypatch.setattr(MainWindow, "build_panels", lambda self: None)
+    application = Application(qapp, settings, str(write_gpt2()), beside=(short,))
+    session = application.session
+    qtbot.waitUntil(lambda: application.idle and len(session.compared) == 1)
+    assert "norms" not in session.compared[0].session.answers
+    build(application.window)
+    try:
+        qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
+    finally:
+        application.close()
+        application.window.deleteLater()
 
 
 def test_real_models_and_tiny_ones(
