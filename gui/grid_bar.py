@@ -47,7 +47,7 @@ class GridBar(Panel):
                 " as far as it has them."
             )
         )
-        self.clear = QPushButton("Show one alone")
+        self.clear = QPushButton("Close the others")
         self.clear.setToolTip("Close all views but the one that the panels are about")
         row = QHBoxLayout(self)
         row.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
