@@ -206,8 +206,10 @@ class ViewGrid(QWidget):
         if self._laid_out == (shown, columns, several):
             return
         self._laid_out = shown, columns, several
+        self.bar.set_alone(self._alone is not None)
         for key, cell in self.cells.items():
             cell.set_framed(several)
+            cell.set_alone(key == self._alone)
             cell.viewport.set_compact(len(shown) > 1)
             if key not in shown:
                 cell.hide()

@@ -66,11 +66,17 @@ class GridBar(Panel):
         self.ranges.clicked.connect(self.rangesLinked)
         for name in ("compared", "cameras_linked", "ranges_linked"):
             self.listen(session.events[name], self._on_changed)
+        self._alone = False
+        self._on_changed()
+
+    def set_alone(self, alone: bool) -> None:
+        """Say how many of the models are seen: one that fills the grid, or all."""
+        self._alone = alone
         self._on_changed()
 
     def _on_changed(self) -> None:
         count = len(self.session.compared) + 1
-        self.count.setText(f"{count} models")
+        self.count.setText(f"1 of {count} models" if self._alone else f"{count} models")
         self.add.setEnabled(count < MOST)
         self.cameras.setChecked(self.session.cameras_linked)
         self.ranges.setChecked(self.session.ranges_linked)

@@ -22,6 +22,7 @@ LEAST = (160, 120)
 """Of a view, in logical pixels: smaller ones show no curve."""
 MAIN_TIP = "The panels are about this model"
 OTHER_TIP = "Click to let the panels be about this model; drag it onto another to change places"
+FILL_TIP, FILLED_TIP = "Fill the grid with this view", "Show all views again"
 DRAG_SLACK = 8
 """A press that moved fewer logical pixels than this before its release is a click."""
 
@@ -64,7 +65,8 @@ class GridCell(QWidget):
         self.mark = QLabel()
         self.mark.setFixedSize(MARK, MARK)
         self.name, self.facts = label(role="view name"), label(role="small")
-        self.larger = self._button("⤢", "Fill the grid with this view, or show all again")
+        self.larger = self._button("⤢", FILL_TIP)
+        self.larger.setCheckable(True)
         self.menu_button = self._button("⋯", "Move or close this view, or choose it for the panels")
         self.close_button = self._button("✕", "Close this view")
         self.larger.clicked.connect(self.largerRequested)
@@ -112,6 +114,11 @@ class GridCell(QWidget):
         self.header.setVisible(on)
         self._column.setContentsMargins(0, 0, int(on), 0)
 
+    def set_alone(self, on: bool) -> None:
+        """Show that it fills the grid, and how the others come back."""
+        self.larger.setChecked(on)
+        self.larger.setToolTip(FILLED_TIP if on else FILL_TIP)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Say less where there is less room."""
         super().resizeEvent(event)
@@ -146,7 +153,8 @@ class GridCell(QWidget):
         main = menu.addAction("Show in the panels")
         main.setEnabled(not self._main and self.session.model is not None)
         main.triggered.connect(self.mainRequested)
-        menu.addAction("Fill the grid, or show all").triggered.connect(self.largerRequested)
+        larger = "Show all views" if self.larger.isChecked() else "Fill the grid"
+        menu.addAction(larger).triggered.connect(self.largerRequested)
         menu.addSeparator()
         for text, step in (("Move back", -1), ("Move on", 1)):
             menu.addAction(text).triggered.connect(

@@ -168,8 +168,13 @@ def test_a_view_fills_the_grid_and_goes_back(application, grid, beside, wait_unt
     assert not grid.cells[MAIN].isVisible()
     assert not grid.strip.isVisible()
     assert one.width() == grid.width()
+    assert grid.bar.count.text() == "1 of 2 models"
+    assert one.larger.isChecked()
+    assert one.larger.toolTip() == "Show all views again"
     click(one.larger)
     assert len(grid.shown_cells) == 2
+    assert grid.bar.count.text() == "2 models"
+    assert not one.larger.isChecked()
     modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     key(application, Qt.Key.Key_M, modifiers)
     assert [cell.key for cell in grid.shown_cells] == [MAIN]
