@@ -165,7 +165,7 @@ def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -
 
 def _keys_of(menu: str) -> Rows:
     return tuple(
-        (c.key, c.title.rstrip("…"))
+        (c.key, ": ".join((*c.menu.split("/")[1:], c.title.rstrip("…"))))
         for c in COMMANDS
         if c.shortcut and c.menu.split("/")[0].rstrip("-") == menu and not is_step(c)
     )

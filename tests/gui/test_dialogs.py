@@ -60,7 +60,9 @@ def test_shortcuts_are_complete_and_fit_a_small_screen(parent):
             assert set(rows[0]) <= set(said)
         elif command.shortcut:
             assert command.key in said
-            assert command.title.rstrip("…") in said
+            submenu = [name + ":" for name in command.menu.split("/")[1:]]
+            assert " ".join([*submenu, command.title.rstrip("…")]) in said
+    assert "Theme: Dark" in said  # "Dark" alone would say nothing
     assert dialog.sizeHint().height() <= 720
     assert dialog.sizeHint().width() <= 1240
 
