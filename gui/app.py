@@ -94,6 +94,8 @@ class Application(QObject):
 
     def _show_beside(self) -> None:
         beside, self._beside = self._beside, ()
+        if beside:  # else the bar's first button has the focus, and the space bar presses it
+            self.window.viewport.interactor.setFocus()
         for source in beside:
             self.controller.comparing.add(source)
 

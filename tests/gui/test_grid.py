@@ -302,6 +302,11 @@ def test_narrow_views_say_what_matters_most(application, grid, beside, short):
     assert not cell.close_button.isVisible()
     assert cell.menu_button.isVisible()
     assert "–" not in cell.facts.text()
+    cell.name.setText("a model whose name is longer than its header is wide")
+    cell.header.layout().activate()
+    assert cell.name.shown_text.endswith("…")
+    assert cell.name.geometry().right() < cell.facts.geometry().left()
+    assert cell.facts.width() >= cell.facts.sizeHint().width()
     assert not grid.bar.add.isEnabled()
 
 
@@ -309,8 +314,10 @@ def test_the_window_begins_with_models_side_by_side(qapp, settings, write_gpt2, 
     application = Application(qapp, settings, str(write_gpt2()), beside=(short, "sample"))
     qtbot.waitUntil(lambda: application.idle and len(application.window.grid.shown_cells) == 3)
     names = [cell.name.text() for cell in application.window.grid.shown_cells]
+    focused = application.window.focusWidget() is application.window.viewport.interactor
     application.close()
     application.window.deleteLater()
+    assert focused  # and no button of the bar, which the space bar would press
     assert names == ["tiny-gpt2", "short", "sample"]
 
 
