@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
 from gui.listening import Listening
@@ -18,6 +18,8 @@ MARK = 8
 """Of the square with a model's colour, in logical pixels."""
 NARROW = 280
 """Views that are narrower say only what matters most; the rest is in their menu."""
+LEAST_NAME = 40
+"""Of a view's name, in logical pixels: a few letters."""
 LEAST = (160, 120)
 """Of a view, in logical pixels: smaller ones show no curve."""
 MAIN_TIP = "The panels are about this model"
@@ -25,6 +27,28 @@ OTHER_TIP = "Click to let the panels be about this model; drag it onto another t
 FILL_TIP, FILLED_TIP = "Fill the grid with this view", "Show all views again"
 DRAG_SLACK = 8
 """A press that moved fewer logical pixels than this before its release is a click."""
+
+
+class ElidedLabel(QLabel):
+    """A name that ends in "…" where there is too little room for it."""
+
+    @property
+    def shown_text(self) -> str:
+        """What is drawn of its text."""
+        return self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
+        )
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a size with a few letters."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), LEAST_NAME), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw as much of the text as has room."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.contentsRect(), self.alignment(), self.shown_text)
 
 
 class GridCell(QWidget):
@@ -64,7 +88,9 @@ class GridCell(QWidget):
         self.header.installEventFilter(self)
         self.mark = QLabel()
         self.mark.setFixedSize(MARK, MARK)
-        self.name, self.facts = label(role="view name"), label(role="small")
+        self.name, self.facts = ElidedLabel(), label(role="small")
+        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.name.setProperty("role", "view name")
         self.larger = self._button("⤢", FILL_TIP)
         self.larger.setCheckable(True)
         self.menu_button = self._button("⋯", "Move or close this view, or choose it for the panels")
