@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -14,6 +15,11 @@ from safetensors.numpy import save_file
 from tests.command_line import GPT2, ROOT, Command, Completed
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
+
+
+# How long an example takes is the machine's affair.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ def test_a_closed_dialog_leaves_no_ghost(application: Application, qtbot: QtBot)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the stage is a native window on X11 only")
 def test_only_the_stage_is_drawn_by_opengl(application: Application) -> None:
-    stage = application.window.viewport.parentWidget()
+    stage = application.window.grid.parentWidget()
     assert stage.testAttribute(Qt.WidgetAttribute.WA_NativeWindow)
     assert stage.windowHandle().surfaceType() == stage.windowHandle().SurfaceType.OpenGLSurface
     frame = application.window.windowHandle()
