@@ -16,7 +16,6 @@ from tests.command_line import GPT2, ROOT, Command, Completed
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
-
 # How long an example takes is the machine's affair.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
