@@ -427,4 +427,7 @@ class Viewport(QWidget):
         self.interactor.removeEventFilter(self)
         self.scene.release()
         self.interactor.close()
+        # It keeps a reference to the surface it drew on, which Qt deletes with the widget and tells
+        # nobody: what Qt makes at that address next would be taken for this surface.
+        self.interactor._forget_context()
         super().closeEvent(event)

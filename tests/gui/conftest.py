@@ -2,6 +2,7 @@
 
 import gc
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from gui.session import Session
 from gui.settings import Settings
 from gui.theme import LIGHT, Theme
 from tests.gui.hand_jobs import HandJobs
-from tests.gui.remains import Remains
+from tests.gui.remains import Remains, pool_threads
 from tests.gui.scene_stage import Stage
 
 N_POSITIONS, D_MODEL = 200, 24
@@ -229,6 +230,13 @@ def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
     gc.collect()
     left = Remains.of(qapp).described(since=before)
     assert not left, f"left behind: {left}"
+
+
+@pytest.fixture
+def new_pool_threads() -> Callable[[], list[threading.Thread]]:
+    """Tell which of the jobs' threads came since the test began."""
+    before = set(pool_threads())
+    return lambda: [one for one in pool_threads() if one not in before]
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from PySide6.QtCore import QThread
 from gui.jobs import InlineJobs
 from gui.qt_jobs import QtJobs
 from gui.session import Session
-from tests.gui.remains import pool_threads
 
 TIMEOUT_MS = 5_000
 
@@ -159,14 +158,16 @@ def test_a_delivery_can_start_the_next_job(qtbot, jobs, session):
     assert session.jobs == 0
 
 
-def test_shutting_down_waits_for_the_threads_and_delivers_nothing(qtbot, session, qapp):
+def test_shutting_down_waits_for_the_threads_and_delivers_nothing(
+    qtbot, session, qapp, new_pool_threads
+):
     jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
     jobs.start("a", gate, results.append, unexpected)
     jobs.start("b", lambda: "never begun or dropped", results.append, unexpected)
     assert gate.begun.wait(10)
     threading.Timer(0.05, gate.open.set).start()
     jobs.shut_down()
-    assert not pool_threads()
+    assert not new_pool_threads()
     qtbot.wait(0)
     assert results == []
     assert session.jobs == 0
@@ -237,7 +238,7 @@ def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
 
 
 @pytest.mark.parametrize("how", ["cancelled", "superseded", "the end"])
-def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, how):
+def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, new_pool_threads, how):
     jobs, results = QtJobs(session, qapp), []
     gate = stoppable(jobs, "a", results.append)
     if how == "cancelled":
@@ -252,7 +253,7 @@ def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, how):
         qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
         jobs.shut_down()
     assert results == (["newer"] if how == "superseded" else [])
-    assert not pool_threads()
+    assert not new_pool_threads()
 
 
 def test_what_has_ended_is_not_stopped(qtbot, jobs):

@@ -1,11 +1,12 @@
 """The native window of the viewport, on the real screen."""
 
+import gc
 import sys
 
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtGui import QGuiApplication, QImage, QSurface
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
@@ -46,3 +47,19 @@ def test_only_the_stage_is_drawn_by_opengl(application: Application) -> None:
     assert stage.windowHandle().surfaceType() == stage.windowHandle().SurfaceType.OpenGLSurface
     frame = application.window.windowHandle()
     assert frame.surfaceType() == frame.SurfaceType.RasterSurface
+
+
+def test_a_closed_view_refers_to_no_surface(application, write_table, helix, wait_until_idle):
+    def surfaces():
+        gc.collect()
+        return sum(type(one) is QSurface for one in gc.get_objects())
+
+    before = surfaces()
+    key = application.controller.comparing.add(str(write_table(helix(60, 8), "other")))
+    wait_until_idle(application)
+    viewport = application.window.grid.cells[key].viewport
+    assert surfaces() == before + 1
+    application.controller.comparing.remove(key)
+    # What Qt makes next at the address of a surface that is gone would be taken for it.
+    assert surfaces() == before
+    assert not viewport.isVisible()

@@ -15,7 +15,6 @@ from tests.gui.hub_window.window_hub import (
     MEDIUM,
     click,
 )
-from tests.gui.remains import pool_threads
 from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of, write_stand_in
 
@@ -171,7 +170,9 @@ def test_another_model_stops_the_one_being_fetched(application, hub, qtbot, wait
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_the_window_closes_while_the_network_hangs(start, hub, qtbot, stage, table):
+def test_the_window_closes_while_the_network_hangs(
+    start, hub, qtbot, stage, table, new_pool_threads
+):
     fault, path, after = STAGES[stage]
     application = start()
     hub.fault(fault, path=path, after=after)
@@ -179,18 +180,18 @@ def test_the_window_closes_while_the_network_hangs(start, hub, qtbot, stage, tab
     qtbot.waitUntil(lambda: application.session.transfer is not None, timeout=WAIT_MS)
     application.window.close()
     application.close()
-    assert pool_threads() == []
+    assert not new_pool_threads()
     again = start(LONG)
     np.testing.assert_array_equal(again.session.model.W_pos, table)
 
 
-def test_a_search_that_hangs_does_not_keep_the_window(start, hub, qtbot):
+def test_a_search_that_hangs_does_not_keep_the_window(start, hub, qtbot, new_pool_threads):
     application = start()
     playing = hub.fault(Fault.stall(None), path="/api/models")
     application.controller.search_hub("long")
     assert playing.reached.wait(10)
     application.close()
-    assert pool_threads() == []
+    assert not new_pool_threads()
 
 
 # ---- faults ----------------------------------------------------------------------------
