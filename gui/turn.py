@@ -13,6 +13,9 @@ import numpy as np
 from geometry.curve import Curve
 from geometry.pca import procrustes_rotation
 
+#: A turn by less (radians) moves no point by a pixel on the largest screen: it is none.
+INVISIBLE = 1e-5
+
 
 def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.ndarray:
     """Turn a curve onto the one shown before it.
@@ -29,7 +32,7 @@ def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.nd
     np.ndarray
         (3, 3) orthogonal; ``curve.coordinates @ turn.T`` is nearest to what was shown, compared
         over the positions that both ranges have (over the new range where they share fewer than
-        four).
+        four). The identity itself where nobody could see the difference.
     """
     first = max(curve.pca.positions[0], previous.pca.positions[0])
     last = min(curve.pca.positions[1], previous.pca.positions[1])
@@ -39,6 +42,8 @@ def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.nd
     shown = previous.coordinates[rows] @ previous_turn.T
     found = curve.coordinates[rows]
     turn = procrustes_rotation(found - found.mean(axis=0), shown - shown.mean(axis=0))
+    if np.allclose(turn, np.eye(3), rtol=0, atol=INVISIBLE):
+        turn = np.eye(3)
     turn.setflags(write=False)
     return turn
 

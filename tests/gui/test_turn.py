@@ -76,6 +76,13 @@ def test_a_curve_without_extent_is_left_alone():
     np.testing.assert_allclose(turn_onto(flat, flat, EYE), EYE, atol=1e-12)
 
 
+def test_what_differs_by_rounding_is_not_turned_at_all(curve):
+    angle = 1e-9
+    rounded = EYE + angle * np.array([[0, -1, 0], [1, 0, 0], [0, 0, 0]])
+    assert np.array_equal(turn_onto(transformed(curve, rounded), curve, EYE), EYE)
+    assert not np.array_equal(turn_onto(transformed(curve, SWAPS["swap"]), curve, EYE), EYE)
+
+
 @given(SEEDS)
 def test_the_way_back_begins_where_it_is_and_ends_true(seed):
     turn = orthogonal(seed)
