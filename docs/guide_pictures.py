@@ -155,7 +155,7 @@ def picture_laid_over(application: Application, path: Path) -> None:
     session.laying = Laying(OfCompared(session.compared[0].key), "scaled")
     window.bring("compare")
     _do(application, "compare_alone")
-    window.viewport.frame()
+    window.viewport.camera.frame()
     settle(application)
     picture_window(application, path)
 

@@ -107,7 +107,7 @@ def picture_laid(qt: Any, source: str, gallery: Path) -> None:
         session.laying = Laying(OfRange((half, last)), "basis")
         window.bring("compare")
         settle(application)
-        window.viewport.frame()
+        window.viewport.camera.frame()
         settle(application)
         picture_window(application, gallery / "laid-over.png")
 

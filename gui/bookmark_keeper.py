@@ -100,7 +100,7 @@ class BookmarkKeeper:
         if model is None or shown is None or session.curve is None:
             return
         self._load()
-        work = take_work(session, shown, window.viewport.place)
+        work = take_work(session, shown, window.viewport.camera.place)
         fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
         work = replace(work, fields=fields, **self._laid())
         key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
@@ -115,7 +115,7 @@ class BookmarkKeeper:
         one = next((one for one in window.session.bookmarks if one.key == key), None)
         if one is not None:
             if window.session.model is not None:
-                window.viewport.cameraLeft.emit(window.viewport.place)
+                window.viewport.camera.left.emit(window.viewport.camera.place)
             window.controller.go_to(one.work)
 
     def all(self) -> tuple[Bookmark, ...]:

@@ -159,14 +159,14 @@ class ViewGrid(QWidget):
         cell.closeRequested.connect(lambda: self._comparing.remove(key))
         cell.moveRequested.connect(lambda step: self._comparing.move(key, step))
         cell.dropped.connect(lambda at: self._on_dropped(key, at))
-        viewport.cameraMoved.connect(lambda: self._on_camera_moved(key))
+        viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
         viewport.marquee.arm(self.main.marquee.armed)
         viewport.marquee.armedChanged.connect(self.arm)
         if key != MAIN:
             viewport.hoverRequested.connect(self._comparing.hover)
             viewport.selectionRequested.connect(self._comparing.select)
             viewport.menuRequested.connect(cell.show_menu)
-            viewport.cameraLeft.connect(lambda _: self._on_camera_left())
+            viewport.camera.left.connect(lambda _: self._on_camera_left())
 
     def _remove_cell(self, key: int) -> None:
         cell = self.cells.pop(key)
@@ -245,20 +245,20 @@ class ViewGrid(QWidget):
         if key not in self._joined:
             # Its first frame: it looks as the others do, and not they as it does.
             self._joined.add(key)
-            outlook = self.main.outlook
+            outlook = self.main.camera.outlook
             if outlook is not None:
-                self.cells[key].viewport.look(outlook)
+                self.cells[key].viewport.camera.look(outlook)
             return
-        outlook = self.cells[key].viewport.outlook
+        outlook = self.cells[key].viewport.camera.outlook
         if outlook is None:
             return
         for other in self._joined - {key}:
             if self.cells[other].isVisible():
-                self.cells[other].viewport.look(outlook)
+                self.cells[other].viewport.camera.look(outlook)
 
     def _on_camera_left(self) -> None:
         if self._session.cameras_linked:
-            self.main.cameraLeft.emit(self.main.place)
+            self.main.camera.left.emit(self.main.camera.place)
 
 
 def columns_for(count: int, room: QSize) -> int:

@@ -56,7 +56,7 @@ class Before:
         session = window.session
         fields = {name: getattr(session, name) for name in (*ALWAYS, *OF_MODEL)}
         kept = MappingProxyType(fields)
-        return cls(window.saveState(), kept, session.model, window.viewport.place)
+        return cls(window.saveState(), kept, session.model, window.viewport.camera.place)
 
     def give_back(self, window: MainWindow) -> None:
         """Make the window as it was; of another model it shows what it shows."""
@@ -65,7 +65,7 @@ class Before:
             setattr(window.session, name, self.fields[name])
         window.restoreState(self.layout)
         if same:
-            window.viewport.return_to(self.place)
+            window.viewport.camera.return_to(self.place)
 
 
 def make_room(window: MainWindow, lesson: QDockWidget) -> None:

@@ -126,7 +126,8 @@ class MainWindow(QMainWindow):
             self._build_dock(dock)
         self.results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
         self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
-        self.undo = Undo(session, lambda: self.viewport.place, self.viewport.return_to)
+        camera = self.viewport.camera
+        self.undo = Undo(session, lambda: camera.place, camera.return_to)
         self.commands = Actions(self, handlers(self))
         self.teaching = Teaching(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
@@ -282,7 +283,7 @@ class MainWindow(QMainWindow):
     def focus_on_selection(self) -> None:
         """Bring the selected position to the middle of the viewport, or all into sight."""
         if self.session.selection:
-            self.viewport.focus_on(*self.session.selection)
+            self.viewport.camera.focus_on(*self.session.selection)
 
     def cancel(self) -> None:
         """Stop what is drawn, fetched or moves; else close the notice; else select nothing."""
@@ -293,7 +294,7 @@ class MainWindow(QMainWindow):
             pass
         elif spin.isChecked():
             spin.setChecked(False)
-            self.viewport.set_spinning(False)
+            self.viewport.camera.set_spinning(False)
         elif self.session.snapshot is not None:
             self.session.snapshot = None
         elif self.session.notice is not None:

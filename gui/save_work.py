@@ -59,10 +59,10 @@ class WorkSaver:
         shown = window.controller.shown
         if window.session.model is None or shown is None:
             return None
-        work = take_work(window.session, shown, window.viewport.place, path)
+        work = take_work(window.session, shown, window.viewport.camera.place, path)
         comparing, cells = window.controller.comparing, window.grid.cells
         others = [
-            take_other(session, wanted, cells[key].viewport.place, path)
+            take_other(session, wanted, cells[key].viewport.camera.place, path)
             for key, session, wanted in comparing.opened
         ]
         there = [key for key, _, _ in comparing.opened]
@@ -147,9 +147,9 @@ class WorkSaver:
             window.bring(work.panel)
         for one, other in zip(window.session.compared, work.others, strict=False):
             if other.place is not None and one.session.model is None:
-                window.grid.cells[one.key].viewport.begin_at(other.place)
+                window.grid.cells[one.key].viewport.camera.begin_at(other.place)
         if work.place is not None:
-            window.viewport.return_to(work.place)
+            window.viewport.camera.return_to(work.place)
         self._read_history()
 
     def _read_history(self) -> None:

@@ -230,7 +230,7 @@ class Teaching(QObject):
         shown = curve.pca.positions, tuple(curve.components)
         if curve.pca.exact and shown == (session.positions, session.components):
             view, self._aim = self._aim, ""
-            self._window.viewport.view(view)
+            self._window.viewport.camera.view(view)
 
     # ---- what else happens ---------------------------------------------------------------
 

@@ -40,7 +40,7 @@ MESSAGE_MS = 8_000
 
 def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     """Return what answers each command, by its name in :data:`gui.actions.COMMANDS`."""
-    view, controller = window.viewport, window.controller
+    view, controller = window.viewport.camera, window.controller
     return {
         "open_folder": window.open_folder,
         "open_file": window.open_file,
@@ -181,7 +181,7 @@ def _on_armed(window: MainWindow, armed: Shape | None) -> None:
 def connect_undo(window: MainWindow) -> None:
     """Tell what is changed by the mouse, and say in the menu what can be taken back."""
     undo, actions = window.undo, window.commands.by_name
-    window.viewport.cameraLeft.connect(undo.camera_left)
+    window.viewport.camera.left.connect(undo.camera_left)
 
     def show() -> None:
         for name, title, what in (("undo", "Undo", undo.undoes), ("redo", "Redo", undo.redoes)):

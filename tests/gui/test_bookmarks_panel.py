@@ -59,7 +59,7 @@ def two(application, bookmark):
     bookmark(application)
     session.change(components=(1, 2, 3), color_by="position", selection=())
     session.positions = (1, 199)
-    application.window.viewport.view("xy")
+    application.window.viewport.camera.view("xy")
     bookmark(application)
     return application
 
@@ -111,7 +111,7 @@ def test_enter_goes_there_and_undo_comes_back(two, key, wait_until_idle):
     assert session.selection == (20, 30)
     assert session.notice is None
     place = session.bookmarks[0].work.place.pose
-    np.testing.assert_allclose(window.viewport.place.pose.position, place.position)
+    np.testing.assert_allclose(window.viewport.camera.place.pose.position, place.position)
     for _ in range(2):
         key(two, Qt.Key.Key_Z, CONTROL)
         wait_until_idle(two)

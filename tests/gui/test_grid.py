@@ -51,7 +51,7 @@ def beside(application, wait_until_idle):
 
 
 def look_of(viewport):
-    outlook = viewport.outlook
+    outlook = viewport.camera.outlook
     return np.concatenate([outlook.direction, outlook.up, outlook.shift, [outlook.nearness]])
 
 
@@ -221,7 +221,7 @@ def test_turning_one_curve_turns_the_others(
 
 def test_one_that_comes_later_looks_as_the_others_do(application, grid, beside, qtbot, short):
     turn(qtbot, grid.main, 70, -30)
-    application.window.viewport.zoom(1.5)
+    application.window.viewport.camera.zoom(1.5)
     (one,) = beside(short)
     np.testing.assert_allclose(look_of(one.viewport), look_of(grid.main), atol=1e-6)
 

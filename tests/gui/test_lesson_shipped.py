@@ -71,7 +71,8 @@ def check_window(stage, setup):
     for name in ("inspector", "prompt"):
         assert window.docks[name].isVisible() is (name == setup.beside)
     assert stage.in_front(setup.panel)
-    toward = window.viewport.place.pose.position - window.viewport.place.pose.focal_point
+    pose = window.viewport.camera.place.pose
+    toward = pose.position - pose.focal_point
     expected = np.array(VIEWS[setup.camera][0])
     np.testing.assert_allclose(toward / np.linalg.norm(toward), expected, atol=1e-3)
     assert window.viewport._well_framed()

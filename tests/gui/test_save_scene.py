@@ -43,7 +43,7 @@ def press(application, qtbot):
 def test_a_page_has_what_the_viewport_shows(application, answer, press, tmp_path, wait_until_idle):
     application.session.positions = (3, 40)
     wait_until_idle(application)
-    application.window.viewport.view("xy")
+    application.window.viewport.camera.view("xy")
     wait_until_idle(application)
     out = tmp_path / "scene.html"
     answer(out)

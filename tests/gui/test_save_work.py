@@ -59,9 +59,9 @@ def look_around(application, wait_until_idle) -> None:
     session.change(selection=(20, 21), color_by="norm", outside="faint", prompt="hello my name")
     session.positions = (4, 120)
     wait_until_idle(application)
-    window.viewport.view("isometric")
+    window.viewport.camera.view("isometric")
     wait_until_idle(application)
-    window.viewport.zoom(1.6)
+    window.viewport.camera.zoom(1.6)
     window.bring("spectra")
     wait_until_idle(application)
 
@@ -96,7 +96,7 @@ def test_models_side_by_side_are_there_again(
     wait_until_idle(application)
     comparing.move(0, 1)
     session.cameras_linked = linked
-    application.window.grid.cells[long].viewport.zoom(1.4)
+    application.window.grid.cells[long].viewport.camera.zoom(1.4)
     wait_until_idle(application)
     before = pixels(application)
     path = tmp_path / "three.helix"

@@ -103,7 +103,7 @@ def check_second(stage):
     assert stage.in_front("spectra")
     assert window._panels["spectra"]._k == 7
     assert stage.in_front("inspector")
-    pose = window.viewport.place.pose
+    pose = window.viewport.camera.place.pose
     toward = pose.position - pose.focal_point
     np.testing.assert_allclose(toward / np.linalg.norm(toward), (0, 0, 1), atol=1e-6)
     assert "Positions 159 to 199." in stage.text
@@ -123,7 +123,7 @@ def test_set_up_again_after_changes(stage):
 @pytest.mark.parametrize("leave", ["cross", "finish", "menu", "twice"])
 def test_leaving_gives_the_window_back(stage, leave):
     change(stage)
-    before, pose = state(stage), stage.window.viewport.place.pose
+    before, pose = state(stage), stage.window.viewport.camera.place.pose
     stage.begin()
     stage.click(stage.panel.next)
     window, panel = stage.window, stage.panel
@@ -143,7 +143,7 @@ def test_leaving_gives_the_window_back(stage, leave):
         window.teaching.leave()  # twice is once
     stage.settle()
     assert state(stage) == before
-    after = window.viewport.place.pose
+    after = window.viewport.camera.place.pose
     np.testing.assert_allclose(after.position, pose.position)
     np.testing.assert_allclose(after.focal_point, pose.focal_point)
     assert not window.docks["lesson"].isVisible()

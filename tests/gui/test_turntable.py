@@ -183,7 +183,7 @@ def test_the_dialog_asks_and_a_film_is_made_while_one_works(
     assert window.films.busy
     # What changes meanwhile is no part of it.
     session.selection = (7,)
-    window.viewport.view("xy")
+    window.viewport.camera.view("xy")
     finish(application, qtbot, wait_until_idle)
     assert session.notice is None
     assert session.status == f"Saved {out}"

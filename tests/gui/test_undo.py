@@ -161,19 +161,19 @@ def test_in_the_window_by_keys(application, qtbot, wait_until_idle):
     application.controller.select((9,))
     assert actions["undo"].text() == "Undo: selection"
     interactor = window.viewport.interactor
-    before = window.viewport.place.pose.position
+    before = window.viewport.camera.place.pose.position
     middle = interactor.rect().center()
     QTest.mousePress(interactor, Qt.MouseButton.LeftButton, pos=middle)
     for step in range(1, 6):
         QTest.mouseMove(interactor, middle + QPoint(12 * step, 0))
     QTest.mouseRelease(interactor, Qt.MouseButton.LeftButton, pos=middle + QPoint(60, 0))
     wait_until_idle(application)
-    turned = window.viewport.place.pose.position
+    turned = window.viewport.camera.place.pose.position
     assert np.abs(turned - before).max() > 0.1
     assert actions["undo"].text() == "Undo: camera"
     QTest.keyClick(window, Qt.Key.Key_Z, CONTROL)
     wait_until_idle(application)
-    np.testing.assert_allclose(window.viewport.place.pose.position, before, atol=1e-6)
+    np.testing.assert_allclose(window.viewport.camera.place.pose.position, before, atol=1e-6)
     QTest.keyClick(window, Qt.Key.Key_Z, CONTROL)
     assert session.selection == ()
     assert actions["undo"].text() == "Undo"
@@ -181,4 +181,4 @@ def test_in_the_window_by_keys(application, qtbot, wait_until_idle):
     QTest.keyClick(window, Qt.Key.Key_Z, CONTROL | SHIFT)
     wait_until_idle(application)
     assert session.selection == (9,)
-    np.testing.assert_allclose(window.viewport.place.pose.position, turned, atol=1e-6)
+    np.testing.assert_allclose(window.viewport.camera.place.pose.position, turned, atol=1e-6)

@@ -211,7 +211,7 @@ def test_double_click_centres_a_point_or_frames_the_curve(
     wait_until_idle(application)
     off = viewport.pixel_of(position) - viewport.interactor.rect().center()
     assert off.manhattanLength() <= 2
-    viewport.zoom(4)
+    viewport.camera.zoom(4)
     wait_until_idle(application)
     qtbot.mouseDClick(viewport.interactor, LEFT, pos=empty_pixel(viewport))
     wait_until_idle(application)
@@ -296,7 +296,7 @@ def test_a_click_that_stops_the_camera_leaves_a_smooth_still(
     viewport: Viewport, application: Application, qtbot: QtBot, wait_until_idle: Callable
 ) -> None:
     at = empty_pixel(viewport)
-    viewport.zoom(1.25)
+    viewport.camera.zoom(1.25)
     qtbot.mouseClick(viewport.interactor, LEFT, pos=at)
     wait_until_idle(application)
     assert viewport.interactor.renderer.GetUseFXAA()
@@ -354,13 +354,13 @@ def test_camera_follows_to_a_small_range_and_back(
 def test_camera_stays_where_the_user_put_it(
     viewport: Viewport, application: Application, wait_until_idle: Callable
 ) -> None:
-    viewport.zoom(1.5)
+    viewport.camera.zoom(1.5)
     wait_until_idle(application)
     before = direction(viewport)
     application.controller.request_positions(150, 160)
     wait_until_idle(application)
     np.testing.assert_array_equal(direction(viewport), before)
-    viewport.frame()
+    viewport.camera.frame()
     wait_until_idle(application)
     assert extent(viewport) > 0.3 * viewport.height()
 
