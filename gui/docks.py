@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
 
 from gui.panels.base import Panel, label
@@ -15,6 +15,8 @@ from gui.theme import GRID, Theme
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+MARGINS = (GRID, GRID // 2, GRID // 2, 0)
+"""Of a title bar: left, top, right, bottom."""
 FLOAT_OFFSET = 4 * GRID
 """How far a panel that begins to float moves from where it was."""
 
@@ -25,10 +27,10 @@ class DockTitle(QWidget):
     def __init__(self, title: str, dock: QDockWidget) -> None:
         super().__init__(dock)
         self._collapsed = False
-        row = QHBoxLayout(self)
-        row.setContentsMargins(GRID, GRID // 2, GRID // 2, 0)
-        row.setSpacing(0)
-        row.addWidget(label(title.upper(), "heading"), 1)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(*MARGINS)
+        self._row.setSpacing(0)
+        self._row.addWidget(label(title.upper(), "heading"), 1)
         for sign, tip, slot in (
             ("↗", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
             ("✕", f"Close {title}; the Panels menu brings it back", dock.close),
@@ -40,25 +42,20 @@ class DockTitle(QWidget):
             button.setProperty("role", "title button")
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             button.clicked.connect(slot)
-            row.addWidget(button)
+            self._row.addWidget(button)
         self._dock = dock
         dock.topLevelChanged.connect(self._on_floated)
 
     def set_collapsed(self, collapsed: bool) -> None:
         """Take no room, where a tab says the same, or take it again."""
-        if collapsed != self._collapsed:
-            self._collapsed = collapsed
-            self.setVisible(not collapsed)
-            self.updateGeometry()
-
-    def sizeHint(self) -> QSize:
-        """Return the size that Qt gives it; it heeds nothing else."""
-        hint = super().sizeHint()
-        return QSize(hint.width(), 0 if self._collapsed else hint.height())
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the same: Qt takes the larger one."""
-        return self.sizeHint()
+        if collapsed == self._collapsed:
+            return
+        self._collapsed = collapsed
+        self.setVisible(not collapsed)
+        # Qt keeps room for a title bar that is hidden, but only as much as what is in it wants.
+        for at in range(self._row.count()):
+            self._row.itemAt(at).widget().setVisible(not collapsed)
+        self._row.setContentsMargins(*((0, 0, 0, 0) if collapsed else MARGINS))
 
     def _toggle_floating(self) -> None:
         self._dock.setFloating(not self._dock.isFloating())

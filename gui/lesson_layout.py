@@ -70,7 +70,8 @@ class Before:
 
 def make_room(window: MainWindow, lesson: QDockWidget) -> None:
     """Put the lesson on top of the right column, as wide as its lines need."""
-    lesson.setFloating(False)
+    if lesson.isFloating():
+        lesson.setFloating(False)
     window.addDockWidget(RIGHT, lesson)
     lesson.show()
     for name in BESIDE:

@@ -217,7 +217,8 @@ class MainWindow(QMainWindow):
         self.teaching.leave()
         for dock in DOCKS:
             widget = self.docks[dock.name]
-            widget.setFloating(False)
+            if widget.isFloating():  # or Qt hides and shows it for nothing
+                widget.setFloating(False)
             self.addDockWidget(dock.area, widget)
             widget.setHidden(dock.closed)
         self.results.arrange()
