@@ -224,6 +224,7 @@ def _what_is_imported_stays() -> None:
 @pytest.fixture
 def nothing_left_behind(qapp: QApplication) -> Iterator[None]:
     """Fail the test if it leaves a top-level widget, a thread of the pool or a running timer."""
+    gc.freeze()  # what was there before is not looked through again
     before = Remains.of(qapp)
     yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -288,6 +289,8 @@ def start_application(
             application.close()
             application.window.deleteLater()
             application.deleteLater()
+    # Windows that are gone need not be styled anew.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     qapp.setStyleSheet("")
 
 
