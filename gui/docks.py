@@ -30,7 +30,9 @@ class DockTitle(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(*MARGINS)
         self._row.setSpacing(0)
-        self._row.addWidget(label(title.upper(), "heading"), 1)
+        name = label(title.upper(), "heading")
+        self._row.addWidget(name, 1)
+        self._parts: list[QWidget] = [name]
         for sign, tip, slot in (
             ("↗", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
             ("✕", f"Close {title}; the Panels menu brings it back", dock.close),
@@ -43,6 +45,7 @@ class DockTitle(QWidget):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             button.clicked.connect(slot)
             self._row.addWidget(button)
+            self._parts.append(button)
         self._dock = dock
         dock.topLevelChanged.connect(self._on_floated)
 
@@ -53,8 +56,8 @@ class DockTitle(QWidget):
         self._collapsed = collapsed
         self.setVisible(not collapsed)
         # Qt keeps room for a title bar that is hidden, but only as much as what is in it wants.
-        for at in range(self._row.count()):
-            self._row.itemAt(at).widget().setVisible(not collapsed)
+        for part in self._parts:
+            part.setVisible(not collapsed)
         self._row.setContentsMargins(*((0, 0, 0, 0) if collapsed else MARGINS))
 
     def _toggle_floating(self) -> None:
