@@ -163,7 +163,9 @@ class Viewport(QWidget):
 
     def _on_turn_changed(self, turn: np.ndarray, before: np.ndarray) -> None:
         # During a drag the turn follows the fit without a jump; only its end is eased.
-        straightened = np.array_equal(turn, np.eye(3)) and not self.session.dragging
+        true = np.eye(3)
+        straightened = np.array_equal(turn, true) and not np.array_equal(before, true)
+        straightened = straightened and not self.session.dragging
         if straightened and self._painted and self.camera.has_framed(self.session.model):
             self._turn_ease.begin(before)
         else:

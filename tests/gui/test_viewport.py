@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from gui.app import Application
 from gui.colors import lookup_table
 from gui.theme import LIGHT
+from gui.turn_ease import TurnEase
 from gui.viewport import Viewport
 from tests.gui.viewport_mouse import LEFT, drag
 
@@ -271,6 +272,17 @@ def test_release_eases_to_the_true_components(
     assert np.array_equal(session.turn, np.eye(3))
     assert session.curve.pca.exact
     np.testing.assert_allclose(viewport.scene.displayed, session.curve.coordinates, atol=1e-12)
+
+
+def test_a_curve_that_opens_is_not_turned(
+    application: Application, write_table, helix, wait_until_idle: Callable, monkeypatch
+) -> None:
+    eased: list[np.ndarray] = []
+    monkeypatch.setattr(TurnEase, "begin", lambda self, turn: eased.append(turn))
+    application.controller.open(str(write_table(helix(150, 12), "another")))
+    wait_until_idle(application)
+    assert application.session.curve.pca.exact
+    assert eased == []
 
 
 def test_what_changes_while_it_eases_does_not_throw_it_back(
