@@ -16,10 +16,14 @@ from tests.command_line import GPT2, ROOT, Command, Completed
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
-# How long an example takes is the machine's affair; so many of them for each property, unless the
-# test says otherwise, as a run of the whole suite has minutes for: others come with each run.
-hypothesis.settings.register_profile("suite", deadline=None, max_examples=40)
+# How long an example takes is the machine's affair.
+hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: windows wait for timers, and commands for their start."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")
