@@ -27,12 +27,12 @@ from gui.session import Notice, Session
 from gui.settings import Settings, settings_path
 from gui.settings_page import SettingsPage
 from gui.terminal import joined
-from gui.theme import THEMES, Theme, ThemeChoice, stylesheet
+from gui.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
 
 log = logging.getLogger(__name__)
 PATIENCE_MS = 100
 """How long the window may stay hidden for a model that is still being read."""
-ICON = Path(__file__).parent.parent / "resources" / "icons" / "helixscope.svg"
+ICON = ICONS / "helixscope.svg"
 
 
 class Application(QObject):

@@ -158,6 +158,7 @@ class ViewGrid(QWidget):
         cell.largerRequested.connect(lambda: self.show_alone(None if self._alone == key else key))
         cell.closeRequested.connect(lambda: self._comparing.remove(key))
         cell.moveRequested.connect(lambda step: self._comparing.move(key, step))
+        cell.dragged.connect(lambda at: self._on_dragged(key, at))
         cell.dropped.connect(lambda at: self._on_dropped(key, at))
         viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
         viewport.marquee.arm(self.main.marquee.armed)
@@ -201,6 +202,9 @@ class ViewGrid(QWidget):
         return self._comparing.keys if self._alone is None else (self._alone,)
 
     def _lay_out(self) -> None:
+        keys = self._comparing.keys
+        for key, cell in self.cells.items():
+            cell.set_neighbours(before=key != keys[0], after=key != keys[-1])
         shown, several = self._shown(), len(self.cells) > 1
         columns = columns_for(len(shown), self._views.size())
         if self._laid_out == (shown, columns, several):
@@ -222,14 +226,24 @@ class ViewGrid(QWidget):
             self._layout.setColumnStretch(line, int(line < columns))
         self.strip.setVisible(len(shown) > 1)
 
+    def _cell_at(self, at: QPoint | None) -> GridCell | None:
+        """Find the view at a point of the screen."""
+        for cell in self.shown_cells:
+            if at is not None and cell.rect().contains(cell.mapFromGlobal(at)):
+                return cell
+        return None
+
+    def _on_dragged(self, key: int, at: QPoint | None) -> None:
+        """Show where a view would go that is being dragged; None: it is not."""
+        target = self._cell_at(at)
+        for cell in self.cells.values():
+            cell.set_target(cell is target and cell.key != key)
+
     def _on_dropped(self, key: int, at: QPoint) -> None:
         """Put a view where its header was dropped."""
-        keys = self._comparing.keys
-        for place, other in enumerate(keys):
-            cell = self.cells[other]
-            if cell.isVisible() and cell.rect().contains(cell.mapFromGlobal(at)):
-                self._comparing.move(key, place - keys.index(key))
-                return
+        target, keys = self._cell_at(at), self._comparing.keys
+        if target is not None:
+            self._comparing.move(key, keys.index(target.key) - keys.index(key))
 
     # ---- the cameras -------------------------------------------------------------------
 

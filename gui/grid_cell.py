@@ -67,6 +67,8 @@ class GridCell(QWidget):
         The panels shall be about this model; it shall fill the grid, or no longer; go away.
     moveRequested(int)
         It shall move by so many places.
+    dragged(QPoint or None)
+        The header is being dragged, and is over this point of the screen; or no longer.
     dropped(QPoint)
         The header was dragged to this point of the screen.
     """
@@ -75,12 +77,14 @@ class GridCell(QWidget):
     largerRequested = Signal()
     closeRequested = Signal()
     moveRequested = Signal(int)
+    dragged = Signal(object)
     dropped = Signal(QPoint)
 
     def __init__(self, viewport: Viewport, key: int, *, main: bool) -> None:
         super().__init__()
         self.viewport, self.key, self._main = viewport, key, main
         self._press: QPoint | None = None
+        self._neighbours = (False, False)
         self.header = QWidget()
         self.header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.header.setProperty("role", "main view" if main else "other view")
@@ -140,6 +144,16 @@ class GridCell(QWidget):
         self.header.setVisible(on)
         self._column.setContentsMargins(0, 0, int(on), 0)
 
+    def set_neighbours(self, before: bool, after: bool) -> None:
+        """Take whether there are views to change places with, for the menu."""
+        self._neighbours = (before, after)
+
+    def set_target(self, on: bool) -> None:
+        """Show that what is being dragged would be dropped here."""
+        if on != self.header.property("target"):
+            self.header.setProperty("target", on)
+            self.header.style().polish(self.header)
+
     def set_alone(self, on: bool) -> None:
         """Show that it fills the grid, and how the others come back."""
         self.larger.setChecked(on)
@@ -167,11 +181,21 @@ class GridCell(QWidget):
             elif event.type() == QEvent.Type.MouseButtonDblClick:
                 self.largerRequested.emit()
             elif event.type() == QEvent.Type.MouseButtonRelease and self._press is not None:
-                dragged = (at - self._press).manhattanLength() >= DRAG_SLACK
+                dragged = self._is_dragged(at)
                 self._press = None
+                self.header.unsetCursor()
+                self.dragged.emit(None)
                 self.dropped.emit(at) if dragged else self.mainRequested.emit()
             return True
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
+            at = event.globalPosition().toPoint()
+            if self._is_dragged(at):
+                self.header.setCursor(Qt.CursorShape.ClosedHandCursor)
+                self.dragged.emit(at)
         return super().eventFilter(watched, event)
+
+    def _is_dragged(self, at: QPoint) -> bool:
+        return self._press is not None and (at - self._press).manhattanLength() >= DRAG_SLACK
 
     def make_menu(self) -> QMenu:
         """Make the menu of what can be done with this view."""
@@ -182,10 +206,11 @@ class GridCell(QWidget):
         larger = "Show all views" if self.larger.isChecked() else "Fill the grid"
         menu.addAction(larger).triggered.connect(self.largerRequested)
         menu.addSeparator()
-        for text, step in (("Move back", -1), ("Move on", 1)):
-            menu.addAction(text).triggered.connect(
-                lambda _=False, step=step: self.moveRequested.emit(step)
-            )
+        steps = (("Move one place back", -1), ("Move one place forward", 1))
+        for (text, step), possible in zip(steps, self._neighbours, strict=True):
+            move = menu.addAction(text)
+            move.setEnabled(possible)
+            move.triggered.connect(lambda _=False, step=step: self.moveRequested.emit(step))
         menu.addSeparator()
         menu.addAction("Close").triggered.connect(self.closeRequested)
         return menu

@@ -6,6 +6,7 @@ Qt, VTK and the plots all take theirs from a :class:`Theme`; nothing else names 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from geometry.sizes import amount_text, size_text
@@ -20,6 +21,8 @@ GRID = 8
 
 FIGURE_SPACE = "\N{FIGURE SPACE}"
 """As wide as a figure: numbers that change keep their place."""
+
+ICONS = Path(__file__).parent.parent / "resources" / "icons"
 
 COLORMAPS = (
     "jet",
@@ -151,6 +154,7 @@ def stylesheet(theme: Theme) -> str:
     button of the class "chip" is a small one. What has no frame shows the focus if its property
     "ring" is true.
     """
+    tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
     return f"""
 * {{ font-size: {TEXT}px; }}
 QMainWindow, QDialog, QDockWidget, QMenuBar, QMenu, QStatusBar, QToolBar,
@@ -265,6 +269,7 @@ QWidget[role="main view"] {{
 QWidget[role="other view"] {{
     background: {theme.panel}; border-bottom: 2px solid {theme.line};
 }}
+QWidget[target="true"] {{ background: {theme.line}; border-bottom-color: {theme.muted}; }}
 QWidget[role="main view"] QLabel[role="view name"] {{ font-weight: 600; }}
 QLabel[role="view name"] {{ font-size: {SMALL}px; }}
 QLabel[role="muted"] {{ color: {theme.muted}; }}
@@ -280,6 +285,7 @@ QCheckBox::indicator, QRadioButton::indicator {{
 QCheckBox::indicator {{ border-radius: 2px; }}
 QRadioButton::indicator {{ border-radius: 6px; }}
 QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {theme.muted}; }}
+QCheckBox::indicator:checked {{ image: url("{tick}"); }}
 QCheckBox::indicator:focus, QRadioButton::indicator:focus {{ border-color: {theme.text}; }}
 QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QProgressBar {{

@@ -23,7 +23,7 @@ from gui.jobs import InlineJobs
 from gui.qt_jobs import QtJobs
 from gui.session import Session
 from gui.settings import Settings
-from gui.theme import LIGHT, Theme
+from gui.theme import LIGHT, Theme, stylesheet
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
 from tests.gui.scene_stage import Stage
@@ -203,6 +203,13 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> PatientBot:
 def qapp() -> QApplication:
     """The QApplication as the application makes it: VTK's surface format has to come first."""
     return prepare_qt()
+
+
+@pytest.fixture
+def dress(qapp: QApplication) -> Iterator[Callable[[Theme], None]]:
+    """Give all widgets the style of a theme, until the test ends."""
+    yield lambda theme: qapp.setStyleSheet(stylesheet(theme))
+    qapp.setStyleSheet("")
 
 
 @pytest.fixture

@@ -187,11 +187,16 @@ def test_headers_are_dragged_onto_each_other(application, grid, beside, short, l
     middle = one.header.mapFromGlobal(other.mapToGlobal(other.rect().center()))
     QTest.mousePress(one.header, LEFT, pos=QPoint(4, 4))
     QTest.mouseMove(one.header, middle)
+    assert [cell for cell in grid.shown_cells if cell.header.property("target")] == [other]
     QTest.mouseRelease(one.header, LEFT, pos=middle)
+    assert not any(cell.header.property("target") for cell in grid.shown_cells)
     assert [cell.name.text() for cell in grid.shown_cells] == ["tiny-gpt2", "long", "short"]
-    menu = other.make_menu()
-    next(a for a in menu.actions() if a.text() == "Move back").trigger()
+    back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move one"))
+    assert forward.isEnabled()
+    back.trigger()
     assert [cell.name.text() for cell in grid.shown_cells] == ["long", "tiny-gpt2", "short"]
+    back, forward = (a for a in other.make_menu().actions() if a.text().startswith("Move one"))
+    assert not back.isEnabled()
     assert application.session.model.name == "tiny-gpt2"
 
 
