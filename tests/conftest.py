@@ -21,6 +21,7 @@ hypothesis.settings.register_profile("suite", deadline=None)
 hypothesis.settings.load_profile("suite")
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: windows wait for timers, and commands for their start."""
     return (os.cpu_count() or 1) + 1

@@ -18,20 +18,19 @@ from gui.empty_state import EXPLANATION, EmptyState
 from gui.notice_bar import NoticeBar
 from gui.save_picture import PictureDialog, PictureOptions
 from gui.session import Notice, Session
-from gui.theme import LIGHT, stylesheet
+from gui.theme import LIGHT
 
 LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def parent(qtbot):
-    QApplication.instance().setStyleSheet(stylesheet(LIGHT))
+def parent(qtbot, dress):
+    dress(LIGHT)
     made = QWidget()
     qtbot.addWidget(made)
     made.resize(1000, 700)
     made.show()
-    yield made
-    QApplication.instance().setStyleSheet("")
+    return made
 
 
 def words(dialog):

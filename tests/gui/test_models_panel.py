@@ -5,12 +5,11 @@ from types import SimpleNamespace
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from geometry.catalogue import CatalogueEntry, read_catalogue
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
-from gui.theme import DARK, LIGHT, stylesheet
+from gui.theme import DARK, LIGHT
 from gui.tooltips import LINE
 from tests.gui.on_screen import put_on_screen
 
@@ -331,15 +330,14 @@ def test_the_whole_catalogue_is_listed(qtbot):
     assert titles(panel) == [entry.title for entry in read_catalogue()]
 
 
-def test_fits_the_left_column_and_paints_in_the_dark(panel):
-    QApplication.instance().setStyleSheet(stylesheet(DARK))
+def test_fits_the_left_column_and_paints_in_the_dark(panel, dress):
+    dress(DARK)
     panel.set_theme(DARK)
     panel.resize(240, 200)
     assert panel.minimumSizeHint().width() <= 240
     assert panel.minimumHeight() <= 200
     list_middle = panel.list.grab().toImage()
     assert list_middle.pixelColor(list_middle.width() // 2, 3).lightness() < 60
-    QApplication.instance().setStyleSheet("")
 
 
 def test_a_released_panel_hears_nothing(panel):

@@ -12,7 +12,7 @@ from geometry.curve import place_curve
 from geometry.pca import fit_pca
 from gui.panels.presets import longest_run, range_presets
 from gui.session import Session
-from gui.theme import DARK, stylesheet
+from gui.theme import DARK
 from tests.gui.positions_stage import fill, follow, record, shown, table
 
 
@@ -242,12 +242,11 @@ def test_a_tick_of_a_drag_asks_for_no_layout(panel):
     assert layout.activate() is False
 
 
-def test_both_themes_paint(panel):
-    QApplication.instance().setStyleSheet(stylesheet(DARK))
+def test_both_themes_paint(panel, dress):
+    dress(DARK)
     panel.set_theme(DARK)
     picture = panel.grab().toImage()
     assert picture.pixelColor(2, picture.height() - 2).lightness() != 255
-    QApplication.instance().setStyleSheet("")
 
 
 def test_a_released_panel_hears_nothing(panel):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.view import ViewPanel
 from gui.session import Session
-from gui.theme import COLORMAPS, DARK, LIGHT, stylesheet
+from gui.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.on_screen import put_on_screen
 
 
@@ -158,13 +158,12 @@ def test_the_wheel_passing_over_changes_nothing(panel):
     assert combo.currentData() == "jet"
 
 
-def test_fits_its_place_in_the_left_column(panel):
-    QApplication.instance().setStyleSheet(stylesheet(DARK))
+def test_fits_its_place_in_the_left_column(panel, dress):
+    dress(DARK)
     panel.set_theme(DARK)
     panel.session.color_by = "component"
     assert panel.minimumSizeHint().width() <= 240
     assert panel.sizeHint().height() <= 160
-    QApplication.instance().setStyleSheet("")
 
 
 def test_a_released_panel_hears_nothing(panel):

@@ -17,5 +17,5 @@ def filled(cache):
 
 
 @pytest.fixture
-def make(qtbot, session):
-    yield from dialogs(qtbot, session)
+def make(qtbot, session, dress):
+    return dialogs(qtbot, session, dress)

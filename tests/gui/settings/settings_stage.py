@@ -4,11 +4,11 @@ import os
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
 from gui.jobs import InlineJobs
 from gui.settings_dialog import SettingsDialog
-from gui.theme import LIGHT, stylesheet
+from gui.theme import LIGHT
 
 LEFT = Qt.MouseButton.LeftButton
 COMMIT, OTHER = "607a30d783dfa663caf39e06633721c8d4cfcd7e", "0" * 40
@@ -30,9 +30,9 @@ def fill(cache):
     return cache
 
 
-def dialogs(qtbot, session):
-    """Yield what makes dialogs, shown: ``make(cache, jobs, find_token, forced_offline=…)``."""
-    QApplication.instance().setStyleSheet(stylesheet(LIGHT))
+def dialogs(qtbot, session, dress):
+    """Return what makes dialogs, shown: ``make(cache, jobs, find_token, forced_offline=…)``."""
+    dress(LIGHT)
     made = []
 
     def build(cache, jobs=None, find_token=lambda: None, *, show=True, **options):
@@ -49,8 +49,7 @@ def dialogs(qtbot, session):
             qtbot.waitUntil(dialog.isActiveWindow)
         return dialog
 
-    yield build
-    QApplication.instance().setStyleSheet("")
+    return build
 
 
 def rows(dialog):

@@ -6,12 +6,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton
+from PySide6.QtWidgets import QLabel, QMessageBox, QPushButton
 
 from geometry.hub.tensor_cache import TensorCache
 from gui.kept_page import CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
 from gui.kept_table import USED
-from gui.theme import DARK, LIGHT, stylesheet
+from gui.theme import DARK, LIGHT
 from tests.gui.settings.settings_stage import (
     COMMIT,
     LEFT,
@@ -158,9 +158,9 @@ def test_everything_has_something_to_say(make, filled):
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_nothing_is_cut_off_and_it_fits_a_small_screen(make, filled, theme):
+def test_nothing_is_cut_off_and_it_fits_a_small_screen(make, filled, dress, theme):
     keep(filled, "stanford-crfm/alias-gpt2-small-x21", revision="checkpoint-400000")
-    QApplication.instance().setStyleSheet(stylesheet(theme))
+    dress(theme)
     dialog = make(filled)
     assert dialog.width() <= 800
     assert dialog.height() <= 600
