@@ -209,11 +209,13 @@ def test_after_a_crash_the_next_start_shows_what_was_shown(
         [sys.executable, "-c", KEEPER, ini, write_gpt2()],
         stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
     )  # fmt: skip
-    assert child.stdout.readline() == "kept\n"
-    assert left_over(Settings(ini).unsaved) is None  # it is alive
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    child.stdout.close()
+    try:
+        assert child.stdout.readline() == "kept\n"
+        assert left_over(Settings(ini).unsaved) is None  # it is alive
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
     application = start_application(settings=Settings(ini))
     assert application.session.positions == (30, 90)
     assert application.session.model.name == "tiny-gpt2"
