@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gui.cell import Cell, Held
@@ -17,7 +16,7 @@ from gui.fetching import Fetching
 from gui.jobs import Jobs
 from gui.listening import Listening
 from gui.loading import Wanted, remembered_name
-from gui.notices import notice_of
+from gui.notices import notice_beside
 from gui.session import Notice, Session
 
 if TYPE_CHECKING:
@@ -233,8 +232,7 @@ class Comparing:
     def _on_failed(self, key: int, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)
         self.remove(key)
-        # Its buttons would open the model in place of the one that is open.
-        self._session.notice = replace(notice_of(error, what), candidates=(), retry=False, whole=0)
+        self._session.notice = notice_beside(error, what)
 
     # ---- what is linked ----------------------------------------------------------------
 

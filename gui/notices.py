@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from dataclasses import replace
 
 from geometry.errors import HelixscopeError
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
@@ -58,6 +59,19 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
         retry = not is_offline_by_environment()
         advice = ONLINE if retry else UNSET
     return Notice(text, advice, details, candidates, source, retry, whole)
+
+
+def notice_beside(error: Exception, what: str) -> Notice:
+    """Say what an error means where a model was to be shown beside the open one.
+
+    Without the notice's buttons: they would open it in place of the open one.
+
+    Parameters
+    ----------
+    error, what
+        As for :func:`notice_of`.
+    """
+    return replace(notice_of(error, what), candidates=(), retry=False, whole=0)
 
 
 def _inside(sentence: str) -> str:

@@ -12,7 +12,7 @@ from gui.fetching import Fetch, Fetching
 from gui.jobs import Jobs
 from gui.listening import Listening
 from gui.loading import Wanted, open_from, remembered_name, short_name
-from gui.notices import notice_of
+from gui.notices import notice_beside
 from gui.session import Overlay, Session
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ class Overlaying:
         what = f"{short_name(source)} could not be laid over the open model"
         log.error("%s", what, exc_info=error)
         self.remove(source)
-        # Its buttons would open the model in place of the one that is open.
-        self._session.notice = replace(notice_of(error, what), candidates=(), retry=False, whole=0)
+        self._session.notice = notice_beside(error, what)
 
     def _drop_the_open_one(self) -> None:
         """Compare no model with itself."""

@@ -4,7 +4,7 @@ import pytest
 
 from geometry.errors import SourceError
 from geometry.hub import faults
-from gui.notices import ONLINE, UNSET, notice_of
+from gui.notices import ONLINE, UNSET, notice_beside, notice_of
 
 GPT2 = "openai-community/gpt2"
 WHAT = "gpt2 could not be opened"
@@ -52,3 +52,15 @@ def test_what_to_do_offline_depends_on_who_forbids_the_network(monkeypatch):
 def test_what_no_hub_has_to_do_with_is_not_tried_again():
     notice = notice_of(SourceError("There is nothing at 'x'.", "Check the path."), WHAT, "x")
     assert (notice.text, notice.retry, notice.whole) == ("There is nothing at 'x'.", False, 0)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [faults.WholeDownload("model.safetensors", 5), faults.NoNetwork("No answer came.", "Wait.")],
+    ids=["whole", "network"],
+)
+def test_what_cannot_be_shown_beside_offers_nothing_that_would_open_it(error):
+    notice, plain = notice_beside(error, WHAT), notice_of(error, WHAT)
+    assert (notice.text, notice.advice) == (plain.text, plain.advice)
+    assert (notice.candidates, notice.retry, notice.whole) == ((), False, 0)
+    assert plain.retry or plain.whole
