@@ -254,9 +254,7 @@ class Comparing:
         """Show a range of one of the models; it is put in order and kept inside its table."""
         cell = self._cells.get(key)
         if cell is not None and cell.session.model is not None:
-            end = cell.session.model.n_positions - 1
-            first, last = sorted((min(max(first, 0), end), min(max(last, 0), end)))
-            cell.session.positions = (first, last)
+            cell.session.positions = _inside((first, last), cell.session.model)
 
     def _sessions(self) -> list[Session]:
         return [self._session, *(cell.session for cell in self._cells.values())]
@@ -274,11 +272,14 @@ class Comparing:
         session = self._session
         if not session.ranges_linked or session.model is None:
             return
-        for key, cell in self._cells.items():
-            if cell.session.model is not None:
-                if max(session.components) <= max(3, min(cell.session.model.W_pos.shape)):
-                    cell.session.components = session.components
-                self.request_positions(key, *session.positions)
+        for cell in self._cells.values():
+            theirs = cell.session
+            if theirs.model is not None:
+                wanted: dict[str, object] = {"positions": _inside(session.positions, theirs.model)}
+                if max(session.components) <= max(3, min(theirs.model.W_pos.shape)):
+                    wanted["components"] = session.components
+                # Both together: what follows them is worked out once.
+                theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})
 
     def _share_marks(self) -> None:
         if not self._marking:
@@ -295,3 +296,10 @@ class Comparing:
         limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
         for session in self._sessions():
             session.color_limits = limits
+
+
+def _inside(positions: tuple[int, int], model: PositionalModel) -> tuple[int, int]:
+    """Return a range in order, as much of it as a model has."""
+    end = model.n_positions - 1
+    first, last = sorted(min(max(position, 0), end) for position in positions)
+    return first, last
