@@ -200,6 +200,7 @@ class BookmarkKeeper:
             CameraPose.of(interactor.camera),
             (round(size[0]), round(size[1])),
             scale=scale,
+            compact=True,  # so small, the caption and the colour bar would not be read
         )
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
