@@ -10,7 +10,6 @@ from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QFileDialog,
     QGridLayout,
     QVBoxLayout,
     QWidget,
@@ -22,9 +21,12 @@ from gui.grid import ViewGrid
 from gui.grid_picture import picture_of_grid, picture_of_viewport
 from gui.panels.base import label
 from gui.panels.segmented import Segmented
+from gui.save_result import ask_where
 from gui.session import Notice, Session
 from gui.theme import GRID, LIGHT, Theme, format_count
 
+_KINDS = {"png": "PNG picture (*.png)"}
+_PICTURES = QStandardPaths.StandardLocation.PicturesLocation
 _WHAT = (
     ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
     ("window", "Whole window", "The window with its panels, as it is on the screen"),
@@ -89,22 +91,9 @@ class PictureSaver:
             return
         name = self._session.model.name if self._session.model else "helixscope"
         # A revision such as gpt2@refs/pr/1 is no folder.
-        file = self._ask_where(f"{name.replace('/', '-')}.png")
-        if file:
-            self.save(Path(file), self._options)
-
-    def _ask_where(self, name: str) -> str:
-        """Let the user choose a file; "" if none."""
-        pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
-        start = Path(pictures) / name if Path(pictures).is_dir() else Path(name)
-        dialog = QFileDialog(self._window, "Save picture", str(start.parent), "PNG picture (*.png)")
-        # With the ending added before it asks whether to replace a file of that name.
-        dialog.setDefaultSuffix("png")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.selectFile(name)
-        accepted = dialog.exec() == QDialog.DialogCode.Accepted
-        dialog.deleteLater()
-        return dialog.selectedFiles()[0] if accepted else ""
+        file = ask_where(self._window, "Save picture", name.replace("/", "-"), _KINDS, _PICTURES)
+        if file is not None:
+            self.save(file, self._options)
 
     def save(self, out: Path, options: PictureOptions) -> bool:
         """Save a picture, as .png whatever the name; a failure becomes a notice that says why."""

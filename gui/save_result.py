@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from geometry.errors import HelixscopeError
 from geometry.number_files import write_numbers
@@ -23,6 +23,8 @@ FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "P
 NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
 RESOLUTION = 200
 """Dots per inch of a figure on the clipboard."""
+
+_DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 
 Background = Callable[[str, Callable[[], Any], Callable[[Any], None], str], None]
 
@@ -120,27 +122,68 @@ def _not_written(path: Path, error: OSError) -> HelixscopeError:
     )
 
 
-def ask_where(parent: QWidget, title: str, name: str, kinds: Mapping[str, str]) -> Path | None:
-    """Let the user choose a file of one of some kinds; None if none."""
-    pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-    folder = pictures if Path(pictures).is_dir() else ""
+def ask_where(
+    parent: QWidget,
+    title: str,
+    name: str,
+    kinds: Mapping[str, str],
+    location: QStandardPaths.StandardLocation = _DOCUMENTS,
+) -> Path | None:
+    """Let the user choose a file of one of some kinds; None if none.
+
+    Parameters
+    ----------
+    parent, title
+        Of the dialog.
+    name
+        What it suggests, without an ending.
+    kinds
+        What each ending is called in the dialog; the first is suggested.
+    location
+        Where the dialog begins.
+
+    Returns
+    -------
+    pathlib.Path or None
+        With the ending that was written, if it is of one of the kinds, else with that of the kind
+        that was chosen. If the file is there, the user said that it may be replaced.
+    """
+    place = QStandardPaths.writableLocation(location)
+    folder = place if Path(place).is_dir() else ""
     dialog = QFileDialog(parent, title, folder, ";;".join(kinds.values()))
-    # With the ending added before it asks whether to replace a file of that name.
+    # Added to a name without a dot, before the dialog asks whether to replace a file.
     dialog.setDefaultSuffix(next(iter(kinds)))
-    dialog.filterSelected.connect(
-        lambda chosen: dialog.setDefaultSuffix(
-            next(ending for ending, kind in kinds.items() if kind == chosen)
-        )
-    )
+    dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_ending(kinds, chosen)))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(f"{name}.{next(iter(kinds))}")
-    accepted = dialog.exec() == QFileDialog.DialogCode.Accepted
+    found = None
+    while found is None and dialog.exec() == QFileDialog.DialogCode.Accepted:
+        chosen = Path(dialog.selectedFiles()[0])
+        path = _with_ending(chosen, kinds, dialog.selectedNameFilter())
+        # Of a name with a dot, such as opt-1.3b, the dialog did not know the ending.
+        if path == chosen or not path.exists() or _may_replace(path, parent, title):
+            found = path
     dialog.deleteLater()
-    if not accepted:
-        return None
-    path = Path(dialog.selectedFiles()[0])
-    return (
-        path
-        if path.suffix.lower().lstrip(".") in kinds
-        else path.with_name(f"{path.name}.{next(iter(kinds))}")
-    )
+    return found
+
+
+def _ending(kinds: Mapping[str, str], chosen: str) -> str:
+    """Return the ending of the kind that is called so."""
+    return next((ending for ending, kind in kinds.items() if kind == chosen), next(iter(kinds)))
+
+
+def _with_ending(path: Path, kinds: Mapping[str, str], chosen: str) -> Path:
+    if path.suffix.lower().lstrip(".") in kinds:
+        return path
+    return path.with_name(f"{path.name}.{_ending(kinds, chosen)}")
+
+
+def _may_replace(path: Path, parent: QWidget, title: str) -> bool:
+    box = QMessageBox(parent)
+    box.setWindowTitle(title)
+    box.setText(f"{path.name} is there already. Replace it?")
+    yes = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    box.exec()
+    box.deleteLater()
+    return box.clickedButton() is yes

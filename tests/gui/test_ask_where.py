@@ -1,0 +1,122 @@
+"""Asking where to save: the ending that a file gets, and whether one may be replaced."""
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
+
+from gui.save_result import ask_where
+
+KINDS = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)"}
+PNG, SVG = KINDS.values()
+
+
+@pytest.fixture
+def ask(qtbot, monkeypatch):
+    """Ask; each answer of the dialog is a path and the kind chosen, None cancels it."""
+
+    def ask_with(*answers):
+        parent, left = QWidget(), list(answers)
+        qtbot.addWidget(parent)
+
+        def execute(dialog: QFileDialog) -> int:
+            answer = left.pop(0)
+            if answer is None:
+                return QFileDialog.DialogCode.Rejected
+            dialog.selectNameFilter(answer[1])
+            dialog.selectFile(str(answer[0]))
+            return QFileDialog.DialogCode.Accepted
+
+        monkeypatch.setattr(QFileDialog, "exec", execute)
+        found = ask_where(parent, "Save figure", "sum", KINDS)
+        assert not left
+        return found
+
+    return ask_with
+
+
+@pytest.fixture
+def press(qtbot):
+    """Press a button of the question that is asked next; returns what was asked."""
+    asked = []
+
+    def press_next(word: str) -> list[str]:
+        def press_it() -> None:
+            box = QApplication.activeModalWidget()
+            if not isinstance(box, QMessageBox):
+                return
+            timer.stop()
+            asked.append(box.text())
+            (button,) = [b for b in box.buttons() if b.text().replace("&", "") == word]
+            QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+        timer = QTimer(QApplication.instance(), interval=10)
+        timer.timeout.connect(press_it)
+        timer.start()
+        timers.append(timer)
+        return asked
+
+    timers: list[QTimer] = []
+    yield press_next
+    for timer in timers:
+        timer.stop()
+        timer.deleteLater()
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "saved"),
+    [
+        ("sum.png", PNG, "sum.png"),
+        ("sum.SVG", PNG, "sum.SVG"),
+        ("opt-1.3b", PNG, "opt-1.3b.png"),
+        ("opt-1.3b", SVG, "opt-1.3b.svg"),
+        ("sum.docx", SVG, "sum.docx.svg"),
+    ],
+)
+def test_the_ending_is_the_one_written_or_that_of_the_kind_chosen(
+    ask, tmp_path, written, kind, saved
+):
+    assert ask((tmp_path / written, kind)) == tmp_path / saved
+
+
+def test_a_name_with_a_dot_replaces_nothing_unasked(ask, press, tmp_path):
+    (tmp_path / "opt-1.3b.svg").write_text("before")
+    asked = press("Cancel")
+    # Not to be replaced: the dialog is there again.
+    assert ask((tmp_path / "opt-1.3b", SVG), (tmp_path / "opt-2.7b", SVG)) == (
+        tmp_path / "opt-2.7b.svg"
+    )
+    assert asked == ["opt-1.3b.svg is there already. Replace it?"]
+
+
+def test_a_file_is_replaced_if_the_user_says_so(ask, press, tmp_path):
+    (tmp_path / "opt-1.3b.svg").write_text("before")
+    asked = press("Replace")
+    assert ask((tmp_path / "opt-1.3b", SVG)) == tmp_path / "opt-1.3b.svg"
+    assert len(asked) == 1
+
+
+def test_what_the_dialog_asked_itself_is_not_asked_again(ask, press, tmp_path):
+    (tmp_path / "sum.png").write_text("before")
+    asked = press("Cancel")
+    assert ask((tmp_path / "sum.png", PNG)) == tmp_path / "sum.png"
+    assert asked == []
+
+
+def test_no_file(ask, press, tmp_path):
+    (tmp_path / "opt-1.3b.png").write_text("before")
+    assert ask(None) is None
+    press("Cancel")
+    assert ask((tmp_path / "opt-1.3b", PNG), None) is None
+
+
+def test_the_dialog_itself_leaves_a_dotted_name_without_an_ending(qtbot, tmp_path):
+    """Why the ending is added afterwards: the dialog takes ".3b" for one."""
+    dialog = QFileDialog(None, "", str(tmp_path), ";;".join(KINDS.values()))
+    qtbot.addWidget(dialog)
+    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setDefaultSuffix("png")
+    for name, found in (("opt", "opt.png"), ("opt-1.3b", "opt-1.3b")):
+        dialog.selectFile(name)
+        assert dialog.selectedFiles() == [str(tmp_path / found)]
