@@ -163,9 +163,8 @@ def gpt2_commit(loopback_hub: LoopbackHub, tmp_path: Path) -> str:
 
 @pytest.fixture
 def environment(hub_home: Path, tmp_path: Path) -> dict[str, str]:
-    """What a command sees besides what all tests see: a home of its own, and little patience."""
-    places = {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG")}
-    return {**places, "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+    """What a command sees besides what all tests see: a home of its own."""
+    return {f"XDG_{kind}_HOME": str(tmp_path / kind.lower()) for kind in ("STATE", "CONFIG")}
 
 
 @pytest.fixture

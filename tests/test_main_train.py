@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +125,7 @@ def test_an_interrupted_command_goes_on(uninterrupted, command, environment, tmp
     ) as process:  # fmt: skip
         while not state.exists():
             assert process.poll() is None
+            time.sleep(0.01)  # it needs the cores
         process.send_signal(stop)
         printed = process.communicate(timeout=60)
     assert printed == (b"", b"")

@@ -1,7 +1,6 @@
 """Nobody waits for the disk: what was fetched is kept on another thread, and is there meanwhile."""
 
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -152,25 +151,27 @@ def test_the_disk_waits_for_openings_but_not_for_ever(tmp_path: Path) -> None:
     wait_until_kept(tmp_path)
 
 
-def test_when_the_last_opening_ends_it_is_written_at_once(tmp_path: Path) -> None:
+def test_when_the_last_opening_ends_it_is_written_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geometry.hub.keeping.PATIENCE_S", 600)
     written = threading.Event()
-    began = time.monotonic()
     with opening():
         with opening():
             keep_soon(tmp_path, "a", written.set)
         assert not written.is_set()
     assert written.wait(30)
-    assert time.monotonic() - began < PATIENCE_S
 
 
-def test_whoever_looks_for_it_does_not_wait_for_openings(tmp_path: Path) -> None:
+def test_whoever_looks_for_it_does_not_wait_for_openings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("geometry.hub.keeping.PATIENCE_S", 600)
     written: list[str] = []
     with opening():
         for repo in ("a", "b", "c"):
             keep_soon(tmp_path, repo, lambda repo=repo: written.append(repo))
-        began = time.monotonic()
         wait_until_kept(tmp_path, "b")
-        assert time.monotonic() - began < PATIENCE_S
         assert written == ["a", "b"]
         wait_until_kept(tmp_path / "elsewhere")
     wait_until_kept(tmp_path)

@@ -1,6 +1,7 @@
 """What is fetched of an opened model later: matrices, one by one, and the tokenizer."""
 
 import threading
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ def test_what_is_read_later_does_not_answer_to_the_openings_watcher(
 
 
 def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancelled(
-    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from geometry.hub.transfer import Cancelled
 
@@ -91,7 +92,16 @@ def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancel
     first = threading.Thread(target=model.weight, args=("W_Q",))
     first.start()
     assert playing.reached.wait(30)
-    waiting = Transfer()
+    waiting, looked, plain = Transfer(), count(1), Transfer.check
+    waits = threading.Event()
+
+    def check() -> None:
+        # Again and again only while it waits for its turn.
+        if next(looked) >= 10:
+            waits.set()
+        plain(waiting)
+
+    monkeypatch.setattr(waiting, "check", check)
     raised: list[Exception] = []
 
     def second() -> None:
@@ -103,6 +113,7 @@ def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancel
 
     thread = threading.Thread(target=second)
     thread.start()
+    assert waits.wait(30)
     waiting.cancel()
     thread.join(30)
     assert [type(error) for error in raised] == [Cancelled]

@@ -52,7 +52,7 @@ def test_a_server_that_stays_silent(served: LoopbackHub, ask: str, after: int | 
 
 
 def test_silence_is_borne_and_goes_on_where_it_fell(served: LoopbackHub):
-    hub = Hub(retries=QUICK, timeout_s=0.2)
+    hub = Hub(retries=QUICK, timeout_s=1)
     served.fault(Fault.stall(10_000))
     file = hub.open_file(ADDRESS, WEIGHTS, Transfer())
     assert file.read_at(0, 98_304).tobytes() == DATA[:98_304]

@@ -104,6 +104,16 @@ def test_preparing_ahead_changes_no_answer(gpt2):
     assert np.array_equal(ahead, lazily)
 
 
+def test_it_tells_whether_a_range_has_to_be_prepared(gpt2):
+    fast = RangePCA(gpt2)
+    assert fast.is_ready((10, 10 + range_pca.SHORT - 2))
+    assert not fast.is_ready((10, 10 + range_pca.SHORT - 1))
+    fast.fit((10, 100))
+    assert not fast.is_ready((1, 1023)), "what is short took no preparing"
+    fast.prepare()
+    assert fast.is_ready((1, 1023))
+
+
 def test_nothing_depends_on_the_tick_before(gpt2, fast_gpt2):
     fast_gpt2.fit((400, 900))
     after_a_jump = fast_gpt2.fit((1, 1000)).components

@@ -268,11 +268,12 @@ def start_application(
 ) -> Iterator[Callable[..., Application]]:
     """Start the application with a source, and wait until it is idle; closed after the test.
 
-    Keyword arguments: ``positions``; ``offline``; ``settings``, if other than the fixture's;
-    ``wait``.
+    Keyword arguments: ``positions``; ``offline``; ``beside``; ``settings``, if other than the
+    fixture's; ``wait``.
     """
     # What the user of this machine has in the Hub cache is none of a test's business.
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    palette = qapp.palette()
     started: list[Application] = []
 
     def start(
@@ -280,11 +281,12 @@ def start_application(
         *,
         positions: tuple[int, int] | None = None,
         offline: bool = False,
+        beside: tuple[str, ...] = (),
         settings: Settings = settings,
         wait: bool = True,
     ) -> Application:
         source = None if source is None else str(source)
-        application = Application(qapp, settings, source, positions, offline=offline)
+        application = Application(qapp, settings, source, positions, offline=offline, beside=beside)
         started.append(application)
         if wait:
             wait_until_idle(application)
@@ -299,6 +301,7 @@ def start_application(
     # Windows that are gone need not be styled anew.
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     qapp.setStyleSheet("")
+    qapp.setPalette(palette)
 
 
 @pytest.fixture

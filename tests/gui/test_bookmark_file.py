@@ -17,7 +17,9 @@ from gui.bookmark_file import (
     write_bookmarks,
 )
 from gui.bookmarks import Bookmark
+from gui.laid import Laying, OfRange
 from gui.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
+from gui.work_file import VERSION as WORK_VERSION
 from tests.gui.test_work_file import WORK, same
 
 ONE = Bookmark("0" * 32, "“Coil”", "From the\nside", "gpt2", WORK, b"\x89PNG one")
@@ -144,6 +146,33 @@ def test_a_later_version_is_refused(path):
         read_bookmarks(path)
     parts = {LIST: json.loads(pack_bookmarks(())[LIST])}
     assert parts[LIST]["version"] == VERSION
+
+
+def newer_view(parts) -> None:
+    """Let the first bookmark's view be of a later version than this one knows."""
+    name = f"{FOLDER}{ONE.key}.helix"
+    with zipfile.ZipFile(io.BytesIO(parts[name])) as archive:
+        inside = {member: archive.read(member) for member in archive.namelist()}
+    inside[JSON] = json.dumps({**json.loads(inside[JSON]), "version": WORK_VERSION + 1}).encode()
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for member, part in inside.items():
+            archive.writestr(member, part)
+    parts[name] = packed.getvalue()
+
+
+def test_a_view_of_a_later_version_is_not_left_out(path):
+    write_bookmarks(BOTH, path)
+    rewrite(path, newer_view)
+    with pytest.raises(NewerVersion, match="^The bookmark .*Coil.* was saved by a newer"):
+        read_bookmarks(path)
+
+
+def test_work_is_of_the_version_of_its_bookmarks():
+    laid = replace(WORK, laying=Laying(OfRange((3, 40))))
+    carried = (OTHER, replace(ONE, work=laid))
+    assert said_in(pack_work(laid))["version"] == 4
+    assert said_in(pack_work(replace(WORK, bookmarks=carried)))["version"] == 4
 
 
 def test_damaged_bookmarks_are_damaged_work(path):

@@ -73,4 +73,7 @@ def test_the_copied_python_prints_the_ledger(claims, run_python):
                 outcome(verdict)
             ]
         )
-        assert value == "None" if verdict.value is None else float(value) is not None
+        if verdict.value is None:
+            assert value == "None"
+        else:
+            assert float(value) == pytest.approx(verdict.value, rel=1e-9)

@@ -179,4 +179,5 @@ def test_on_threads_they_come_too(qtbot, thread_jobs, write_table, helix):
         stage.beside(write_table(helix(150 + number, 20, number), f"m{number}"), f"m{number}")
     qtbot.waitUntil(lambda: stage.answer is not None and stage.answer.state == "ready")
     qtbot.waitUntil(lambda: stage.column("Model") == ["helix", "m0", "m1", "m2"])
+    qtbot.waitUntil(lambda: PENDING not in stage.column("Turns"))
     assert NO_NUMBER not in stage.column("Turns")

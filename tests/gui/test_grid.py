@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from gui.app import Application
 from gui.comparing import MAIN
 from gui.grid import columns_for
 from gui.laid import Laying, OfCompared
@@ -315,32 +314,26 @@ def test_narrow_views_say_what_matters_most(application, grid, beside, short):
     assert not grid.bar.add.isEnabled()
 
 
-def test_the_window_begins_with_models_side_by_side(qapp, settings, write_gpt2, short, qtbot):
-    application = Application(qapp, settings, str(write_gpt2()), beside=(short, "sample"))
+def test_the_window_begins_with_models_side_by_side(start_application, write_gpt2, short, qtbot):
+    application = start_application(write_gpt2(), beside=(short, "sample"))
     qtbot.waitUntil(lambda: application.idle and len(application.window.grid.shown_cells) == 3)
     names = [cell.name.text() for cell in application.window.grid.shown_cells]
-    focused = application.window.focusWidget() is application.window.viewport.interactor
-    application.close()
-    application.window.deleteLater()
-    assert focused  # and no button of the bar, which the space bar would press
+    # And no button of the bar, which the space bar would press.
+    assert application.window.focusWidget() is application.window.viewport.interactor
     assert names == ["tiny-gpt2", "short", "sample"]
 
 
 def test_panels_built_after_the_models_ask_about_all(
-    qapp, settings, write_gpt2, short, qtbot, monkeypatch
+    start_application, write_gpt2, short, qtbot, monkeypatch
 ):
     build = MainWindow.build_panels
     monkeypatch.setattr(MainWindow, "build_panels", lambda self: None)
-    application = Application(qapp, settings, str(write_gpt2()), beside=(short,))
+    application = start_application(write_gpt2(), beside=(short,), wait=False)
     session = application.session
     qtbot.waitUntil(lambda: application.idle and len(session.compared) == 1)
     assert "norms" not in session.compared[0].session.answers
     build(application.window)
-    try:
-        qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
-    finally:
-        application.close()
-        application.window.deleteLater()
+    qtbot.waitUntil(lambda: "norms" in session.compared[0].session.answers)
 
 
 def test_real_models_and_tiny_ones(

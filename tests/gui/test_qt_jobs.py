@@ -10,8 +10,6 @@ from gui.jobs import InlineJobs
 from gui.qt_jobs import QtJobs
 from gui.session import Session
 
-TIMEOUT_MS = 5_000
-
 
 @pytest.fixture
 def session():
@@ -49,7 +47,7 @@ def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
     jobs.start("a", where, lambda r: results.append((*r, QThread.isMainThread())), unexpected)
     assert session.jobs == 1
     assert results == []
-    qtbot.waitUntil(lambda: bool(results), timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: bool(results))
     name, in_main, delivered_in_main = results[0]
     assert name.startswith("helixscope")
     assert not in_main
@@ -57,15 +55,18 @@ def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
     assert session.jobs == 0
 
 
-def test_only_what_takes_long_is_announced(qtbot, jobs, session):
+def test_only_what_takes_long_is_announced(qtbot, jobs, session, monkeypatch):
     said, gate = [], Gate("done")
-    jobs.start("quick", lambda: None, lambda _: None, unexpected, lambda: said.append("quick"))
+    with monkeypatch.context() as patient:
+        patient.setattr("gui.qt_jobs.SLOW_MS", 60_000)
+        jobs.start("quick", lambda: None, lambda _: None, unexpected, lambda: said.append("quick"))
+        qtbot.waitUntil(lambda: session.jobs == 0)
     jobs.start("given up", gate, said.append, unexpected, lambda: said.append("given up"))
     jobs.cancel("given up")
     jobs.start("slow", gate, said.append, unexpected, lambda: said.append("slow"))
-    qtbot.waitUntil(lambda: said == ["slow"], timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: said == ["slow"])
     gate.open.set()
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert said == ["slow", "done"]
 
 
@@ -76,7 +77,7 @@ def test_an_exception_goes_to_the_handler(qtbot, jobs, session):
         raise KeyError("wpe")
 
     jobs.start("a", broken, lambda _: errors.append("a result"), errors.append)
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert [type(e) for e in errors] == [KeyError]
     assert errors[0].__traceback__ is not None
 
@@ -86,10 +87,10 @@ def test_the_newest_of_a_slot_wins_even_if_it_ends_first(qtbot, jobs, session):
     jobs.start("a", slow, results.append, unexpected)
     assert slow.begun.wait(10)
     jobs.start("a", lambda: "new", results.append, unexpected)
-    qtbot.waitUntil(lambda: results == ["new"], timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: results == ["new"])
     assert session.jobs == 1
     slow.open.set()
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert results == ["new"]
 
 
@@ -104,7 +105,7 @@ def test_a_result_that_is_on_its_way_can_still_be_superseded(qtbot, jobs, sessio
     jobs.start("a", old, results.append, unexpected)
     assert done.wait(10)
     jobs.start("a", lambda: "new", results.append, unexpected)
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert results == ["new"]
 
 
@@ -119,7 +120,7 @@ def test_an_error_of_a_superseded_job_is_dropped(qtbot, jobs, session):
     assert gate.begun.wait(10)
     jobs.cancel("a")
     gate.open.set()
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert results == []
 
 
@@ -128,7 +129,7 @@ def test_slots_do_not_disturb_each_other(qtbot, jobs, session):
     jobs.start("a", lambda: 1, results.append, unexpected)
     jobs.start("b", lambda: 2, results.append, unexpected)
     jobs.cancel("c")
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert sorted(results) == [1, 2]
 
 
@@ -143,7 +144,7 @@ def test_jobs_that_wait_for_a_thread_are_not_begun_once_superseded(qtbot, jobs, 
     assert session.jobs == 102
     for gate in gates:
         gate.open.set()
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert begun == results == [99]
 
 
@@ -154,7 +155,7 @@ def test_a_delivery_can_start_the_next_job(qtbot, jobs, session):
         jobs.start("a", lambda: result + 1, results.append, unexpected)
 
     jobs.start("a", lambda: 1, then, unexpected)
-    qtbot.waitUntil(lambda: results == [2], timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: results == [2])
     assert session.jobs == 0
 
 
@@ -188,7 +189,7 @@ def test_what_is_not_done_in_time_comes_later(qtbot, jobs):
     jobs.deliver("a", 1)
     assert results == []
     gate.open.set()
-    qtbot.waitUntil(lambda: results == ["late"], timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: results == ["late"])
 
 
 # ---- what can be stopped, and tells how far it is ----------------------------------------
@@ -215,7 +216,7 @@ def test_progress_is_told_in_order_on_the_gui_thread_and_before_the_result(qtbot
 
     jobs.start("a", work, hear, unexpected, on_progress=hear)
     assert heard == []
-    qtbot.waitUntil(lambda: ("done", True) in heard, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: ("done", True) in heard)
     assert heard == [(what, True) for what in (*range(50), "done")]
 
 
@@ -233,7 +234,7 @@ def test_a_job_that_is_given_up_tells_nothing_more(qtbot, jobs, session):
     assert begun.wait(10)
     jobs.cancel("a")
     assert said.wait(10)
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
     assert told == []
 
 
@@ -245,12 +246,12 @@ def test_a_job_that_is_given_up_is_told_to_stop(qtbot, session, qapp, new_pool_t
         jobs.cancel("a")
     elif how == "superseded":
         jobs.start("a", lambda: "newer", results.append, unexpected)
-        qtbot.waitUntil(lambda: results == ["newer"], timeout=TIMEOUT_MS)
+        qtbot.waitUntil(lambda: results == ["newer"])
     else:
         jobs.shut_down()
     assert gate.open.is_set()
     if how != "the end":
-        qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+        qtbot.waitUntil(lambda: session.jobs == 0)
         jobs.shut_down()
     assert results == (["newer"] if how == "superseded" else [])
     assert not new_pool_threads()
@@ -261,7 +262,7 @@ def test_what_has_ended_is_not_stopped(qtbot, jobs):
     for name in ("first", "second"):
         jobs.start("a", lambda name=name: name, results.append, unexpected,
                    stop=lambda name=name: stopped.append(name))  # fmt: skip
-        qtbot.waitUntil(lambda name=name: results[-1:] == [name], timeout=TIMEOUT_MS)
+        qtbot.waitUntil(lambda name=name: results[-1:] == [name])
     jobs.cancel("a")
     assert stopped == []
 
@@ -270,11 +271,11 @@ def test_jobs_that_wait_for_others_keep_nothing_waiting(qtbot, jobs, session):
     gates = [stoppable(jobs, f"network {i}") for i in range(5)]
     results = []
     jobs.start("a", lambda: "computed", results.append, unexpected)
-    qtbot.waitUntil(lambda: results == ["computed"], timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: results == ["computed"])
     assert session.jobs == len(gates)
     for gate in gates:
         gate.open.set()
-    qtbot.waitUntil(lambda: session.jobs == 0, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.jobs == 0)
 
 
 def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeypatch):

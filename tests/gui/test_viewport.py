@@ -232,14 +232,16 @@ def test_preset_views_look_along_a_component(
     assert looking[axis] == pytest.approx(1)
 
 
-def test_spin_turns_until_escape(viewport: Viewport, qtbot: QtBot) -> None:
+def test_spin_turns_until_escape(
+    viewport: Viewport, application: Application, qtbot: QtBot, wait_until_idle: Callable
+) -> None:
     viewport.interactor.setFocus()
     before = direction(viewport)
     qtbot.keyClick(viewport.interactor, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: not np.allclose(direction(viewport), before))
     qtbot.keyClick(viewport.interactor, Qt.Key.Key_Escape)
     stopped = direction(viewport)
-    QApplication.processEvents()
+    wait_until_idle(application)  # what spins never comes to rest
     assert np.array_equal(direction(viewport), stopped)
 
 

@@ -290,13 +290,6 @@ def test_failing_start_shows_the_empty_state_and_why(
     assert application.window.empty_state.isVisible()
 
 
-def test_closing_while_opening_is_quiet(
-    start_application: Callable[..., Application], write_table: Callable[..., Path]
-) -> None:
-    application = start_application(write_table(), wait=False)
-    application.close()
-
-
 @pytest.mark.parametrize("scale", [1, 3])
 def test_save_viewport(window: MainWindow, tmp_path: Path, scale: int) -> None:
     out = tmp_path / "helix.png"
