@@ -190,6 +190,14 @@ class ViewCamera(QObject):
         """Keep what is seen in sight from now on: a first curve is on the screen."""
         self._painted = True
 
+    def well_framed(self) -> bool:
+        """Tell whether the whole shown curve is in sight, and not small."""
+        projection = self._scene.projection()
+        xy, _ = projection.to_screen(self._scene.displayed_range)
+        low, high = xy.min(axis=0), xy.max(axis=0)
+        inside = bool((low >= 0).all() and (high <= projection.size).all())
+        return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
+
     def follow(self) -> None:
         """Bring the curve back into sight when another range made it too large or too small.
 
@@ -199,7 +207,7 @@ class ViewCamera(QObject):
         curve, same_model = self._session.curve, self.has_framed(self._session.model)
         if curve and curve.pca.positions != self._followed and not self._session.dragging:
             self._followed = curve.pca.positions
-            if self._painted and same_model and self._follows and not self._well_framed():
+            if self._painted and same_model and self._follows and not self.well_framed():
                 self._moves.go_to(self._pose_of("keep"))
         if not same_model:
             self._framed_model, self._follows = self._session.model, True
@@ -249,10 +257,3 @@ class ViewCamera(QObject):
             return view_pose(view, points, self._session.turn, aspect)
         now = self._pose
         return framed(points, now.position - now.focal_point, now.up, aspect)
-
-    def _well_framed(self) -> bool:
-        projection = self._scene.projection()
-        xy, _ = projection.to_screen(self._scene.displayed_range)
-        low, high = xy.min(axis=0), xy.max(axis=0)
-        inside = bool((low >= 0).all() and (high <= projection.size).all())
-        return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)

@@ -75,7 +75,7 @@ def check_window(stage, setup):
     toward = pose.position - pose.focal_point
     expected = np.array(VIEWS[setup.camera][0])
     np.testing.assert_allclose(toward / np.linalg.norm(toward), expected, atol=1e-3)
-    assert window.viewport._well_framed()
+    assert window.viewport.camera.well_framed()
 
 
 def check_text(stage, step):
