@@ -18,7 +18,14 @@ from typing import Any
 
 from gui.bookmarks import Bookmark
 from gui.file_writing import write_whole
-from gui.work_file import LARGEST, WorkError, check_version, pack_work, unpack_work
+from gui.work_file import (
+    LARGEST,
+    NewerVersion,
+    WorkError,
+    check_version,
+    pack_work,
+    unpack_work,
+)
 
 FORMAT, VERSION = "helixscope bookmarks", 1
 FOLDER = "bookmarks/"
@@ -56,7 +63,7 @@ def unpack_bookmarks(
     archive
         Has a file :data:`LIST`.
     leave_out
-        Leave out those that cannot be read, where others can.
+        Leave out those that are damaged, where others are not.
 
     Returns
     -------
@@ -67,6 +74,8 @@ def unpack_bookmarks(
 
     Raises
     ------
+    NewerVersion
+        The list, or one of them, is of a later version.
     Exception
         One of :data:`BROKEN`, when the list, or unless ``leave_out`` one of them, cannot be read.
     """
@@ -77,6 +86,8 @@ def unpack_bookmarks(
     for one in said["bookmarks"]:
         try:
             bookmark = _unpack(archive, one)
+        except NewerVersion:
+            raise  # it is whole, and must not get lost
         except BROKEN:
             if not leave_out:
                 raise
@@ -93,7 +104,7 @@ def _unpack(archive: zipfile.ZipFile, said: Mapping[str, Any]) -> Bookmark:
     key = texts["key"]
     if _KEY.fullmatch(key) is None:
         raise ValueError(f"{key!r} is no bookmark's key")
-    work = unpack_work(_part(archive, f"{FOLDER}{key}.helix"), f"{key}.helix")
+    work = unpack_work(_part(archive, f"{FOLDER}{key}.helix"), f"The bookmark “{texts['name']}”")
     return Bookmark(**texts, work=work, picture=_part(archive, f"{FOLDER}{key}.png"))
 
 

@@ -5,7 +5,7 @@ bookmarks, if there are any, are as :mod:`gui.bookmark_file` has them. The first
 are the format and its version. A file of a later version is refused, as half of what it means could
 not be shown; what an earlier one lacks takes its default. Version 2 brought bookmarks, 3 models
 side by side, 4 what is laid over the curve and what panels show; a file is of the first version
-that has all that is in it.
+that has all that is in it and in its bookmarks.
 """
 
 from __future__ import annotations
@@ -129,10 +129,12 @@ def pack_work(work: Work) -> bytes:
 
 def _version(work: Work) -> int:
     if work.laying is not None or work.panels:
-        return 4
-    if work.others:
-        return 3
-    return 2 if work.bookmarks else 1
+        own = 4
+    elif work.others:
+        own = 3
+    else:
+        own = 2 if work.bookmarks else 1
+    return max([own, *(_version(one.work) for one in work.bookmarks)])
 
 
 def _model(work: Work | OtherView) -> dict[str, str | None]:
