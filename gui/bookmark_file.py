@@ -153,16 +153,20 @@ def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:
 
     Raises
     ------
+    OSError
+        It cannot be read now, and may be whole all the same.
     NewerVersion
-        It is of a later version.
+        It, or one of the bookmarks, is of a later version.
     WorkError
-        It cannot be read at all.
+        It is damaged from one end to the other.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            return unpack_bookmarks(archive, leave_out=True)
+        data = path.read_bytes()
     except FileNotFoundError:
         return (), 0
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return unpack_bookmarks(archive, leave_out=True)
     except WorkError:
         raise
     except BROKEN as error:

@@ -160,8 +160,7 @@ class BookmarkKeeper:
 
     def _load(self) -> None:
         if not self._loaded:
-            self._loaded = True
-            self.bookmarks.load()
+            self._loaded = self.bookmarks.load()
 
     def _on_seen(self, seen: bool) -> None:
         if seen and self._theme is not None:

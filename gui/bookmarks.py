@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,40 +76,53 @@ class Bookmarks:
         self._session, self._file = session, file
         self._removed: list[tuple[int, Bookmark]] = []
 
-    def load(self) -> None:
-        """Read what is kept; what cannot be read is put aside, and said."""
-        try:
-            self._load()
-        except OSError as error:
-            self._cannot(error)
+    def load(self) -> bool:
+        """Read what is kept; what is damaged is put aside, and said.
 
-    def _load(self) -> bool:
-        """Read what is kept; False if nothing may be written over it.
+        Returns
+        -------
+        bool
+            False if it cannot be read now, and perhaps can later.
+        """
+        session = self._session
+        try:
+            found, why = self._read()
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+        except OSError as error:
+            self._cannot("read", error)
+            return False
+        else:
+            self._show(found)
+            if why:
+                self._change(lambda all_: all_)  # puts it aside while no other window is at it
+        return True
+
+    def _read(self) -> tuple[tuple[Bookmark, ...], str]:
+        """Return what can be read of the file, and why that is not all; "" if it is.
 
         Raises
         ------
+        NewerVersion
+            Nothing may be written over it.
         OSError
-            What cannot be read cannot be put aside either.
+            It cannot be read now.
         """
-        from gui.bookmark_file import read_bookmarks, write_bookmarks
+        from gui.bookmark_file import read_bookmarks
         from gui.work_file import NewerVersion
 
-        session = self._session
         try:
             found, left_out = read_bookmarks(self._file)
-            if left_out:
-                some = "One bookmark" if left_out == 1 else f"{left_out} bookmarks"
-                self._put_aside(f"{some} cannot be read.")
-                write_bookmarks(found, self._file)
-        except NewerVersion as error:
-            session.notice = Notice(str(error), error.advice)
-            return False
+        except NewerVersion:
+            raise
         except HelixscopeError as error:
-            found = ()
-            self._put_aside(str(error))
-        if [_said(one) for one in found] != [_said(one) for one in session.bookmarks]:
-            session.bookmarks = found
-        return True
+            return (), str(error)
+        some = "One bookmark" if left_out == 1 else f"{left_out} bookmarks"
+        return found, f"{some} cannot be read." if left_out else ""
+
+    def _show(self, found: tuple[Bookmark, ...]) -> None:
+        if [_said(one) for one in found] != [_said(one) for one in self._session.bookmarks]:
+            self._session.bookmarks = found
 
     def add(self, name: str, model: str, work: Work, picture: bytes, note: str = "") -> str | None:
         """Add a view at the end; return its key, or None if it cannot be kept."""
@@ -188,8 +202,10 @@ class Bookmarks:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
-                if not self._load():
-                    return False
+                found, why = self._read()
+                if why:
+                    self._put_aside(found, why)
+                self._show(found)
                 changed = change(session.bookmarks)
                 if len(changed) > MOST:
                     session.notice = Notice(
@@ -203,20 +219,32 @@ class Bookmarks:
             session.notice = Notice(str(error), error.advice)
             return False
         except (OSError, Timeout) as error:
-            self._cannot(error)
+            self._cannot("changed", error)
             return False
         return True
 
-    def _cannot(self, error: Exception) -> None:
+    def _cannot(self, what: str, error: Exception) -> None:
         self._session.notice = Notice(
-            f"The bookmarks in {self._file} cannot be changed: {error}",
-            "See who may write there, and whether there is room.",
+            f"The bookmarks in {self._file} cannot be {what}: {error}",
+            "See who may read and write there, and whether there is room.",
         )
 
-    def _put_aside(self, why: str) -> None:
-        """Move a file that is not what it should be out of the way, and say so."""
-        aside = self._file.with_suffix(".broken")
-        os.replace(self._file, aside)
+    def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
+        """Keep a damaged file under another name, leave what was found in its place, and say so."""
+        from gui.bookmark_file import write_bookmarks
+        from gui.file_writing import write_whole
+
+        names = chain((".broken",), (f".{n}.broken" for n in count(2)))
+        aside = next(free for name in names if not (free := self._file.with_suffix(name)).exists())
+        if found:
+            write_whole(aside, self._file.read_bytes())
+            try:
+                write_bookmarks(found, self._file)
+            except HelixscopeError:
+                aside.unlink(missing_ok=True)  # the file is still there itself
+                raise
+        else:
+            os.replace(self._file, aside)
         self._session.notice = Notice(why, f"The file is kept as {aside}.")
 
 

@@ -1,13 +1,16 @@
 """Bookmarks without a window: kept at once, whatever else happens to their file."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from gui import bookmarks as module
 from gui.bookmark_file import read_bookmarks, write_bookmarks
@@ -15,6 +18,7 @@ from gui.bookmarks import Bookmarks
 from gui.camera import CameraPose, Place
 from gui.reopening import take_work
 from gui.session import Session
+from gui.work_file import WorkError
 from tests.gui.test_work_file import WORK
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 1.0), follows=False)
@@ -118,6 +122,85 @@ def test_of_a_file_that_is_broken_in_part_the_rest_is_kept(session, bookmarks, f
     assert file.with_suffix(".broken").read_bytes() == before
 
 
+def test_nothing_that_was_put_aside_is_written_over(session, bookmarks, file):
+    file.parent.mkdir()
+    for n in (1, 2, 3):
+        file.write_bytes(b"broken %d" % n)
+        bookmarks.load()
+    kept = {one.name: one.read_bytes() for one in file.parent.glob("*.broken")}
+    assert kept == {
+        "bookmarks.broken": b"broken 1",
+        "bookmarks.2.broken": b"broken 2",
+        "bookmarks.3.broken": b"broken 3",
+    }
+    assert session.notice.advice == f"The file is kept as {file.with_suffix('.3.broken')}."
+
+
+@pytest.fixture
+def unreadable(file, monkeypatch):
+    """Let reading the file of bookmarks fail, until it is told otherwise."""
+    read, state = Path.read_bytes, {"fails": True}
+
+    def read_bytes(path):
+        if path == file and state["fails"]:
+            raise OSError(errno.EIO, "Input/output error")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    return state
+
+
+def test_what_cannot_be_read_now_is_not_broken(session, bookmarks, file, three, unreadable):
+    before = file.stat()
+    fresh_session = Session()
+    fresh = Bookmarks(fresh_session, file)
+    assert not fresh.load()
+    assert "cannot be read: [Errno 5]" in fresh_session.notice.text
+    assert fresh.add("View 4", "gpt2", WORK, b"") is None
+    assert "cannot be changed: [Errno 5]" in fresh_session.notice.text
+    assert (file.stat().st_mtime_ns, file.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    assert not list(file.parent.glob("*.broken"))
+    unreadable["fails"] = False
+    assert fresh.load()
+    assert names(fresh_session) == ["View 1", "View 2", "View 3"]
+
+
+def spoil_the_first(file, session):
+    bad = replace(session.bookmarks[0], key="no key")
+    write_bookmarks((bad, *session.bookmarks[1:]), file)
+    return file.read_bytes()
+
+
+def test_a_damaged_file_stays_where_nothing_can_be_written(
+    session, bookmarks, file, three, monkeypatch
+):
+    before = spoil_the_first(file, session)
+
+    def full(*_):
+        raise WorkError("The bookmarks cannot be written: No space left on device")
+
+    monkeypatch.setattr("gui.bookmark_file.write_bookmarks", full)
+    bookmarks.load()
+    assert names(session) == ["View 2", "View 3"]
+    assert "No space left" in session.notice.text
+    assert file.read_bytes() == before
+    assert not list(file.parent.glob("*.broken"))
+
+
+def test_nothing_is_put_aside_while_another_window_writes(
+    session, bookmarks, file, three, monkeypatch
+):
+    before = spoil_the_first(file, session)
+    monkeypatch.setattr(module, "WAIT_S", 0)
+    with FileLock(file.with_suffix(".lock"), is_singleton=False):
+        bookmarks.load()
+    assert file.read_bytes() == before
+    assert not list(file.parent.glob("*.broken"))
+    assert "cannot be changed" in session.notice.text
+    bookmarks.load()
+    assert names(file) == ["View 2", "View 3"]
+
+
 def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr("gui.bookmark_file.VERSION", 0)
@@ -212,6 +295,7 @@ from itertools import count
 from pathlib import Path
 from gui.bookmarks import Bookmarks
 from gui.session import Session
+from gui.work_file import WorkError
 from gui.work import Work
 bookmarks = Bookmarks(Session(), Path(sys.argv[1]))
 bookmarks.load()
