@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from gui.listening import Listening
@@ -237,11 +238,18 @@ def overlay_columns(
 ) -> dict[str, np.ndarray]:
     """Return numbers for a file: the open model's, then those of others under their names."""
     columns = dict(own)
-    for name, theirs in others:
-        again = sum(column.startswith(f"{name}: ") for column in columns)
-        prefix = f"{name} ({again})" if again else name
-        columns |= {f"{prefix}: {column}": values for column, values in theirs.items()}
+    for name, (_, theirs) in zip(told_apart(name for name, _ in others), others, strict=True):
+        columns |= {f"{name}: {column}": values for column, values in theirs.items()}
     return columns
+
+
+def told_apart(names: Iterable[str]) -> list[str]:
+    """Return names with a number behind each that was there before: a, a (2), a (3)."""
+    found: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name} ({number})" for number in count(2))
+        found[next(one for one in chain((name,), numbered) if one not in found)] = None
+    return list(found)
 
 
 def _still_fits(answered: Any, question: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.overlay_curves import told_apart
 from gui.panels.norms_reading import Beside, Reading, beside
 from gui.panels.norms_text import TITLES, axis_title, summary
 from gui.session import Session
@@ -46,11 +47,12 @@ def numbers(
 ) -> Mapping[str, np.ndarray]:
     """Return the values by position as they were measured, a column for each model.
 
-    Where a model has no such position they are not numbers.
+    Models of one name are told apart by numbers. Where a model has no such position they are not
+    numbers.
     """
-    curves = {f"{reading.quantity} {name}": reading.source}
-    for other, _ in others:
-        curves.setdefault(f"{reading.quantity} {other.overlay.name}", other.source)
+    names = told_apart((name, *(other.overlay.name for other, _ in others)))
+    values_of = (reading.source, *(other.source for other, _ in others))
+    curves = {f"{reading.quantity} {n}": v for n, v in zip(names, values_of, strict=True)}
     rows = max(map(len, curves.values()))
     columns = {"position": np.arange(rows)}
     for column, values in curves.items():

@@ -103,6 +103,21 @@ def test_numbers_are_saved_by_position_with_a_column_for_each_model(
     assert opened.status == f"Saved {path}"
 
 
+def test_numbers_of_models_of_one_name_are_all_saved(opened, controller, panel, tmp_path, helix):
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        path = tmp_path / str(number) / "helix.npy"
+        np.save(path, (1 + number) * helix(100 * number, 16, number))
+        controller.overlays.add(str(path))
+    numbers = panel.numbers(panel.result)
+    own = np.linalg.norm(opened.model.W_pos, axis=1)
+    np.testing.assert_allclose(numbers["norm helix"], own, rtol=1e-6)
+    for number in (1, 2):
+        norms = np.linalg.norm((1 + number) * helix(100 * number, 16, number), axis=1)
+        column = numbers[f"norm helix ({1 + number})"]
+        np.testing.assert_allclose(column[: 100 * number], norms, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("quantity", "centred"),
     [("norm", False), ("norm", True), ("step", True), ("residual", False)],

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.overlay_curves import overlay_color, overlay_columns
+from gui.overlay_curves import overlay_color, overlay_columns, told_apart
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
@@ -114,11 +114,32 @@ def test_a_table_has_columns_of_unlike_length(beside, tmp_path, monkeypatch):
     assert sum(bool(row[SPECTRA]) for row in rows) == 16
 
 
-def test_numbers_of_two_models_of_one_name_are_kept_apart():
-    columns = overlay_columns(
-        {"x": np.zeros(1)}, [("a", {"x": np.ones(2)}), ("a", {"x": np.full(3, 2.0)})]
-    )
-    assert [len(values) for values in columns.values()] == [1, 2, 3]
+def test_numbers_of_models_of_one_name_are_kept_apart():
+    models = [("a", {"x": np.full(n, n), "y": np.full(n, -n)}) for n in (2, 3, 4)]
+    columns = overlay_columns({"x": np.zeros(1)}, [*models, ("b", {"x": np.zeros(5)})])
+    assert {name: len(values) for name, values in columns.items()} == {
+        "x": 1, "a: x": 2, "a: y": 2, "a (2): x": 3, "a (2): y": 3, "a (3): x": 4, "a (3): y": 4,
+        "b: x": 5,
+    }  # fmt: skip
+    assert columns["a (3): y"][0] == -4
+
+
+@pytest.mark.parametrize(
+    ("names", "apart"),
+    [
+        ("", []),
+        ("a b", ["a", "b"]),
+        ("a b a a b", ["a", "b", "a (2)", "a (3)", "b (2)"]),
+    ],
+)
+def test_what_is_called_the_same_gets_numbers(names, apart):
+    assert told_apart(names.split()) == apart
+
+
+def test_a_number_that_a_model_has_by_itself_is_no_others():
+    found = told_apart(["a", "a (2)", "a", "a (2)"])
+    assert found[:2] == ["a", "a (2)"]
+    assert len(set(found)) == 4
 
 
 @pytest.mark.parametrize("panel_class", PANELS)
