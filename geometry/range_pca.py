@@ -80,6 +80,10 @@ class RangePCA:
                     return found
             return fit_pca(self._table, (first, last), k)
 
+    def is_ready(self, positions: tuple[int, int]) -> bool:
+        """Tell whether a range can be fitted without :meth:`prepare`, or that is done."""
+        return self._prepared is not None or positions[1] - positions[0] + 1 < SHORT
+
     def prepare(self) -> NarrowTable | ReducedTable:
         """Compute what all ranges share, some 20 ms for GPT-2 small; the first range is then fast.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +46,7 @@ class Fitter:
         self._on_error = on_error
         self._fast: RangePCA | None = None
         self._following = False
+        self._exactly: Hashable = None  # the key of the exact fit that is under way
         self._cache = ResultCache(max_bytes=64 << 20)
         events = session.events
         self._listening = Listening()
@@ -63,7 +66,7 @@ class Fitter:
 
     def pause(self) -> None:
         """Fit nothing until :meth:`use`: the table is about to change."""
-        self._fast = None
+        self._fast = self._exactly = None
         self._stop_following()
         for slot in ("exact", "prepare"):
             self._jobs.cancel(slot)
@@ -100,28 +103,43 @@ class Fitter:
         return max(N_COMPONENTS, *session.components, session.color_component)
 
     def _on_range_changed(self) -> None:
-        model, fast, positions = self._session.model, self._fast, self._session.positions
+        model, fast, session = self._session.model, self._fast, self._session
         if model is None or fast is None:
             return
-        k = self.n_components(self._session)
-        # What is drawn has to be right to the pixel; the other components are only bars meanwhile.
-        drawn = max(self._session.components)
-        if self._session.color_by == "component":
-            drawn = max(drawn, self._session.color_component)
-        if model.W_pos.size <= INLINE_SIZE:
-            with one_thread():
-                self._show(fast.fit(positions, k, certified=drawn), model)
-        elif not self._following:
-            # One at a time: if each tick superseded the one before, a steady drag would show none.
-            self._following = True
-            self._jobs.start(
-                "range",
-                lambda: fast.fit(positions, k, certified=drawn),
-                lambda pca: self._on_followed(pca, model),
-                self._on_following_failed,
-            )
-        if not self._session.dragging:
+        if not self._is_shown():  # as it is by the second of two changes that come together
+            small = model.W_pos.size <= INLINE_SIZE
+            if small and fast.is_ready(session.positions):
+                self._stop_following()
+                with one_thread():
+                    self._show(self._fit_fast(fast)(), model)
+            elif not self._following and (session.dragging or not small):
+                # One at a time: else a steady drag, each tick superseding the last, shows none.
+                self._following = True
+                self._jobs.start(
+                    "range",
+                    self._fit_fast(fast),
+                    lambda pca: self._on_followed(pca, model),
+                    self._on_following_failed,
+                )
+        if not session.dragging:
             self._fit_exactly()
+
+    def _is_shown(self) -> bool:
+        curve, session = self._session.curve, self._session
+        return (
+            curve is not None
+            and curve.pca.positions == session.positions
+            and curve.components == session.components
+        )
+
+    def _fit_fast(self, fast: RangePCA) -> Callable[[], PositionPCA]:
+        """Return what fits the range that is wanted now, on any thread."""
+        session = self._session
+        # What is drawn has to be right to the pixel; the other components are only bars meanwhile.
+        drawn = max(session.components)
+        if session.color_by == "component":
+            drawn = max(drawn, session.color_component)
+        return partial(fast.fit, session.positions, self.n_components(session), certified=drawn)
 
     def _on_followed(self, pca: PositionPCA, model: PositionalModel) -> None:
         self._following = False
@@ -134,8 +152,9 @@ class Fitter:
         self._on_error(error, MISHAP)
 
     def _stop_following(self) -> None:
-        self._following = False
-        self._jobs.cancel("range")
+        if self._following:
+            self._following = False
+            self._jobs.cancel("range")
 
     def _on_color_changed(self) -> None:
         if self._session.color_by == "component":
@@ -157,23 +176,34 @@ class Fitter:
         key = (model.fingerprint, "pca", positions, k)
         found = self._cache.get(key)
         if found is not None:
+            self._exactly = None
             self._jobs.cancel("exact")
             self._finish(found, model)
             return
+        if key == self._exactly:
+            return
+        self._exactly = key
         self._say(f"Fitting positions {positions[0]}–{positions[1]} exactly…")
         self._jobs.start(
             "exact",
             lambda: fit_pca(model.W_pos, positions, k),
             lambda pca: self._finish(self._cache.put(key, pca), model),
-            lambda error: self._on_error(error, MISHAP),
+            self._on_exact_failed,
         )
+
+    def _on_exact_failed(self, error: Exception) -> None:
+        self._exactly = None
+        self._on_error(error, MISHAP)
 
     def _finish(self, pca: PositionPCA, model: PositionalModel) -> None:
         """Show an exact fit, the components as they truly lie unless the user prefers not."""
+        self._exactly = None
         if pca.positions != self._session.positions:
             return
         self._stop_following()
-        self._show(pca, model)
+        curve = self._session.curve
+        if curve is None or curve.pca is not pca or not self._is_shown():
+            self._show(pca, model)
         self._say("Ready")
         if not self._session.keep_turned and not self._session.dragging:
             self._straighten()
