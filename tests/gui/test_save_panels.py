@@ -10,6 +10,7 @@ from gui.save_picture import PictureOptions
 from gui.settings import Settings
 from gui.work_file import read_work, write_work
 from tests.gui.result_stage import write_small_gpt2
+from tests.gui.training_stage import write_trained
 
 
 @pytest.fixture
@@ -148,7 +149,7 @@ def test_what_the_model_found_lacks_is_left_out(
 def test_a_step_of_the_training_is_there_again(
     start_application, tmp_path, wait_until_idle, reopen, snapshot
 ):
-    application = start_application("sample")
+    application = start_application(write_trained(tmp_path / "trained"))
     session = application.session
     show(application, "training", wait_until_idle)
     if snapshot is None:
