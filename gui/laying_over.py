@@ -42,7 +42,9 @@ WAITING = "Working it out…"
 NO_STEPS = "The steps of its training have not been read: open Training once."
 
 
-_Work = tuple[Hashable, Callable[[], Any]]
+_Key = tuple[Hashable, ...]
+"""What was worked out: of which model or history, first, and then what of it."""
+_Work = tuple[_Key, Callable[[], Any]]
 
 
 class LayingOver:
@@ -60,7 +62,7 @@ class LayingOver:
     def __init__(self, session: Session, jobs: Jobs) -> None:
         self._session, self._jobs = session, jobs
         self._model: PositionalModel | None = session.model
-        self._kept: dict[Hashable, Any] = {}
+        self._kept: dict[_Key, Any] = {}
         self._listening, self._following = Listening(), Listening()
         events = session.events
         for signal, slot in (
@@ -77,6 +79,7 @@ class LayingOver:
         self._listening.stop()
         self._following.stop()
         self._give_up()
+        self._kept.clear()
 
     # What changes.
 
@@ -98,6 +101,9 @@ class LayingOver:
 
     def _refresh(self) -> None:
         session = self._session
+        # No table is kept in memory that nothing shows any more.
+        there = (session.model, session.history)
+        self._kept = {key: found for key, found in self._kept.items() if key[0] in there}
         if session.model is not self._model:
             self._model = session.model
             if session.laying is not None and not isinstance(session.laying.what, OfCompared):
@@ -172,7 +178,7 @@ class LayingOver:
 
     # In the background.
 
-    def _work_out(self, key: Hashable, function: Callable[[], Any]) -> None:
+    def _work_out(self, key: _Key, function: Callable[[], Any]) -> None:
         def keep(found: Any) -> None:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]

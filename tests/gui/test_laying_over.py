@@ -1,5 +1,8 @@
 """A second curve laid over the shown one: which, how, and what becomes of it."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import scipy.spatial
@@ -283,6 +286,22 @@ def test_it_was_of_the_model_before(opened, controller, write_table, helix, what
     controller.open(str(write_table(helix(80), "next")))
     assert (opened.laying, opened.laid) == (None, None)
     assert opened.guides == {}
+
+
+def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix):
+    trained(opened)
+    for what in (OfRange((5, 50)), OfStep(0)):
+        opened.laying = Laying(what)
+        assert opened.laid is not None
+    gone = weakref.ref(opened.history._read), weakref.ref(opened.model.W_pos)
+    opened.laying = None
+    opened.history = None
+    gc.collect()
+    assert gone[0]() is None
+    assert gone[1]() is opened.model.W_pos
+    controller.open(str(write_table(helix(80), "next")))
+    gc.collect()
+    assert gone[1]() is None
 
 
 def test_it_can_be_taken_off_again(opened, beside, copy):
