@@ -45,7 +45,7 @@ class LookBackPlots(QWidget):
         self._head = 0
         self._at = 0
         self.fits = ScrubPlot(theme, "R²", X_TITLE, log_x=False, dots=False, tip=TIP)
-        self.angles = ScrubPlot(theme, "angle (degrees)", X_TITLE, log_x=False, dots=False, tip=TIP)
+        self.angles = ScrubPlot(theme, "angle (°)", X_TITLE, log_x=False, dots=False, tip=TIP)
         self.plots = (self.fits, self.angles)
         self.legends = {plot: CurveLegend(theme) for plot in self.plots}
         self._lines: dict[ScrubPlot, tuple[Line, ...]] = {}
