@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from geometry.errors import HelixscopeError
+from geometry.whole_files import not_written, whole_file
 
 FORMATS = (".csv", ".npz")
 
@@ -20,7 +21,7 @@ def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
 
     ``.npz``: the arrays. ``.csv``: each array of one dimension is a column of that name, and one
     of two dimensions a column for each of its own, called name_1, name_2, …; shorter columns end
-    in empty cells. Numbers are in full precision.
+    in empty cells. Numbers are in full precision. The file is there whole, or as it was.
 
     Raises
     ------
@@ -35,12 +36,10 @@ def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
             "Choose a file name with one of these endings.",
         )
     try:
-        write(numbers, path)
+        with whole_file(path) as part:
+            write(numbers, part)
     except OSError as error:
-        raise HelixscopeError(
-            f"{path} cannot be written: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
+        raise not_written(path, error) from error
 
 
 def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
@@ -59,7 +58,7 @@ def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def _write_npz(numbers: Mapping[str, np.ndarray], path: Path) -> None:
-    # An open file: numpy appends its own ending to a path that ends in ".NPZ".
+    # An open file: numpy appends its own ending to a path that has another.
     arrays: dict[str, Any] = {name: np.asarray(values) for name, values in numbers.items()}
     with path.open("wb") as file:
         np.savez(file, **arrays)

@@ -15,6 +15,7 @@ from geometry.errors import HelixscopeError, RangeError
 from geometry.model import PositionalModel
 from geometry.norms import NormProfile, norm_profile
 from geometry.pca import PositionPCA, fit_pca
+from geometry.whole_files import whole_file
 from gui.camera import VIEWS, CameraPose, view_pose
 from gui.scene_state import SceneState, resolve_scene
 from gui.scenes import HelixScene
@@ -244,7 +245,8 @@ def write_png(image: np.ndarray, out: Path) -> None:
     from PIL import Image
 
     try:
-        Image.fromarray(image).save(out, format="PNG")
+        with whole_file(out) as part:
+            Image.fromarray(image).save(part, format="PNG")
     except OSError as error:
         raise PictureError(
             f"The picture could not be written to {out}: {error.strerror or error}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -10,6 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from geometry.whole_files import whole_file
 from gui.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
@@ -88,6 +90,8 @@ def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, SVG or PDF, by the file's ending; equal figures give equal files.
 
+    The file is there whole, or as it was.
+
     Raises
     ------
     OSError
@@ -99,10 +103,15 @@ def save_figure(figure: Figure, path: Path) -> None:
         ".pdf": {"CreationDate": None, "Creator": "Helixscope"},
     }
     # Text stays text in SVG and PDF, so that it can be edited and searched.
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}):
+    fonts = {"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}
+    drawn = io.BytesIO()  # a PDF that cannot be written to its end fails without saying why
+    with mpl.rc_context(fonts):
         figure.savefig(
-            path,
+            drawn,
+            format=path.suffix.lower().lstrip("."),
             dpi=DPI,
             metadata=metadata.get(path.suffix.lower(), {"Software": "Helixscope"}),
             facecolor=figure.get_facecolor(),
         )
+    with whole_file(path) as part:
+        part.write_bytes(drawn.getvalue())

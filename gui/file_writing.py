@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from geometry.whole_files import whole_file
+
 
 def write_whole(path: Path, data: bytes, *, durable: bool = True) -> None:
     """Write a file; what was there stays whole until the new one is.
@@ -21,11 +23,8 @@ def write_whole(path: Path, data: bytes, *, durable: bool = True) -> None:
     OSError
         When it cannot be written.
     """
-    # One name for all attempts: what a killed process left of it is written over by the next.
-    part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
+    with whole_file(path) as part, part.open("wb") as file:
         file.write(data)
         if durable:
             file.flush()
             os.fsync(file.fileno())
-    os.replace(part, path)

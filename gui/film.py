@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import IO
 import numpy as np
 
 from geometry.errors import HelixscopeError
+from geometry.whole_files import whole_file
 
 FILMS = (".mp4", ".gif")
 #: What H.264 players take everywhere, without visible loss.
@@ -64,7 +64,6 @@ class Film:
         self, out: Path, size: tuple[int, int], fps: float, *, loops: bool = False
     ) -> None:
         self._out, self._size, self._fps, self._loops = out, size, fps, loops
-        self._part = out.with_name(f".{out.name}.part")
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up = False
 
@@ -85,32 +84,24 @@ class Film:
             It cannot be written, or was given up.
         """
         try:
-            self._claim()
-            with tempfile.TemporaryDirectory() as folder:
+            # A place that cannot be written to is found before anything is drawn.
+            with whole_file(self._out) as part, tempfile.TemporaryDirectory() as folder:
                 first = draw(0)
                 last = draw(count - 1) if count > 1 else first
-                with self._running(self._inputs(Path(folder), first, last)):
+                with self._running(self._inputs(Path(folder), first, last), part):
                     self._add(first)
                     for index in range(1, count - 1):
                         self._add(draw(index))
                     if count > 1:
                         self._add(last)
-            os.replace(self._part, self._out)
         except OSError as error:
             raise self._failed(error.strerror or str(error)) from error
-        finally:
-            with suppress(OSError):
-                self._part.unlink(missing_ok=True)
 
     def give_up(self) -> None:
         """End the writing soon, and leave no file; called from another thread."""
         self._given_up = True
         if self._process is not None:
             self._process.kill()
-
-    def _claim(self) -> None:
-        """Fail before anything is drawn if the place cannot be written to."""
-        self._part.touch()
 
     def _inputs(self, folder: Path, first: np.ndarray, last: np.ndarray) -> list[str]:
         """Return what ffmpeg reads besides the frames: of a GIF the palette of all of them.
@@ -137,13 +128,13 @@ class Film:
                 "-s", f"{width}x{height}", "-r", f"{self._fps:g}", "-i", "-"]  # fmt: skip
 
     @contextmanager
-    def _running(self, inputs: list[str]) -> Iterator[None]:
-        """Run ffmpeg, and wait until all is written."""
+    def _running(self, inputs: list[str], part: Path) -> Iterator[None]:
+        """Run ffmpeg into a file, and wait until all is written."""
         gif = (*_GIF, *(() if self._loops else _STAYS), "-f", "gif")
         kind = gif if self._out.suffix.lower() == ".gif" else _MP4
         with tempfile.TemporaryFile() as said:
             process = self._process = subprocess.Popen(
-                [*self._command(), *inputs, *kind, str(self._part)],
+                [*self._command(), *inputs, *kind, str(part)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=said,

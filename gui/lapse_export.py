@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.curve import place_curve
-from geometry.errors import HelixscopeError
 from geometry.history.timelapse import Basis, make_timelapse
 from geometry.norms import norm_profile
 from geometry.number_files import write_numbers
@@ -175,18 +173,7 @@ def write_lapse_numbers(lapse: Lapse, out: Path) -> None:
     HelixscopeError
         It cannot be written.
     """
-    part = out.with_name(f".{out.stem}.part.npz")
-    try:
-        part.touch()
-        write_numbers(lapse_numbers(lapse), part)
-        os.replace(part, out)
-    except OSError as error:
-        raise HelixscopeError(
-            f"{out} cannot be written: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
-    finally:
-        part.unlink(missing_ok=True)
+    write_numbers(lapse_numbers(lapse), out)
 
 
 def make_lapse(

@@ -15,6 +15,7 @@ from geometry.hub.faults import Offline
 from geometry.measurements import Measurements, Scope
 from geometry.model import PositionalModel
 from geometry.report import NOT_HERE, describe
+from geometry.whole_files import write_text
 
 if TYPE_CHECKING:
     from gui.report_figures import Reported
@@ -133,7 +134,7 @@ class ReportFiles:
 
     def _write_json(self) -> None:
         text = json.dumps(self._json, allow_nan=False, ensure_ascii=False, indent=1)
-        self._write("report.json", lambda path: path.write_text(text + "\n", encoding="utf-8"))
+        self._write("report.json", partial(write_text, text + "\n"))
 
     def _draw(self, name: str) -> None:
         """Write one figure in all formats; or remember why there is none."""
@@ -178,7 +179,7 @@ class ReportFiles:
             ("md", markdown(claims_scope(reported), self._verdicts)),
             ("csv", comma_separated(self._verdicts)),
         ):
-            self._keep(f"claims.{ending}", partial(_write_text, text))
+            self._keep(f"claims.{ending}", partial(write_text, text))
 
     def _keep(self, name: str, write: Callable[[Path], object]) -> None:
         self._write(name, write)
@@ -199,10 +200,6 @@ def skipped_text(skipped: dict[str, str]) -> str:
         by_reason.setdefault(why, []).append(name)
     parts = [f"{', '.join(names)} ({why})" for why, names in by_reason.items()]
     return f"Not drawn: {'; '.join(parts)}." if parts else ""
-
-
-def _write_text(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _not_written(path: Path, error: OSError) -> HelixscopeError:

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.errors import HelixscopeError
+from geometry.whole_files import whole_file
 from gui.export import PictureError
 from gui.grid import ViewGrid
 from gui.grid_picture import picture_of_grid, picture_of_viewport
@@ -229,7 +230,8 @@ def _write(image: QImage, out: Path) -> None:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)
     try:
-        out.write_bytes(buffer.data().data())
+        with whole_file(out) as part:
+            part.write_bytes(buffer.data().data())
     except OSError as error:
         raise PictureError(
             f"The picture could not be written to {out}: {error.strerror or error}",

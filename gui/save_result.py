@@ -12,8 +12,8 @@ from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from geometry.errors import HelixscopeError
 from geometry.number_files import write_numbers
+from geometry.whole_files import not_written, write_text
 from gui.session import Session
 
 if TYPE_CHECKING:
@@ -105,21 +105,14 @@ def _write_figure(figure: Figure, path: Path) -> None:
     try:
         save_figure(figure, path)
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
 
 
 def _write_text(text: str, path: Path) -> None:
     try:
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_text(text, path)
     except OSError as error:
-        raise _not_written(path, error) from error
-
-
-def _not_written(path: Path, error: OSError) -> HelixscopeError:
-    return HelixscopeError(
-        f"{path} cannot be written: {error.strerror or error}",
-        "Choose another folder or file name.",
-    )
+        raise not_written(path, error) from error
 
 
 def ask_where(

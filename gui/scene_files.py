@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.errors import HelixscopeError
+from geometry.whole_files import not_written, whole_file
 from gui.camera import CameraPose, view_pose
 from gui.scene_state import SceneState, point_text, resolve_scene
 from gui.theme import THEMES, Theme
@@ -81,12 +82,10 @@ class SceneExport:
             page = scene_html(self.state, self.theme, self.pose, self.texts, self.title)
             data = page.encode()
         try:
-            out.write_bytes(data)
+            with whole_file(out) as part:
+                part.write_bytes(data)
         except OSError as error:
-            raise HelixscopeError(
-                f"{out} cannot be written: {error.strerror or error}",
-                "Choose another folder or file name.",
-            ) from error
+            raise not_written(out, error) from error
 
 
 def export_scene(

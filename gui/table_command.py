@@ -97,15 +97,12 @@ def _line(
 
 
 def _write(out: Path, lines: list[Line]) -> None:
-    from geometry.errors import HelixscopeError
+    from geometry.whole_files import not_written, write_text
     from gui.panels import compare_text as text
 
     write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,
              ".json": text.as_json}[out.suffix.lower()]  # fmt: skip
     try:
-        out.write_text(write(lines), encoding="utf-8", newline="\n")
+        write_text(write(lines), out)
     except OSError as error:
-        raise HelixscopeError(
-            f"{out} cannot be written: {error.strerror or error}",
-            "Choose another folder or file name.",
-        ) from error
+        raise not_written(out, error) from error

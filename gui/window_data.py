@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -287,18 +286,7 @@ class WindowData:
         """
         csv = out.suffix.lower() == ".csv"
         numbers = self.columns() if csv else self.arrays()
-        part = out.with_name(f".{out.stem}.part{out.suffix}")
-        try:
-            part.touch()
-            write_numbers(numbers, part)
-            os.replace(part, out)
-        except OSError as error:
-            raise HelixscopeError(
-                f"{out} cannot be written: {error.strerror or error}",
-                "Choose another folder or file name.",
-            ) from error
-        finally:
-            part.unlink(missing_ok=True)
+        write_numbers(numbers, out)
 
 
 def _columns(shown: Shown) -> dict[str, list[object]]:

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from geometry.training.settings import TrainingError
-
-
-def unfinished(file: Path) -> Path:
-    """Return the name of a file while it is written."""
-    return file.with_name(f".{file.name}.part")
+from geometry.whole_files import whole_file
 
 
 @contextmanager
@@ -26,14 +21,11 @@ def atomically(file: Path) -> Iterator[Path]:
     TrainingError
         It cannot be written.
     """
-    temporary = unfinished(file)
     try:
-        yield temporary
-        os.replace(temporary, file)
+        with whole_file(file) as temporary:
+            yield temporary
     except OSError as error:
         raise TrainingError(f"{file} cannot be written: {error.strerror or error}.") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:

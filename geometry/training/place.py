@@ -11,8 +11,9 @@ from typing import Any
 
 from geometry.config import read_json
 from geometry.errors import SourceError
-from geometry.training.keeping import atomically, unfinished, write_json
+from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
+from geometry.whole_files import part_of
 
 _ABOUT = "training.json"
 
@@ -63,7 +64,7 @@ class Place:
 
     def _is_empty(self) -> bool:
         """Tell whether nothing is there, or what a run left that was killed at its first word."""
-        return all(path == unfinished(self._about) for path in self.folder.iterdir())
+        return all(path == part_of(self._about) for path in self.folder.iterdir())
 
     def _go_on(self) -> None:
         if not self._about.is_file():
