@@ -141,14 +141,15 @@ def first_source(last: str) -> tuple[str | None, str | None]:
     from geometry.computed import is_computed
     from geometry.sources import is_on_hub
 
-    if last and (_exists(last) or is_here(last)):
+    if last and (path_exists(last) or is_here(last)):
         return last, None
     models = (entry.id for entry in read_catalogue() if not is_computed(entry.id))
     best = next((name for name in models if is_here(name)), None)
     return (last, best) if last and is_on_hub(last) else (best, None)
 
 
-def _exists(source: str) -> bool:
+def path_exists(source: str | Path) -> bool:
+    """Tell whether a source is a file or folder that can be seen on this machine."""
     try:
         return Path(source).exists()
     except OSError:  # a disk that is away, a folder of somebody else's by now
@@ -172,7 +173,7 @@ def remembered_name(source: str) -> str:
     if is_computed(source):
         return computed_source(source)
     path = Path(source).expanduser()
-    if source != SAMPLE and path.exists():
+    if source != SAMPLE and path_exists(path):
         return str(path.resolve())
     address = parse_address(source)
     return source if address is None else str(canonical(address))

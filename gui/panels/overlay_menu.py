@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtWidgets import QMenu, QWidget
 
+from gui.loading import path_exists
 from gui.overlaying import MOST
 from gui.panels.model_line import identity
 from gui.panels.model_rows import source_title
@@ -27,7 +27,7 @@ def overlay_choices(session: Session) -> tuple[Choice, ...]:
     here = [row.entry for row in session.models if row.state != "online"]
     found: dict[str, Choice] = {}
     known = {identity(row.entry.id) for row in session.models}
-    recent = [s for s in session.recent if identity(s) not in known and Path(s).exists()]
+    recent = [s for s in session.recent if identity(s) not in known and path_exists(s)]
     for source in recent[: MAX_RECENT + 1]:
         found[identity(source)] = (source, source_title(source, session.models))
     for entry in here:

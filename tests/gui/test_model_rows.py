@@ -207,6 +207,11 @@ def test_a_computed_table_is_remembered_by_one_name(source, remembered):
     assert remembered_name(source) == remembered
 
 
+def test_a_path_that_cannot_be_looked_at_is_remembered_as_it_is(tmp_path):
+    source = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
+    assert remembered_name(source) == source
+
+
 # ---- searching ---------------------------------------------------------------------------
 
 

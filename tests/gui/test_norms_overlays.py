@@ -70,6 +70,8 @@ def test_models_that_are_here_are_offered_and_no_others(tmp_path):
         ModelRow(here, "installed"), ModelRow(cached, "cached"), ModelRow(away, "online"),
     )  # fmt: skip
     session.recent = (here.id, str(file), str(tmp_path / "gone.npy"), away.id)
+    opened_once = str(tmp_path / ("x" * 300))  # which cannot even be asked for
+    session.recent += (opened_once,)
     session.model = SimpleNamespace(source=here.id)
     assert [source for source, _ in overlay_choices(session)] == [str(file), cached.id]
     assert dict(overlay_choices(session))[cached.id] == cached.title
