@@ -81,6 +81,7 @@ class NormsPanel(Panel):
         self._read: Reading | None = None
         self._told: tuple[object, ...] = ()
         self._drawn: Reading | None = None
+        self._beside: tuple[Beside, ...] = ()
         self._drawn_beside: tuple[object, ...] = ()
         self.message = label(EMPTY, "muted")
         self.message.setWordWrap(True)
@@ -157,14 +158,14 @@ class NormsPanel(Panel):
             self._stack.setCurrentWidget(self.message)
             return
         self._stack.setCurrentWidget(self._ready)
-        reading = read(session)
+        others = beside(session)
+        reading = read(session, others)
         if reading is None:
             self._drawn = self._read = None
             self.header.show_nothing(session.norms_quantity)
             one = session.model is not None and session.model.n_positions == 1
             self.body.say(ONE_ROW if one else WAITING)
             return
-        others = beside(session)
         told = (session.model, session.overlays, self.others.curves, session.norms_relative)
         # Of what changes together each part is told of: most of it is said already.
         if not reading.same_words(self._read) or any(map(is_not, told, self._told)):
@@ -199,7 +200,7 @@ class NormsPanel(Panel):
         position, reading = self.session.hover, self._drawn
         if position is None or reading is None or not 0 <= position < len(reading.source):
             return ""
-        return describe(reading, position, self.session.token_at(position), beside(self.session))
+        return describe(reading, position, self.session.token_at(position), self._beside)
 
     # Drawing.
 
@@ -213,7 +214,7 @@ class NormsPanel(Panel):
             for o in others
         )
         same = reading.same_picture(self._drawn) and identities == self._drawn_beside
-        self._drawn, self._drawn_beside = reading, identities
+        self._drawn, self._beside, self._drawn_beside = reading, others, identities
         plot.set_after(None if reading.stretch.whole else reading.after)
         if not same:
             self._draw_lines(plot, reading, others)
@@ -269,7 +270,7 @@ class NormsPanel(Panel):
         reading = self._drawn
         if self.plot is not None and reading is not None:
             span = bulk_span if self.header.bulk.isChecked() else full_span
-            self.plot.view.set_home_y(span(reading, beside(self.session)))
+            self.plot.view.set_home_y(span(reading, self._beside))
 
     def _show_all(self) -> None:
         if self.plot is not None:
@@ -333,7 +334,7 @@ class NormsPanel(Panel):
 
     def _others(self) -> list[tuple[Beside, str]]:
         # On white paper, whatever the screen's colours are.
-        return [(one, overlay_color(one.overlay.color, LIGHT)) for one in beside(self.session)]
+        return [(one, overlay_color(one.overlay.color, LIGHT)) for one in self._beside]
 
     # The widget's own life.
 

@@ -38,13 +38,13 @@ def question_of(_: Session) -> RowLengthsOf:
 def laid_over(session: Session) -> tuple[Overlay, ...]:
     """Return the user's overlays, and then the compared models that are none of these."""
     sources = {remembered_name(overlay.source) for overlay in session.overlays}
-    opened = {c.key: remembered_name(c.source) for c in session.compared}
+    twice = {c.key for c in session.compared if sources and remembered_name(c.source) in sources}
     return (
         *session.overlays,
         *(
             Overlay(row_id(c.key), c.name, c.result, c.shown, c.color, c.key)
             for c in overlay_curves(session, SLOT, question_of)
-            if opened[c.key] not in sources
+            if c.key not in twice
         ),
     )
 

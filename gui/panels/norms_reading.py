@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,8 +93,14 @@ class Beside:
     stretch: Stretch
 
 
-def read(session: Session) -> Reading | None:
-    """Return what there is to show; None while it is not known."""
+def read(session: Session, others: Sequence[Beside] = ()) -> Reading | None:
+    """Return what there is to show; None while it is not known.
+
+    Parameters
+    ----------
+    session, others
+        What is open, and what is drawn beside it: see :func:`beside`.
+    """
     source, centred, outliers = _own(session)
     if source is None or not len(source):
         return None
@@ -105,7 +112,7 @@ def read(session: Session) -> Reading | None:
         session.norms_after,
         stretch,
         outliers,
-        max(_n_positions(session, source), *(len(o.source) for o in beside(session)), 0),
+        max(_n_positions(session, source), *(len(other.source) for other in others), 0),
         _scale(session, stretch),
     )
 

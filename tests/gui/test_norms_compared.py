@@ -142,6 +142,19 @@ def test_one_that_goes_takes_its_curve_along(opened, panel, compared):
     assert panel.plot.view.spans()[0][1] < 210
 
 
+def test_hovering_asks_nothing_of_the_disk(
+    opened, controller, panel, compared, write_table, monkeypatch
+):
+    controller.overlays.add(str(write_table(name="other")))
+    asked = []
+    monkeypatch.setattr("gui.panels.norms_compared.remembered_name", asked.append)
+    for position in range(20, 80, 5):
+        opened.hover = position
+        text = panel.plot.hover_text()
+        assert all(f"{name} " in text for name in ("other", "long", "short"))
+    assert asked == []
+
+
 def test_nothing_is_measured_while_nobody_looks(qtbot, opened, controller, sources):
     panel = show_panel(qtbot, opened, controller)
     asked = []
