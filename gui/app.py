@@ -22,12 +22,12 @@ from gui.log import start_log
 from gui.main_window import MainWindow
 from gui.notices import is_offline_by_environment
 from gui.qt_jobs import QtJobs
-from gui.save_work import UnsavedWork, left_over
 from gui.session import Notice, Session
 from gui.settings import Settings, settings_path
 from gui.settings_page import SettingsPage
 from gui.terminal import joined
 from gui.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
+from gui.unsaved_work import UnsavedWork, left_over
 
 log = logging.getLogger(__name__)
 PATIENCE_MS = 100
@@ -71,9 +71,9 @@ class Application(QObject):
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
         # Reading the model goes on while the window is being built.
-        kept = left_over(settings.unsaved) if source is None else None
-        if kept is not None:
-            self.controller.resume(kept)
+        left = left_over(settings.unsaved) if source is None else None
+        if left is not None:
+            self.controller.resume(left.work)
         else:
             self.controller.open_first(source, settings.last_source, positions)
         self.theme = self._resolve(settings.theme)
@@ -82,7 +82,7 @@ class Application(QObject):
             self.session, self.controller, settings, self.theme, self.choose_theme
         )
         self._page = SettingsPage(self.window, self.jobs)
-        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, self)
+        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
         # The first frame has the curve if the model is there by now, as it nearly always is.

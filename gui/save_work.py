@@ -1,14 +1,12 @@
-"""Saving what is shown as a file, opening such files, and keeping what nobody saved."""
+"""Saving what is shown as a file, and opening such files."""
 
 from __future__ import annotations
 
-import logging
-import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QObject, QSize, QTimer
+from PySide6.QtCore import QByteArray, QSize
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.errors import HelixscopeError
@@ -21,16 +19,10 @@ from gui.save_result import ask_where
 from gui.session import Notice
 
 if TYPE_CHECKING:
-    from filelock import FileLock
-
     from gui.main_window import MainWindow
     from gui.work import Work
 
-log = logging.getLogger(__name__)
-
 KIND = f"Helixscope work (*{ENDING})"
-KEEP_MS = 5_000
-"""How much of the work a crash may cost."""
 
 
 class WorkSaver:
@@ -43,7 +35,7 @@ class WorkSaver:
     """
 
     def __init__(self, window: MainWindow) -> None:
-        self._window = window
+        self._window, self.session = window, window.session
         self.file: Path | None = None
         self._listening = Listening()
         self._listening.to(window.session.events.work, self._on_opened)
@@ -160,91 +152,3 @@ class WorkSaver:
             from gui.panels.training_question import TrainingOf
 
             answers.ask(TRAINING, TrainingOf(session.positions))
-
-
-class UnsavedWork(QObject):
-    """Keeps what is shown in a file of its own, which a window that is closed takes away.
-
-    Parameters
-    ----------
-    folder
-        Where such files are. One that no living process holds is of one that ended otherwise.
-    saver
-        Tells what is shown.
-    """
-
-    def __init__(self, folder: Path, saver: WorkSaver, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._saver = saver
-        self._file = folder / f"{uuid.uuid4().hex}{ENDING}"
-        self._lock: FileLock | None = None
-        self._kept = b""
-        self._timer = QTimer(self, interval=KEEP_MS)
-        self._timer.timeout.connect(self.keep)
-        self._timer.start()
-
-    def keep(self) -> None:
-        """Write what is shown, if it is not what was written last."""
-        from gui.work_file import WorkError, pack_work, write_work
-
-        work = self._saver.take()
-        if work is None or (packed := pack_work(work)) == self._kept:
-            return
-        try:
-            if self._lock is None:
-                self._file.parent.mkdir(parents=True, exist_ok=True)
-                self._lock = _lock(self._file)
-                self._lock.acquire(timeout=0)
-            write_work(work, self._file, durable=False)  # disks may take their time
-        except (WorkError, OSError):
-            log.exception("what is shown cannot be kept")
-            self._timer.stop()  # a full or read-only disk: it would be the same every time
-            return
-        self._kept = packed
-
-    def close(self) -> None:
-        """Take the file away: the window is closed as it should be."""
-        self._timer.stop()
-        if self._lock is not None:
-            _remove(self._file, self._lock)
-            self._lock = None
-
-
-def left_over(folder: Path) -> Work | None:
-    """Return the newest work that a process left when it ended, and take all such files away."""
-    from gui.work_file import read_work
-
-    found = None
-    for file in sorted(folder.glob(f"*{ENDING}"), key=_age):
-        lock = _lock(file)
-        try:
-            lock.acquire(timeout=0)
-        except TimeoutError:
-            continue  # of a window that is open
-        try:
-            found = read_work(file)
-        except HelixscopeError:
-            log.exception("what was kept cannot be read")
-        # Before it is shown: should that be what ended the process, the next one starts without.
-        _remove(file, lock)
-    return found
-
-
-def _age(file: Path) -> float:
-    try:
-        return file.stat().st_mtime
-    except OSError:  # taken away by another window at this moment
-        return 0.0
-
-
-def _lock(file: Path) -> FileLock:
-    """Return a lock that its process holds for as long as it lives, however it ends."""
-    from filelock import FileLock
-
-    return FileLock(file.with_suffix(".lock"))
-
-
-def _remove(file: Path, lock: FileLock) -> None:
-    file.unlink(missing_ok=True)
-    lock.release()
-    Path(lock.lock_file).unlink(missing_ok=True)

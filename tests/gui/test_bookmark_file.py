@@ -164,7 +164,7 @@ def newer_view(parts) -> None:
 def test_a_view_of_a_later_version_is_not_left_out(path):
     write_bookmarks(BOTH, path)
     rewrite(path, newer_view)
-    with pytest.raises(NewerVersion, match="^The bookmark .*Coil.* was saved by a newer"):
+    with pytest.raises(NewerVersion, match=r"^The bookmark .*Coil.* was saved by a newer"):
         read_bookmarks(path)
 
 

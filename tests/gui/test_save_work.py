@@ -1,10 +1,4 @@
-"""Saving work from the window, opening it in a fresh one, and what a crash leaves."""
-
-import os
-import signal
-import subprocess
-import sys
-from pathlib import Path
+"""Saving work from the window, and opening it in a fresh one."""
 
 import numpy as np
 import pytest
@@ -12,9 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
-from gui.reopening import RESUMED
 from gui.save_picture import PictureOptions
-from gui.save_work import UnsavedWork, left_over
 from gui.settings import Settings
 from gui.work_file import read_work
 
@@ -152,73 +144,3 @@ def test_a_folder_that_is_not_there_becomes_a_notice(application, answer, press,
     press(application, Qt.Key.Key_S)
     assert "cannot be written" in application.session.notice.text
     assert application.window.work.file is None
-
-
-# ---- what nobody saved -------------------------------------------------------------------
-
-
-def kept(application) -> list[Path]:
-    return sorted(application.settings.unsaved.glob("*"))
-
-
-def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application):
-    unsaved = application.findChild(UnsavedWork)
-    unsaved.keep()
-    _, work = sorted(kept(application), key=lambda file: file.suffix == ".helix")
-    written = work.stat().st_mtime_ns
-    unsaved.keep()
-    assert work.stat().st_mtime_ns == written  # nothing has changed
-    application.session.selection = (5,)
-    unsaved.keep()
-    assert read_work(work).fields["selection"] == (5,)
-    assert left_over(application.settings.unsaved) is None  # this process holds it
-    application.close()
-    assert kept(application) == []
-
-
-def test_what_cannot_be_kept_is_given_up(application, caplog):
-    application.settings.unsaved.parent.mkdir(exist_ok=True)
-    application.settings.unsaved.write_text("in the way")
-    unsaved = application.findChild(UnsavedWork)
-    unsaved.keep()
-    assert "cannot be kept" in caplog.text
-    assert application.session.notice is None
-
-
-KEEPER = """
-import sys, time
-from pathlib import Path
-from gui.app import Application, prepare_qt
-from gui.save_work import UnsavedWork
-from gui.settings import Settings
-qt = prepare_qt()
-application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
-while application.session.model is None or not application.idle:
-    qt.processEvents()
-application.findChild(UnsavedWork).keep()
-print("kept", flush=True)
-time.sleep(600)
-"""
-
-
-def test_after_a_crash_the_next_start_shows_what_was_shown(
-    start_application, write_gpt2, settings, tmp_path, wait_until_idle
-):
-    ini = tmp_path / "crashed" / "settings.ini"
-    child = subprocess.Popen(
-        [sys.executable, "-c", KEEPER, ini, write_gpt2()],
-        stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
-    )  # fmt: skip
-    try:
-        assert child.stdout.readline() == "kept\n"
-        assert left_over(Settings(ini).unsaved) is None  # it is alive
-    finally:
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-    application = start_application(settings=Settings(ini))
-    assert application.session.positions == (30, 90)
-    assert application.session.model.name == "tiny-gpt2"
-    assert application.session.notice.text == RESUMED
-    application.close()
-    assert list(Settings(ini).unsaved.glob("*")) == []

@@ -1,0 +1,216 @@
+"""What nobody saved: kept while the window is open, and shown again after a crash."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from filelock import UnixFileLock
+
+from geometry.whole_files import part_of
+from gui.reopening import RESUMED
+from gui.settings import Settings
+from gui.unsaved_work import TRIED, UnsavedWork, left_over
+from gui.work_file import read_work, write_work
+
+
+def kept(application) -> list[Path]:
+    return sorted(application.settings.unsaved.glob("*"))
+
+
+def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application):
+    unsaved = application.findChild(UnsavedWork)
+    unsaved.keep()
+    _, work = sorted(kept(application), key=lambda file: file.suffix == ".helix")
+    written = work.stat().st_mtime_ns
+    unsaved.keep()
+    assert work.stat().st_mtime_ns == written  # nothing has changed
+    application.session.selection = (5,)
+    unsaved.keep()
+    assert read_work(work).fields["selection"] == (5,)
+    assert left_over(application.settings.unsaved) is None  # this process holds it
+    application.close()
+    assert kept(application) == []
+
+
+def test_what_cannot_be_kept_is_given_up(application, caplog):
+    application.settings.unsaved.parent.mkdir(exist_ok=True)
+    application.settings.unsaved.write_text("in the way")
+    unsaved = application.findChild(UnsavedWork)
+    unsaved.keep()
+    assert "cannot be kept" in caplog.text
+    assert application.session.notice is None
+
+
+KEEPER = """
+import sys, time
+from pathlib import Path
+from gui.app import Application, prepare_qt
+from gui.unsaved_work import UnsavedWork
+from gui.settings import Settings
+qt = prepare_qt()
+application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
+while application.session.model is None or not application.idle:
+    qt.processEvents()
+application.findChild(UnsavedWork).keep()
+print("kept", flush=True)
+time.sleep(600)
+"""
+
+
+def test_after_a_crash_the_next_start_shows_what_was_shown(
+    start_application, write_gpt2, settings, tmp_path, wait_until_idle
+):
+    ini = tmp_path / "crashed" / "settings.ini"
+    child = subprocess.Popen(
+        [sys.executable, "-c", KEEPER, ini, write_gpt2()],
+        stdout=subprocess.PIPE, text=True, cwd=os.getcwd(),
+    )  # fmt: skip
+    try:
+        assert child.stdout.readline() == "kept\n"
+        assert left_over(Settings(ini).unsaved) is None  # it is alive
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    application = start_application(settings=Settings(ini))
+    assert application.session.positions == (30, 90)
+    assert application.session.model.name == "tiny-gpt2"
+    assert application.session.notice.text == RESUMED
+    application.close()
+    assert list(Settings(ini).unsaved.glob("*")) == []
+
+
+# ---- what the next start does with it ----------------------------------------------------
+
+
+@pytest.fixture
+def crashed(application, tmp_path):
+    """Work that a process left when it ended, by a name; the folder where it is kept."""
+    folder = tmp_path / "crashed" / "unsaved"
+    folder.mkdir(parents=True)
+    work = application.window.work.take()
+
+    def leave(name: str, *, age: float = 0, **changes) -> Path:
+        file = folder / f"{name}.helix"
+        write_work(replace(work, **changes), file)
+        os.utime(file, (1e9 - age, 1e9 - age))
+        return file
+
+    return leave
+
+
+def everything(folder: Path) -> list[str]:
+    return sorted(str(one.relative_to(folder)) for one in folder.rglob("*"))
+
+
+def restart(start_application, folder, **how):
+    return start_application(settings=Settings(folder.parent / "settings.ini"), **how)
+
+
+def test_a_folder_where_nothing_can_be_taken_stops_no_start(
+    start_application, crashed, monkeypatch, caplog
+):
+    file = crashed("a")
+
+    def refuse(_):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as read_only:
+        read_only.setattr(UnixFileLock, "_acquire", refuse)
+        application = restart(start_application, file.parent)
+        application.close()
+    assert "cannot be taken" in caplog.text
+    assert everything(file.parent) == ["a.helix"]
+    assert left_over(file.parent).work.positions == (1, 199)
+
+
+def test_what_cannot_be_moved_or_read_now_waits(crashed, monkeypatch, caplog):
+    folder = crashed("a").parent
+
+    def refuse(*_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    for owner, name in ((Path, "read_bytes"), (os, "replace")):
+        with monkeypatch.context() as broken:
+            broken.setattr(owner, name, refuse)
+            assert left_over(folder) is None
+        assert "a.helix" in everything(folder)
+    assert left_over(folder) is not None
+
+
+def test_of_several_windows_each_start_shows_one(start_application, crashed):
+    folder = crashed("older", age=60, positions=(3, 60)).parent
+    crashed("newer", positions=(2, 70))
+    first = restart(start_application, folder)
+    assert first.session.positions == (2, 70)
+    second = restart(start_application, folder)
+    assert second.session.positions == (3, 60)
+    for one in (first, second):
+        one.findChild(UnsavedWork).keep()
+    assert TRIED not in everything(folder)
+    for one in (first, second):
+        one.close()
+    assert everything(folder) == []
+
+
+def test_until_it_is_shown_and_kept_anew_it_stays(start_application, crashed):
+    file = crashed("a")
+    application = restart(start_application, file.parent)
+    assert everything(file.parent) == [TRIED, f"{TRIED}/a.helix"]
+    assert left_over(file.parent) is None  # should showing it end the process
+    application.findChild(UnsavedWork).keep()
+    assert TRIED not in everything(file.parent)
+
+
+def test_a_model_that_cannot_be_opened_now_is_tried_again(start_application, crashed, tmp_path):
+    away = tmp_path / "tiny-gpt2"
+    file = crashed("a", positions=(30, 90))
+    away.rename(away.with_name("unmounted"))
+    application = restart(start_application, file.parent, wait=False)
+    application.jobs.deliver("open", 20_000)
+    assert application.session.model is None
+    application.findChild(UnsavedWork).keep()
+    application.close()
+    assert everything(file.parent) == ["a.helix"]
+    away.with_name("unmounted").rename(away)
+    application = restart(start_application, file.parent)
+    assert application.session.positions == (30, 90)
+
+
+def test_work_whose_model_is_gone_gives_way_to_another_but_stays(
+    start_application, crashed, tmp_path, write_table, wait_until_idle
+):
+    file = crashed("a", source=str(tmp_path / "gone"))
+    application = restart(start_application, file.parent, wait=False)
+    application.jobs.deliver("open", 20_000)
+    application.controller.open(str(write_table()))
+    wait_until_idle(application)
+    application.findChild(UnsavedWork).keep()
+    application.close()
+    assert everything(file.parent) == [TRIED, f"{TRIED}/a.helix"]
+
+
+def test_work_of_a_later_version_waits_for_that(crashed, monkeypatch):
+    file = crashed("newer")
+    older = crashed("older", age=60)
+    damaged = crashed("damaged")
+    damaged.write_bytes(b"")
+    with monkeypatch.context() as older_version:
+        older_version.setattr("gui.work_file.VERSION", 0)
+        assert left_over(file.parent) is None
+    assert everything(file.parent) == ["newer.helix", "older.helix"]
+    assert older.exists()
+
+
+def test_what_a_process_was_writing_when_it_ended_is_taken_away(crashed):
+    file = crashed("later")
+    for one in (file, file.with_name("first.helix")):
+        part_of(one).write_bytes(b"half")
+    assert left_over(file.parent) is not None
+    assert left_over(file.parent) is None
+    assert everything(file.parent) == [TRIED, f"{TRIED}/later.helix"]
