@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from gui.comparing import MAIN
 from gui.grid import ViewGrid
+from gui.listening import Listening
 from gui.loading import remembered_name
 from gui.panels.overlay_menu import overlay_choices
 from gui.session import Notice
@@ -36,6 +37,8 @@ class SideBySide:
     def __init__(self, window: MainWindow, theme: Theme) -> None:
         self._window = window
         self._comparing = window.controller.comparing
+        self._others: tuple[str, list[str]] = "", []
+        self._waiting = Listening()
         self.grid = ViewGrid(window.viewport, window.session, self._comparing, theme, self.choose)
 
     def choose(self) -> None:
@@ -76,10 +79,30 @@ class SideBySide:
             return
         opened = "" if session.model is None else remembered_name(session.model.source)
         self._comparing.clear()
-        if opened not in map(remembered_name, here):
-            controller.open(here[0])
-            here = here[1:]
-        self._comparing.add_all(here)
+        self._waiting.stop()
+        if opened in map(remembered_name, here):
+            self._comparing.add_all(here)
+            return
+        first, *others = here
+        if opened:
+            controller.open(first)
+            self._comparing.add_all(others)
+            return
+        # There is room beside a model, so the others wait for the first one.
+        self._others = first, others
+        self._waiting.to(session.events.shown, self._on_first_shown)
+        self._waiting.to(session.events.opening, self._on_opening_changed)
+        controller.open(first)
+
+    def _on_first_shown(self) -> None:
+        self._waiting.stop()
+        model, (first, others) = self._window.session.model, self._others
+        if model is not None and remembered_name(model.source) == remembered_name(first):
+            self._comparing.add_all(others)
+
+    def _on_opening_changed(self, opening: str) -> None:
+        if not opening and self._window.session.model is None:
+            self._waiting.stop()  # it was given up
 
     def go_on(self, step: int) -> None:
         """Let the panels be about the next model of the grid, or the one before."""

@@ -1,0 +1,100 @@
+"""The nine GPT-2s of the article by one command; here three small tables stand for them."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from geometry.catalogue import CatalogueEntry
+from gui.session import ModelRow
+from gui.side_by_side import ARTICLE
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def sources(write_table, helix):
+    return [str(write_table(helix(120 + n, 16, n), f"gpt2-{n}")) for n in range(3)]
+
+
+@pytest.fixture
+def start(start_application, sources, qtbot):
+    """Start the application in a list of models that has those three, all of them here."""
+
+    def started(source=None, *, state="cached", offline=False):
+        application = start_application(source, offline=offline)
+        application.session.models = tuple(
+            ModelRow(CatalogueEntry(path, path, ARTICLE[number % 2], 120, 16, ""), state)
+            for number, path in enumerate(sources)
+        )
+        application.window.activateWindow()
+        qtbot.waitUntil(application.window.isActiveWindow)
+        return application
+
+    return started
+
+
+@pytest.fixture
+def empty(start, monkeypatch):
+    """The application with no model open."""
+    monkeypatch.setattr("gui.opening.first_source", lambda _: (None, None))
+    application = start()
+    assert application.session.model is None
+    return application
+
+
+def show_nine(application):
+    QTest.keyClick(application.window, Qt.Key.Key_9, CTRL)
+
+
+def names(application):
+    return [cell.name.text() for cell in application.window.grid.shown_cells]
+
+
+def test_an_empty_window_shows_them_all(empty, wait_until_idle):
+    show_nine(empty)
+    wait_until_idle(empty)
+    assert names(empty) == ["gpt2-0", "gpt2-1", "gpt2-2"]
+    assert empty.session.notice is None
+
+
+def test_another_model_makes_room_for_them(start, write_gpt2, wait_until_idle):
+    application = start(write_gpt2())
+    application.controller.comparing.add(str(application.session.model.source))
+    show_nine(application)
+    wait_until_idle(application)
+    assert names(application) == ["gpt2-0", "gpt2-1", "gpt2-2"]
+
+
+def test_one_that_is_open_stays_where_it_is(start, sources, wait_until_idle):
+    application = start(sources[1])
+    show_nine(application)
+    wait_until_idle(application)
+    assert names(application) == ["gpt2-1", "gpt2-0", "gpt2-2"]
+
+
+@pytest.mark.parametrize("how", ["cancelled", "another one"])
+def test_where_the_first_is_given_up_the_others_do_not_come_later(
+    empty, sources, write_gpt2, wait_until_idle, monkeypatch, how
+):
+    asked = []
+    with monkeypatch.context() as patch:
+        patch.setattr(empty.controller, "open", asked.append)
+        show_nine(empty)
+    assert asked == [sources[0]]
+    assert empty.session.compared == ()
+    if how == "cancelled":
+        empty.session.opening = sources[0]
+        empty.controller.cancel()
+    else:
+        empty.controller.open(str(write_gpt2()))
+        wait_until_idle(empty)
+    empty.controller.open(sources[0])
+    wait_until_idle(empty)
+    assert names(empty) == ["gpt2-0"]
+
+
+def test_offline_where_none_is_here_says_so(start, write_gpt2):
+    application = start(write_gpt2(), state="online", offline=True)
+    show_nine(application)
+    assert application.session.notice.text.startswith("None of the nine GPT-2s is on this machine")
+    assert names(application) == ["tiny-gpt2"]
