@@ -14,13 +14,14 @@ from gui.docks import BOTTOM, DOCKS
 from gui.laid import OfStep
 from gui.lapsing import SLOT as TRAINING
 from gui.listening import Listening
-from gui.reopening import ENDING, is_work, take_laying, take_other, take_work
+from gui.loading import remembered_name
+from gui.reopening import ENDING, beside, found, is_work, take_laying, take_other, take_work
 from gui.save_result import ask_where
 from gui.session import Notice
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
-    from gui.work import Work
+    from gui.work import OtherView, Work
 
 KIND = f"Helixscope work (*{ENDING})"
 
@@ -37,6 +38,7 @@ class WorkSaver:
     def __init__(self, window: MainWindow) -> None:
         self._window, self.session = window, window.session
         self.file: Path | None = None
+        self._awaited: dict[int, OtherView] = {}
         self._listening = Listening()
         self._listening.to(window.session.events.work, self._on_opened)
         self._listening.to(window.session.events.model, self._on_model_changed)
@@ -46,25 +48,28 @@ class WorkSaver:
         self._listening.stop()
 
     def take(self, path: Path | None = None) -> Work | None:
-        """Take down what is shown; None if nothing is."""
+        """Take down what is shown; None if nothing is.
+
+        Of the models beside the open one those are in it that are there, and those of opened work
+        that are still being read.
+        """
         window = self._window
         shown = window.controller.shown
         if window.session.model is None or shown is None:
             return None
         work = take_work(window.session, shown, window.viewport.camera.place, path)
         comparing, cells = window.controller.comparing, window.grid.cells
-        others = [
-            take_other(session, wanted, cells[key].viewport.camera.place, path)
-            for key, session, wanted in comparing.opened
-        ]
-        there = [key for key, _, _ in comparing.opened]
+        others = {key: self._still_awaited(other, path) for key, other in self._awaited.items()}
+        for key, session, wanted in comparing.opened:
+            others[key] = take_other(session, wanted, cells[key].viewport.camera.place, path)
+        there = [key for key in comparing.keys if key in others]
         before = comparing.keys[: window.session.main_at]
         return replace(
             work,
             panel=self._front(),
             size=window.size().toTuple(),
             layout=bytes(window.saveState().data()),
-            others=tuple(others),
+            others=tuple(others[key] for key in there),
             main_at=len(set(there).intersection(before)),
             laying=take_laying(window.session, there),
             panels=window.results.options(),
@@ -112,6 +117,19 @@ class WorkSaver:
         file = str(path.resolve())
         session.recent = (file, *(r for r in session.recent if r != file))
         session.status = f"Saved {path}"
+        left_out = len(session.compared) - len(work.others)
+        if left_out:
+            some = "one model that is" if left_out == 1 else f"{left_out} models that are"
+            session.notice = Notice(
+                f"{path.name} was saved without {some} still being read.",
+                "Save it again once all are there.",
+            )
+
+    def _still_awaited(self, other: OtherView, path: Path | None) -> OtherView:
+        """Return a model of opened work that is still being read, as it goes into a file."""
+        if path is None:
+            return replace(other, beside="")
+        return replace(other, beside=beside(other.source, path))
 
     def _front(self) -> str:
         """Return the name of the dock in front of those under the viewport; "" for none."""
@@ -138,8 +156,11 @@ class WorkSaver:
         if work.panel in window.docks:
             window.bring(work.panel)
         for one, other in zip(window.session.compared, work.others, strict=False):
-            if other.place is not None and one.session.model is None:
-                window.grid.cells[one.key].viewport.camera.begin_at(other.place)
+            source = found(other, self.file)
+            if one.session.model is None and _repo(one.source) == _repo(source):
+                self._awaited[one.key] = replace(other, source=source)
+                if other.place is not None:
+                    window.grid.cells[one.key].viewport.camera.begin_at(other.place)
         if work.place is not None:
             window.viewport.camera.return_to(work.place)
         self._read_history()
@@ -152,3 +173,8 @@ class WorkSaver:
             from gui.panels.training_question import TrainingOf
 
             answers.ask(TRAINING, TrainingOf(session.positions))
+
+
+def _repo(source: str) -> str:
+    """Return a source without the commit that it is opened at."""
+    return remembered_name(source).partition("@")[0]

@@ -1,14 +1,21 @@
 """Saving work from the window, and opening it in a fresh one."""
 
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
+from geometry import sources
+from gui.laid import Laying, OfCompared
 from gui.save_picture import PictureOptions
 from gui.settings import Settings
+from gui.unsaved_work import UnsavedWork
 from gui.work_file import read_work
+from tests.gui.test_work_file import same
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
@@ -144,3 +151,73 @@ def test_a_folder_that_is_not_there_becomes_a_notice(application, answer, press,
     press(application, Qt.Key.Key_S)
     assert "cannot be written" in application.session.notice.text
     assert application.window.work.file is None
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Let every model but tiny-gpt2 wait until this is set."""
+    gate, open_source = threading.Event(), sources.open_source
+
+    def open_later(source, **how):
+        assert "tiny-gpt2" in source or gate.wait(60)
+        return open_source(source, **how)
+
+    monkeypatch.setattr(sources, "open_source", open_later)
+    yield gate
+    gate.set()
+
+
+def test_saving_while_models_are_still_being_read_forgets_none(
+    start_application, write_gpt2, write_table, helix, tmp_path, wait_until_idle, slow, qtbot
+):
+    slow.set()
+    application = start_application(write_gpt2())
+    session, comparing = application.session, application.controller.comparing
+    first = comparing.add(str(write_table(helix(300, 20, seed=11), "long")), (20, 250), (2, 1, 3))
+    comparing.add(str(write_table(helix(120, 16, seed=9), "short")))
+    wait_until_idle(application)
+    comparing.move(0, 1)
+    session.laying = Laying(OfCompared(first))
+    wait_until_idle(application)
+    path = tmp_path / "three.helix"
+    application.window.work._write(path)
+    before = read_work(path)
+    assert len(before.others) == 2
+    application.close()
+    slow.clear()
+    fresh = start_application(path, settings=Settings(tmp_path / "a" / "settings.ini"), wait=False)
+    qtbot.waitUntil(lambda: fresh.session.work is not None)
+    assert fresh.controller.comparing.opened == ()
+    fresh.window.work.save()
+    fresh.findChild(UnsavedWork).keep()
+    assert fresh.session.notice is None
+    (kept,) = fresh.settings.unsaved.glob("*.helix")
+    for file in (path, kept):
+        work = read_work(file)
+        assert (work.laying, work.main_at) == (before.laying, before.main_at)
+        where = [one.beside for one in before.others] if file == path else ["", ""]
+        for one, other, there in zip(work.others, before.others, where, strict=True):
+            assert same(one, replace(other, beside=there))
+    slow.set()
+    wait_until_idle(fresh)
+    fresh.window.work.save()
+    for one, other in zip(read_work(path).others, before.others, strict=True):
+        assert (one.source, one.positions) == (other.source, other.positions)
+        np.testing.assert_allclose(one.place.pose.position, other.place.pose.position)
+
+
+def test_what_is_saved_without_a_model_that_comes_is_said(
+    application, write_table, tmp_path, wait_until_idle, slow
+):
+    application.controller.comparing.add(str(write_table()))
+    path = tmp_path / "mine.helix"
+    application.window.work._write(path)
+    assert application.session.notice.text == (
+        "mine.helix was saved without one model that is still being read."
+    )
+    application.session.notice = None
+    slow.set()
+    wait_until_idle(application)
+    application.window.work.save()
+    assert len(read_work(path).others) == 1
+    assert application.session.notice is None
