@@ -112,7 +112,7 @@ class MainWindow(QMainWindow):
         self.notice_bar = NoticeBar(session, theme)
         self.beside = SideBySide(self, theme)
         self.grid = self.beside.grid
-        self.pictures = PictureSaver(self, self.grid, session)
+        self.pictures = PictureSaver(self, self.grid, session, controller.in_background)
         self.scenes = SceneSaver(self, self.viewport, controller)
         self.data = DataSaver(self)
         self.work = WorkSaver(self)

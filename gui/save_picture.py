@@ -22,7 +22,7 @@ from gui.grid import ViewGrid
 from gui.grid_picture import picture_of_grid, picture_of_viewport
 from gui.panels.base import label
 from gui.panels.segmented import Segmented
-from gui.save_result import ask_where
+from gui.save_result import Background, ask_where
 from gui.session import Notice, Session
 from gui.theme import GRID, LIGHT, Theme, format_count
 
@@ -72,10 +72,15 @@ class PictureSaver:
         What is pictured.
     session
         Gets a notice when a picture cannot be written.
+    in_background
+        :meth:`gui.controller.Controller.in_background`.
     """
 
-    def __init__(self, window: QWidget, grid: ViewGrid, session: Session) -> None:
+    def __init__(
+        self, window: QWidget, grid: ViewGrid, session: Session, in_background: Background
+    ) -> None:
         self._window, self._grid, self._session = window, grid, session
+        self._run = in_background
         self._options = PictureOptions()
 
     def ask(self) -> None:
@@ -96,31 +101,55 @@ class PictureSaver:
         if file is not None:
             self.save(file, self._options)
 
-    def save(self, out: Path, options: PictureOptions) -> bool:
-        """Save a picture, as .png whatever the name; a failure becomes a notice that says why."""
-        if out.suffix.lower() != ".png":
-            out = out.with_name(f"{out.name}.png")
+    def save(self, out: Path, options: PictureOptions) -> None:
+        """Draw a picture, and write it on a thread; a failure becomes a notice that says why.
+
+        Parameters
+        ----------
+        out
+            Gets the ending .png if it has another.
+        options
+            What it shows, and how.
+        """
+        image, out = self._draw(options), _as_png(out)
+        if image is None:
+            return
+
+        def done(_: None) -> None:
+            self._session.status = f"Saved {out}"
+
+        # A large picture takes a minute to pack.
+        self._run(
+            f"save {out}", lambda: write_picture(image, out), done, "The picture could not be saved"
+        )
+
+    def save_window(self, out: Path) -> bool:
+        """Save a picture of the whole window as it is on the screen, before this returns."""
+        image, out = self._draw(PictureOptions(whole_window=True, scale=1)), _as_png(out)
+        if image is None:
+            return False
         try:
-            image = self.picture(options)
-            _write(image, out)
-        except HelixscopeError as error:
+            write_picture(image, out)
+        except PictureError as error:
             self._session.notice = Notice(str(error), error.advice)
             return False
         self._session.status = f"Saved {out}"
         return True
 
-    def save_window(self, out: Path) -> bool:
-        """Save a picture of the whole window as it is on the screen."""
-        return self.save(out, PictureOptions(whole_window=True, scale=1))
-
     def copy(self) -> None:
         """Put a picture on the clipboard, by the options chosen last."""
+        image = self._draw(self._options)
+        if image is not None:
+            QGuiApplication.clipboard().setImage(image)
+            self._session.status = "Copied the picture"
+
+    def _draw(self, options: PictureOptions) -> QImage | None:
+        """Draw a picture; where that cannot be, a notice says why."""
         try:
-            QGuiApplication.clipboard().setImage(self.picture(self._options))
+            return self.picture(options)
         except HelixscopeError as error:
             self._session.notice = Notice(str(error), error.advice)
-            return
-        self._session.status = "Copied the picture"
+            return None
 
     def picture(self, options: PictureOptions) -> QImage:
         """Draw a picture.
@@ -147,6 +176,8 @@ class PictureSaver:
         """Draw the widgets at the scale, and the viewports afresh in their places."""
         size = self._window.size()
         image = QImage(size * scale, QImage.Format.Format_RGB32)
+        if image.isNull():
+            raise PictureError("The picture would be too large", "Choose a smaller size.")
         image.setDevicePixelRatio(scale)
         self._window.render(image)
         painter = QPainter(image)
@@ -224,11 +255,27 @@ class PictureDialog(QDialog):
         self.background.setEnabled(not options.whole_window)
 
 
-def _write(image: QImage, out: Path) -> None:
+def _as_png(out: Path) -> Path:
+    return out if out.suffix.lower() == ".png" else out.with_name(f"{out.name}.png")
+
+
+def write_picture(image: QImage, out: Path) -> None:
+    """Write a picture as PNG, on any thread; the file is there whole, or as it was.
+
+    Raises
+    ------
+    PictureError
+        It cannot be written; it says why.
+    """
     # Writing the file with Python, and not with QImage.save, tells why it failed.
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    QImageWriter(buffer, QByteArray(b"png")).write(image)
+    writer = QImageWriter(buffer, QByteArray(b"png"))
+    if not writer.write(image):
+        raise PictureError(
+            f"The picture could not be written to {out}: {writer.errorString()}",
+            "Choose a smaller size.",
+        )
     try:
         with whole_file(out) as part:
             part.write_bytes(buffer.data().data())

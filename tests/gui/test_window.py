@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSize, Qt, QTimer, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QListWidget, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
@@ -18,7 +18,6 @@ from geometry.pca import fit_pca
 from gui.app import Application, _Interrupt
 from gui.docks import DOCKS
 from gui.main_window import TITLE_BAR, MainWindow, first_size
-from gui.save_picture import PictureDialog, PictureOptions
 from gui.settings import Settings
 from gui.theme import DARK, LIGHT
 
@@ -290,67 +289,6 @@ def test_failing_start_shows_the_empty_state_and_why(
     assert application.window.empty_state.isVisible()
 
 
-@pytest.mark.parametrize("scale", [1, 3])
-def test_save_viewport(window: MainWindow, tmp_path: Path, scale: int) -> None:
-    out = tmp_path / "helix.png"
-    assert window.pictures.save(out, PictureOptions(scale=scale))
-    picture, viewport = QImage(str(out)), window.viewport.interactor
-    assert picture.size() == viewport.size() * scale
-    assert picture.pixelColor(2, 2) == QColor(LIGHT.viewport)
-    at = window.viewport.pixel_of(100) * scale
-    assert picture.pixelColor(at) != QColor(LIGHT.viewport)
-
-
-def test_save_transparent(window: MainWindow, tmp_path: Path) -> None:
-    out = tmp_path / "helix.png"
-    assert window.pictures.save(out, PictureOptions(scale=1, background="transparent"))
-    picture = QImage(str(out))
-    assert picture.pixelColor(2, 2).alpha() == 0
-    assert picture.pixelColor(window.viewport.pixel_of(100)).alpha() > 200
-
-
-def test_save_whole_window(window: MainWindow, tmp_path: Path) -> None:
-    out = tmp_path / "window.png"
-    assert window.pictures.save(out, PictureOptions(whole_window=True, scale=2))
-    picture = QImage(str(out))
-    assert picture.size() == window.size() * 2
-    viewport = window.viewport.interactor
-    at = viewport.mapTo(window, window.viewport.pixel_of(100)) * 2
-    assert picture.pixelColor(at) != QColor(LIGHT.viewport)
-    assert picture.pixelColor(2 * viewport.mapTo(window, QPoint(4, 4))) == QColor(LIGHT.viewport)
-
-
-def test_a_picture_has_the_ending_of_its_format(window: MainWindow, tmp_path: Path) -> None:
-    assert window.pictures.save(tmp_path / "gpt2-1.5", PictureOptions(scale=1))
-    assert not QImage(str(tmp_path / "gpt2-1.5.png")).isNull()
-
-
-def test_a_dialog_that_is_cancelled_changes_nothing(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def cancelled(dialog: PictureDialog) -> int:
-        dialog.scale.buttons["4"].click()
-        return QDialog.DialogCode.Rejected
-
-    monkeypatch.setattr(PictureDialog, "exec", cancelled)
-    window.pictures.ask()
-    window.commands.by_name["copy_picture"].trigger()
-    size = window.viewport.interactor.size()
-    assert QGuiApplication.clipboard().image().size() == 2 * size
-
-
-def test_unwritable_picture_says_why(window: MainWindow, tmp_path: Path) -> None:
-    assert not window.pictures.save(tmp_path / "no such folder" / "a.png", PictureOptions())
-    assert "could not be written" in window.notice_bar.text
-    assert "No such file or directory" in window.notice_bar.text
-
-
-def test_copy_puts_the_viewport_on_the_clipboard(window: MainWindow, qtbot: QtBot) -> None:
-    QGuiApplication.clipboard().clear()
-    window.commands.by_name["copy_picture"].trigger()
-    assert not QGuiApplication.clipboard().image().isNull()
-
-
 def test_number_keys_open_panels(window: MainWindow, qtbot: QtBot) -> None:
     window.docks["norms"].close()
     window.viewport.interactor.setFocus()
@@ -365,20 +303,6 @@ def test_reset_layout_brings_everything_back(window: MainWindow) -> None:
     shown = {name for name, dock in window.docks.items() if dock.isVisible()}
     assert shown == {dock.name for dock in DOCKS if not dock.closed}
     assert not any(dock.isFloating() for dock in window.docks.values())
-
-
-def test_picture_is_asked_for_and_saved_with_its_ending(
-    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def choose(dialog: QFileDialog) -> int:
-        dialog.selectFile(str(tmp_path / "curve"))
-        return QDialog.DialogCode.Accepted
-
-    monkeypatch.setattr(PictureDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
-    monkeypatch.setattr(QFileDialog, "exec", choose)
-    window.commands.by_name["save_picture"].trigger()
-    assert not QImage(str(tmp_path / "curve.png")).isNull()
-    assert window.session.status.endswith("curve.png")
 
 
 def test_interrupt_in_the_terminal_closes_an_idle_window(
