@@ -13,10 +13,11 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gui.bookmarks import Bookmark
+from gui.bookmarks import MOST, Bookmark
 from gui.file_writing import write_whole
 from gui.work_file import (
     LARGEST,
@@ -26,6 +27,9 @@ from gui.work_file import (
     pack_work,
     unpack_work,
 )
+
+if TYPE_CHECKING:
+    from gui.work import Work
 
 FORMAT, VERSION = "helixscope bookmarks", 1
 FOLDER = "bookmarks/"
@@ -48,9 +52,15 @@ def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
     said = {"format": FORMAT, "version": VERSION, "bookmarks": named}
     parts = {LIST: json.dumps(said, indent=1, ensure_ascii=False).encode()}
     for one in bookmarks:
-        parts[f"{FOLDER}{one.key}.helix"] = pack_work(one.work)
+        parts[f"{FOLDER}{one.key}.helix"] = _packed(one.work)
         parts[f"{FOLDER}{one.key}.png"] = one.picture
     return parts
+
+
+@lru_cache(2 * MOST)
+def _packed(work: Work) -> bytes:
+    """Pack a view once, however often the list of all is written."""
+    return pack_work(work)
 
 
 def unpack_bookmarks(

@@ -75,6 +75,7 @@ class Bookmarks:
     def __init__(self, session: Session, file: Path) -> None:
         self._session, self._file = session, file
         self._removed: list[tuple[int, Bookmark]] = []
+        self._seen: tuple[int, ...] | None = None
 
     def load(self) -> bool:
         """Read what is kept; what is damaged is put aside, and said.
@@ -86,6 +87,7 @@ class Bookmarks:
         """
         session = self._session
         try:
+            seen = _seen(self._file)  # before it is read: another window may be writing
             found, why = self._read()
         except HelixscopeError as error:
             session.notice = Notice(str(error), error.advice)
@@ -96,6 +98,8 @@ class Bookmarks:
             self._show(found)
             if why:
                 self._change(lambda all_: all_)  # puts it aside while no other window is at it
+            else:
+                self._seen = seen
         return True
 
     def _read(self) -> tuple[tuple[Bookmark, ...], str]:
@@ -119,6 +123,21 @@ class Bookmarks:
             return (), str(error)
         some = "One bookmark" if left_out == 1 else f"{left_out} bookmarks"
         return found, f"{some} cannot be read." if left_out else ""
+
+    def _take_in(self) -> None:
+        """Read what the file has, unless that is what it had before; put aside what is damaged.
+
+        Raises
+        ------
+        HelixscopeError, OSError
+            As :meth:`_read`, or when nothing can be put aside.
+        """
+        if self._seen is None or self._seen != _seen(self._file):
+            found, why = self._read()
+            if why:
+                self._put_aside(found, why)
+            self._show(found)
+            self._seen = _seen(self._file)
 
     def _show(self, found: tuple[Bookmark, ...]) -> None:
         if [_said(one) for one in found] != [_said(one) for one in self._session.bookmarks]:
@@ -202,10 +221,7 @@ class Bookmarks:
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
-                found, why = self._read()
-                if why:
-                    self._put_aside(found, why)
-                self._show(found)
+                self._take_in()
                 changed = change(session.bookmarks)
                 if len(changed) > MOST:
                     session.notice = Notice(
@@ -214,7 +230,7 @@ class Bookmarks:
                     return False
                 if changed != session.bookmarks:
                     write_bookmarks(changed, self._file)
-                    session.bookmarks = changed
+                    session.bookmarks, self._seen = changed, _seen(self._file)
         except HelixscopeError as error:
             session.notice = Notice(str(error), error.advice)
             return False
@@ -250,6 +266,15 @@ class Bookmarks:
 
 def _said(one: Bookmark) -> tuple[str, ...]:
     return one.key, one.name, one.note
+
+
+def _seen(file: Path) -> tuple[int, ...] | None:
+    """Return what another file in its place would not have; None if there is no file."""
+    try:
+        about = file.stat()
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 def _find(bookmarks: tuple[Bookmark, ...], key: str) -> int | None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
+from gui import bookmark_file
 from gui import bookmarks as module
 from gui.bookmark_file import read_bookmarks, write_bookmarks
 from gui.bookmarks import Bookmarks
@@ -89,6 +90,29 @@ def test_two_windows_take_nothing_from_each_other(session, bookmarks, file, thre
     assert names(file) == names(other_session) == ["Mine", "View 2", "Other"]
     bookmarks.load()
     assert names(session) == ["Mine", "View 2", "Other"]
+
+
+def test_a_change_reads_and_packs_only_what_is_new(session, bookmarks, file, three, monkeypatch):
+    done = []
+
+    def watch(name):
+        function = getattr(bookmark_file, name)
+        monkeypatch.setattr(
+            bookmark_file, name, lambda *what, **how: done.append(name) or function(*what, **how)
+        )
+
+    watch("pack_work")
+    watch("unpack_work")
+    bookmarks.move(three[2], -1)
+    bookmarks.change(three[0], name="Coil")
+    assert done == []
+    bookmarks.add("View 4", "gpt2", replace(WORK), b"")
+    assert done == ["pack_work"]
+    Bookmarks(Session(), file).move(three[2], -1)
+    done.clear()
+    bookmarks.remove(three[1])
+    assert done == ["unpack_work"] * 4 + ["pack_work"] * 3  # another window wrote
+    assert names(file) == ["View 3", "Coil", "View 4"]
 
 
 def test_those_of_a_file_are_added_once(session, bookmarks, file, three):
@@ -204,7 +228,7 @@ def test_nothing_is_put_aside_while_another_window_writes(
 def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
     monkeypatch.setattr("gui.bookmark_file.VERSION", 0)
-    assert bookmarks.add("View 4", "gpt2", WORK, b"") is None
+    assert Bookmarks(session, file).add("View 4", "gpt2", WORK, b"") is None
     assert "newer" in session.notice.text
     assert file.read_bytes() == before
 
