@@ -69,6 +69,8 @@ class FilmOptions:
 class FilmForm(QDialog):
     """Asks for format, size and background, and for what a kind of film is besides.
 
+    Subclasses make ``fps`` and whatever else they ask for, lay all out, and tell :meth:`frames`.
+
     Parameters
     ----------
     title
@@ -78,6 +80,8 @@ class FilmForm(QDialog):
     viewport
         Its size gives the film's shape.
     """
+
+    fps: QDoubleSpinBox
 
     def __init__(self, title: str, options: FilmOptions, viewport: QSize, parent: QWidget) -> None:
         super().__init__(parent)
@@ -94,7 +98,12 @@ class FilmForm(QDialog):
 
     def options(self) -> FilmOptions:
         """Return what was chosen."""
-        raise NotImplementedError
+        return FilmOptions(
+            self.kind.value(),
+            int(self.height_.value()),
+            self.fps.value(),
+            self.background.value(),
+        )
 
     def frames(self) -> int:
         """Return how many frames that are."""
@@ -158,15 +167,6 @@ class FilmDialog(FilmForm):
         self.seconds.valueChanged.connect(self._on_seconds)
         self.fps.setValue(options.fps)
         self._on_fps(options.fps)
-
-    def options(self) -> FilmOptions:
-        """Return what was chosen."""
-        return FilmOptions(
-            self.kind.value(),
-            int(self.height_.value()),
-            self.fps.value(),
-            self.background.value(),
-        )
 
     def frames(self) -> int:
         """Return how many snapshots there are."""

@@ -66,15 +66,6 @@ class TurntableDialog(FilmForm):
         self.views.show_value("one" if grid is None else "all")
         self._on_views()
 
-    def options(self) -> FilmOptions:
-        """Return what was chosen of the film."""
-        return FilmOptions(
-            self.kind.value(),
-            int(self.height_.value()),
-            self.fps.value(),
-            self.background.value(),
-        )
-
     def turn(self) -> Turn:
         """Return what was chosen of the turn."""
         return Turn(cast(About, self.about.value()), self.seconds.value())
