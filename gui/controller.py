@@ -27,7 +27,7 @@ from gui.jobs import Jobs
 from gui.lapsing import Lapsing
 from gui.laying_over import LayingOver
 from gui.listening import Listening
-from gui.loading import Opened, Wanted, list_models, remembered_name
+from gui.loading import Opened, Wanted, list_models, path_exists, remembered_name
 from gui.measuring import Measuring
 from gui.notices import UNSET, is_offline_by_environment, notice_of
 from gui.opening import Opening
@@ -183,7 +183,7 @@ class Controller:
         positions
             Range to show first.
         """
-        if source is None and is_work(last) and Path(last).exists():
+        if source is None and is_work(last) and path_exists(last):
             source = last
         if source is not None:
             self.open(source, positions=positions)

@@ -14,7 +14,7 @@ from geometry.errors import HelixscopeError
 from gui.camera import Place
 from gui.comparing import MAIN
 from gui.laid import Laying, OfCompared
-from gui.loading import Wanted, remembered_name
+from gui.loading import Wanted, path_exists, remembered_name
 from gui.session import Notice, Session
 
 # What reads and writes the files is not needed for the first frame.
@@ -253,9 +253,9 @@ def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
 
 def found(work: Work | OtherView, path: Path | None) -> str:
     """Return where the model is: where it was, or else as far from the file as it was then."""
-    if path is not None and work.beside and not Path(work.source).exists():
+    if path is not None and work.beside and not path_exists(work.source):
         beside = (path.parent / work.beside).resolve()
-        if beside.exists():
+        if path_exists(beside):
             return str(beside)
     return work.source
 
@@ -281,7 +281,7 @@ def _inside(positions: tuple[int, int], model: PositionalModel) -> tuple[int, in
 
 def beside(source: str, path: Path) -> str:
     """Return a source as a path from a file's folder; "" where that is none."""
-    if not Path(source).exists():
+    if not path_exists(source):
         return ""
     try:
         return os.path.relpath(source, path.parent)

@@ -77,6 +77,22 @@ def test_a_model_beside_the_file_is_found_where_both_were_moved(
     assert session.model.source == str(tmp_path / "moved" / folder.name)
 
 
+def test_a_place_that_cannot_be_looked_at_is_one_where_nothing_is(
+    session, controller, write_gpt2, save, tmp_path, other, monkeypatch
+):
+    folder = write_gpt2()
+    controller.open(str(folder))
+    nowhere = str(tmp_path / ("x" * 300))  # too long a name: asking whether it is there raises
+    path = save(source=nowhere, beside=folder.name)
+    reset(session, controller, other)
+    controller.open(str(path))
+    assert session.notice is None
+    assert session.model.source == str(folder)
+    monkeypatch.setattr("gui.opening.first_source", lambda last: (str(folder), None))
+    controller.open_first(None, f"{nowhere}.helix")
+    assert session.notice is None
+
+
 def test_another_model_in_the_same_place_is_said(session, controller, write_table, save, other):
     table = write_table()
     controller.open(str(table))
