@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.curve import place_curve
+from geometry.errors import HelixscopeError
 from geometry.history.timelapse import Basis, make_timelapse
 from geometry.norms import norm_profile
 from geometry.number_files import write_numbers
 from gui.film import FILMS, Film, film_size
-from gui.lapse import COMPONENTS, Lapse, columns_for
+from gui.lapse import COMPONENTS, Lapse, columns_for, shown_lapse
 from gui.scene_state import resolve_scene
 from gui.session import Session
 from gui.theme import LIGHT, Theme
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 FORMATS = (*FILMS, ".npz")
 LINES = 540
 """Logical pixels from top to bottom of a film: texts and points are as large as in a window."""
-_COPIED = (
-    "positions", "components", "color_by", "color_component", "colormap", "outside", "projection",
-    "selection", "model", "curve", "turn", "norms", "tokens", "lapse",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,21 +79,25 @@ class LapseFrames:
     Parameters
     ----------
     session
-        Its ``lapse`` is drawn, in the colours and with the marks that it says.
+        Its ``lapse`` is drawn as it shows it now, but for the mark of what is under the mouse.
     look
         How.
 
     Raises
     ------
-    PictureError
-        If frames of this size cannot be drawn.
+    HelixscopeError
+        There is no time-lapse of the range that is shown, or frames of this size cannot be drawn.
     """
 
     def __init__(self, session: Session, look: FilmLook) -> None:
-        assert session.lapse is not None
-        self._session = Session()
-        self._session.change(**{name: getattr(session, name) for name in _COPIED})
-        self._lapse = session.lapse
+        self._session = replace(session, hover=None, snapshot=0)
+        lapse = shown_lapse(self._session)
+        if lapse is None:
+            raise HelixscopeError(
+                "There is no time-lapse of what is shown now",
+                "Save it when Training shows the one of this range.",
+            )
+        self._lapse = lapse
         self._stage = off_screen(look)
         self._pose = look.pose or self._overview(look.size)
 
@@ -119,7 +120,6 @@ class LapseFrames:
         """Frame the range at all snapshots together, so that nothing leaves the picture."""
         from gui.camera import view_pose
 
-        self._session.snapshot = 0
         state = resolve_scene(self._session)
         assert state is not None
         inside = self._lapse.coordinates[:, self._lapse.timelapse.in_range]

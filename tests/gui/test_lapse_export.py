@@ -6,7 +6,9 @@ import os
 import numpy as np
 import pytest
 
+from geometry.curve import place_curve
 from geometry.errors import HelixscopeError
+from geometry.pca import fit_pca
 from geometry.sources import open_source
 from gui.export import OffScreen, PictureError
 from gui.film import FilmError
@@ -19,6 +21,7 @@ from gui.lapse_export import (
     write_lapse_numbers,
     write_timelapse,
 )
+from gui.session import ColorLimits
 from gui.theme import DARK, format_count
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import D, N, growing, history_of, write_checkpoint
@@ -170,6 +173,24 @@ def test_marks_and_colours_are_those_of_the_session(session, frames):
     assert (frames(session).draw(3) != plain).any()
     dark = frames(session, FilmLook(size=(160, 120), theme=DARK)).draw(3)
     assert dark[0, 0].tolist() == [0x14, 0x16, 0x1A]
+
+
+def test_colours_mean_what_they_mean_in_the_window(session, frames, monkeypatch):
+    """Beside other models they span what there is of all of them."""
+    limits = []
+    monkeypatch.setattr(OffScreen, "draw", lambda _, state, __: limits.append(state.scale.limits))
+    session.color_limits = ColorLimits((-10.0, 99.0), ("-10", "99"))
+    frames(session).draw(3)
+    assert limits == [(-10.0, 99.0)]
+
+
+def test_a_time_lapse_of_another_range_is_no_film_of_this_one(model, session):
+    session.curve = place_curve(model.W_pos, fit_pca(model.W_pos, (5, 30)), (1, 2, 3))
+    with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
+        LapseFrames(session, SMALL)
+    session.lapse = None
+    with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
+        LapseFrames(session, SMALL)
 
 
 def test_nothing_leaves_the_picture(model, frames):

@@ -9,6 +9,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
+from geometry.curve import place_curve
+from geometry.pca import fit_pca
 from gui.export import OffScreen
 from gui.film_dialog import FilmDialog, FilmOptions, FilmProgress
 from gui.panels.segmented import Segmented
@@ -210,6 +212,30 @@ def test_the_menu_asks_how_and_where(application, finish, tmp_path, monkeypatch,
     answer(None)
     trigger(application.window, "Save time-lapse…")
     assert not application.window.films.busy
+
+
+@pytest.mark.parametrize("meanwhile", ["another range", "another model"])
+def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
+    application, films, tmp_path, monkeypatch, meanwhile
+):
+    """Not a film of something else."""
+    session = application.session
+
+    def execute(dialog: QFileDialog) -> int:
+        if meanwhile == "another model":
+            session.lapse = None
+        else:
+            pca = fit_pca(session.model.W_pos, (5, 30))
+            session.curve = place_curve(session.model.W_pos, pca, (1, 2, 3))
+        dialog.selectFile(str(tmp_path / "film.mp4"))
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr(FilmDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
+    monkeypatch.setattr(QFileDialog, "exec", execute)
+    trigger(application.window, "Save time-lapse…")
+    assert not films.busy
+    assert "no time-lapse of what is shown" in session.notice.text
+    assert not (tmp_path / "film.mp4").exists()
 
 
 def test_coordinates_from_the_menu(application, finish, wait_until_idle, tmp_path, answer):
