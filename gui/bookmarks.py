@@ -174,27 +174,31 @@ class Bookmarks:
 
     def remove(self, key: str) -> None:
         """Remove a bookmark; :meth:`bring_back` undoes it."""
+        gone: list[tuple[int, Bookmark]] = []
 
         def without(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
             at = _find(all_, key)
             if at is None:
                 return all_
-            self._removed.append((at, all_[at]))
+            gone.append((at, all_[at]))
             return (*all_[:at], *all_[at + 1 :])
 
-        self._change(without)
+        if self._change(without):
+            self._removed += gone
 
     def bring_back(self) -> None:
-        """Put the bookmark that was removed last where it was."""
-        if not self._removed:
-            return
-        at, one = self._removed.pop()
+        """Put the bookmark that was removed last where it was, unless it is there again."""
+        left = list(self._removed)
 
         def whole(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
-            return all_ if _find(all_, one.key) is not None else (*all_[:at], one, *all_[at:])
+            while left:
+                at, one = left.pop()
+                if _find(all_, one.key) is None:
+                    return (*all_[:at], one, *all_[at:])
+            return all_
 
-        if not self._change(whole):
-            self._removed.append((at, one))
+        if left and self._change(whole):
+            self._removed = left
 
     def merge(self, others: Iterable[Bookmark]) -> None:
         """Add those that are not there yet; one that is stays as it is."""

@@ -80,6 +80,7 @@ class BookmarksPanel(Panel):
         self.back = QPushButton("Bring back")
         self.back.clicked.connect(self._bring_back)
         self._offer = QWidget()
+        self._gone: list[tuple[str, str]] = []
         self._placing = QTimer(self, interval=0, singleShot=True)  # once rows have their places
         self._placing.timeout.connect(self._bring_into_sight)
         self._lay_out()
@@ -138,6 +139,7 @@ class BookmarksPanel(Panel):
         self.rows = {key: self.rows[key] for key in order}
         self._order_tabs()
         self._show_state()
+        self._show_offer()
 
     def _order_tabs(self) -> None:
         """Let Tab go through the rows as they stand."""
@@ -211,9 +213,8 @@ class BookmarksPanel(Panel):
         self.removeRequested.emit(key)
         if key in self.rows:
             return  # it could not be
-        self.removed.setText(f"“{name}” is removed.")
-        self.removed.setToolTip(wrapped(name))
-        self._offer.show()
+        self._gone.append((key, name))
+        self._show_offer()
         if focused:
             self.setFocus()
         self._placing.start()
@@ -221,10 +222,18 @@ class BookmarksPanel(Panel):
     def _bring_back(self) -> None:
         before = set(self.rows)
         self.backRequested.emit()
-        self._offer.hide()
         for key in set(self.rows) - before:
             self.choose(key)
         self.setFocus()
+
+    def _show_offer(self) -> None:
+        """Offer to bring back the last of those that are gone."""
+        self._gone = [(key, name) for key, name in self._gone if key not in self.rows]
+        if self._gone:
+            name = self._gone[-1][1]
+            self.removed.setText(f"“{name}” is removed.")
+            self.removed.setToolTip(wrapped(name))
+        self._offer.setVisible(bool(self._gone))
 
     def _show_menu(self, at: QPoint) -> None:
         menu = QMenu(self)

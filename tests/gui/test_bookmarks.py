@@ -41,6 +41,10 @@ def three(bookmarks):
     return [bookmarks.add(f"View {n}", "gpt2", WORK, b"png") for n in (1, 2, 3)]
 
 
+def fail(number):
+    raise OSError(number, os.strerror(number))
+
+
 def names(session_or_file):
     if isinstance(session_or_file, Session):
         return [one.name for one in session_or_file.bookmarks]
@@ -70,6 +74,28 @@ def test_what_is_removed_comes_back_where_it_was(session, bookmarks, file, three
     bookmarks.bring_back()
     bookmarks.bring_back()
     assert names(session) == names(file) == ["View 1", "View 2", "View 3"]
+    bookmarks.bring_back()
+    assert names(file) == ["View 1", "View 2", "View 3"]
+
+
+def test_a_removal_that_fails_leaves_nothing_to_bring_back(
+    session, bookmarks, file, three, monkeypatch
+):
+    bookmarks.remove(three[0])
+    with monkeypatch.context() as full:
+        full.setattr(bookmark_file, "write_whole", lambda *_: fail(errno.ENOSPC))
+        bookmarks.remove(three[1])
+        assert "cannot be written" in session.notice.text
+        assert names(file) == ["View 2", "View 3"]
+    bookmarks.bring_back()
+    assert names(file) == ["View 1", "View 2", "View 3"]
+
+
+def test_what_is_there_again_is_not_what_comes_back(session, bookmarks, file, three):
+    last = session.bookmarks[2]
+    bookmarks.remove(three[0])
+    bookmarks.remove(three[2])
+    bookmarks.merge((last,))
     bookmarks.bring_back()
     assert names(file) == ["View 1", "View 2", "View 3"]
 
@@ -167,7 +193,7 @@ def unreadable(file, monkeypatch):
 
     def read_bytes(path):
         if path == file and state["fails"]:
-            raise OSError(errno.EIO, "Input/output error")
+            fail(errno.EIO)
         return read(path)
 
     monkeypatch.setattr(Path, "read_bytes", read_bytes)

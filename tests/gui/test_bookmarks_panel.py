@@ -208,8 +208,13 @@ def test_the_last_one_that_goes_leaves_words(two, key):
     assert panel.empty.isVisible()
     assert panel.empty.text() == EMPTY
     assert not panel.go.isVisible()
+    assert panel.removed.text() == "“View 1” is removed."
     QTest.mouseClick(panel.back, LEFT)
     assert names(two) == ["View 1"]
+    assert panel.removed.text() == "“View 2” is removed."
+    QTest.mouseClick(panel.back, LEFT)
+    assert names(two) == ["View 1", "View 2"]
+    assert not panel.back.isVisible()
 
 
 def test_keys_and_buttons_move_it(two, key):
