@@ -70,7 +70,8 @@ class Comparing:
         for names, slot in (
             (_FOLLOWED, self._share),
             (("positions", "components", "ranges_linked"), self._share_range),
-            (("selection", "hover"), self._share_marks),
+            (("selection",), self._share_selection),
+            (("hover",), self._share_hover),
             (_COLORED_BY, self._share_colors),
         ):
             for name in names:
@@ -104,6 +105,11 @@ class Comparing:
             for cell in cells
             if cell.held is not None
         )
+
+    @property
+    def marked(self) -> tuple[int, ...]:
+        """The positions that are selected, also where the open model's table has none of them."""
+        return self._marked[0]
 
     @property
     def room(self) -> int:
@@ -178,6 +184,8 @@ class Comparing:
             self._let_go(key)
             self._arrange(keys)
             self._share_colors()
+            if not self._cells:  # what only another table had
+                self._marked = self._session.selection, self._session.hover
 
     def clear(self) -> None:
         """Show the open model alone."""
@@ -246,6 +254,10 @@ class Comparing:
         self._marking = False
         self._marked = positions, hover
 
+    def choose(self, positions: tuple[int, ...]) -> None:
+        """Select positions in each model, and leave what is hovered."""
+        self.select(positions, self._marked[1])
+
     def hover(self, position: int | None) -> None:
         """Hover a position in each model whose table has it."""
         self.select(self._marked[0], position)
@@ -281,10 +293,17 @@ class Comparing:
                 # Both together: what follows them is worked out once.
                 theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})
 
-    def _share_marks(self) -> None:
+    def _share_selection(self) -> None:
+        self._share_marks(self._session.selection)
+
+    def _share_hover(self) -> None:
+        # What is selected stays, also beyond the open model's table.
+        self._share_marks(self._marked[0])
+
+    def _share_marks(self, positions: tuple[int, ...]) -> None:
         if not self._marking:
             if self._cells:
-                self.select(self._session.selection, self._session.hover)
+                self.select(positions, self._session.hover)
             else:
                 self._marked = self._session.selection, self._session.hover
 

@@ -163,9 +163,10 @@ class ViewGrid(QWidget):
         viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
         viewport.marquee.arm(self.main.marquee.armed)
         viewport.marquee.armedChanged.connect(self.arm)
+        viewport.selected = lambda: self._comparing.marked
+        viewport.selectionRequested.connect(self._comparing.choose)
         if key != MAIN:
             viewport.hoverRequested.connect(self._comparing.hover)
-            viewport.selectionRequested.connect(self._comparing.select)
             viewport.menuRequested.connect(cell.show_menu)
             viewport.camera.left.connect(lambda _: self._on_camera_left())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +39,11 @@ class Viewport(QWidget):
 
     All changes of the session are gathered and drawn once, just before the next paint.
 
+    Attributes
+    ----------
+    selected
+        Returns what a gesture adds to or takes from; the session's selection unless it is set.
+
     Signals
     -------
     hoverRequested(int or None)
@@ -61,6 +67,7 @@ class Viewport(QWidget):
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session = session
+        self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
         self.interactor = QtInteractor(self, auto_update=False, multi_samples=0)
         self.interactor.setAcceptDrops(False)
         self.interactor.setAccessibleName("3D view of the positional embeddings")
@@ -231,7 +238,7 @@ class Viewport(QWidget):
         control = bool(keys & Qt.KeyboardModifier.ControlModifier)
         if position is not None:
             chosen = selection.click(
-                self.session.selection, position, toggle=shift, extend=shift and control
+                self.selected(), position, toggle=shift, extend=shift and control
             )
             self.selectionRequested.emit(chosen)
 
@@ -250,7 +257,7 @@ class Viewport(QWidget):
     def _on_drawn(self, inside: tuple[int, ...], keys: Qt.KeyboardModifier) -> None:
         takes_out = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
         chosen = selection.gather(
-            self.session.selection,
+            self.selected(),
             inside,
             add=bool(keys & Qt.KeyboardModifier.ShiftModifier),
             remove=bool(keys & takes_out),

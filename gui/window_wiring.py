@@ -157,7 +157,6 @@ def connect_centre(window: MainWindow) -> None:
     window.empty_state.cancelRequested.connect(controller.cancel)
     window.status_bar.cancelRequested.connect(controller.cancel)
     viewport.hoverRequested.connect(lambda position: window.set_field("hover", position))
-    viewport.selectionRequested.connect(controller.select)
     viewport.menuRequested.connect(window.show_menu)
     viewport.marquee.armedChanged.connect(lambda shape: _on_armed(window, shape))
     viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)

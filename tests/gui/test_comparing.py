@@ -108,6 +108,20 @@ def test_selection_and_hover_are_linked_by_position(opened, controller, comparin
     assert other.selection == (250, 7)
 
 
+def test_hovering_leaves_what_is_selected_beyond_the_open_table(opened, comparing, long):
+    other = session_of(opened, comparing.add(long))
+    comparing.select((7, 250))
+    opened.hover = 5
+    assert (opened.selection, other.selection) == ((7,), (7, 250))
+    assert (other.hover, comparing.marked) == (5, (7, 250))
+    opened.hover = None
+    assert other.selection == (7, 250)
+    comparing.choose((260,))
+    assert (opened.selection, other.selection) == ((), (260,))
+    comparing.clear()
+    assert comparing.marked == ()
+
+
 def test_one_that_comes_later_has_the_selection_too(opened, controller, comparing, short):
     controller.select((3, 180, 4))
     assert session_of(opened, comparing.add(short)).selection == (3, 4)

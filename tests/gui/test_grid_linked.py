@@ -1,0 +1,62 @@
+"""What views side by side share, through real events: selection, and how they are looked at."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from tests.gui.viewport_mouse import LEFT, drag
+
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def grid(application, qtbot):
+    """The grid of a window that is active, with a table of 200 positions open."""
+    application.window.activateWindow()
+    qtbot.waitUntil(application.window.isActiveWindow)
+    return application.window.grid
+
+
+@pytest.fixture
+def beside(application, wait_until_idle, write_table, helix):
+    """Show tables of so many positions beside the open one; their cells, when they are painted."""
+
+    def add(*lengths):
+        sources = [write_table(helix(n, 16, seed=n), f"table-{n}") for n in lengths]
+        keys = [application.controller.comparing.add(str(source)) for source in sources]
+        wait_until_idle(application)
+        return [application.window.grid.cells[key] for key in keys]
+
+    return add
+
+
+def pickable(viewport, *, near):
+    """A position near the wanted one whose point no other hides."""
+    first, last = viewport.session.positions
+    candidates = sorted(range(first, last + 1), key=lambda p: abs(p - near))
+    return next(p for p in candidates if viewport.position_at(viewport.pixel_of(p)) == p)
+
+
+def click(viewport, position, keys=Qt.KeyboardModifier.NoModifier):
+    QTest.mouseClick(viewport.interactor, LEFT, keys, viewport.pixel_of(position))
+
+
+@pytest.mark.parametrize("in_open", [True, False])
+def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, in_open):
+    small, large = beside(120, 300)
+    beyond = pickable(large.viewport, near=280)
+    click(large.viewport, beyond)
+    viewport = grid.main if in_open else small.viewport
+    added = pickable(viewport, near=60)
+    click(viewport, added, SHIFT)
+    assert large.session.selection == (beyond, added)
+    assert grid.main.session.selection == small.session.selection == (added,)
+    # Drawn around all that is in sight there: what is not stays selected.
+    viewport.marquee.arm("box")
+    corner = QPoint(viewport.interactor.width() - 2, viewport.interactor.height() - 2)
+    drag(qtbot, viewport, QPoint(1, 1), corner, keys=SHIFT)
+    assert len(viewport.session.selection) > 50
+    assert large.session.selection == (beyond, *viewport.session.selection)
+    click(viewport, added)
+    assert large.session.selection == (added,)
