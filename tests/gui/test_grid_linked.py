@@ -60,3 +60,11 @@ def test_shift_adds_to_what_only_a_longer_table_has(grid, beside, qtbot, in_open
     assert large.session.selection == (beyond, *viewport.session.selection)
     click(viewport, added)
     assert large.session.selection == (added,)
+
+
+def test_escape_clears_what_only_a_longer_table_has(application, grid, beside):
+    (large,) = beside(300)
+    click(large.viewport, pickable(large.viewport, near=280))
+    assert large.session.selection
+    QTest.keyClick(grid.main.interactor, Qt.Key.Key_Escape)
+    assert large.session.selection == ()
