@@ -260,16 +260,18 @@ class ViewGrid(QWidget):
         if key not in self._joined:
             # Its first frame: it looks as the others do, and not they as it does.
             self._joined.add(key)
-            outlook = self.main.camera.outlook
-            if outlook is not None:
-                self.cells[key].viewport.camera.look(outlook)
-            return
-        outlook = self.cells[key].viewport.camera.outlook
-        if outlook is None:
+            self._let_look(self.cells[key], as_in=self.cells[MAIN])
             return
         for other in self._joined - {key}:
             if self.cells[other].isVisible():
-                self.cells[other].viewport.camera.look(outlook)
+                self._let_look(self.cells[other], as_in=self.cells[key])
+
+    @staticmethod
+    def _let_look(cell: GridCell, *, as_in: GridCell) -> None:
+        camera = as_in.viewport.camera
+        outlook = camera.outlook
+        if outlook is not None:
+            cell.viewport.camera.look(outlook, follows=camera.place.follows)
 
     def _on_camera_left(self) -> None:
         if self._session.cameras_linked:

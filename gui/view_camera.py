@@ -100,10 +100,19 @@ class ViewCamera(QObject):
         self._follows = place.follows
         self._moves.go_to(place.pose)
 
-    def look(self, outlook: Outlook) -> None:
-        """Look at the curve so from the next paint on, as soon as there is one."""
+    def look(self, outlook: Outlook, *, follows: bool) -> None:
+        """Look at the curve so from the next paint on, as soon as there is one.
+
+        Parameters
+        ----------
+        outlook
+            How.
+        follows
+            Whether another range may be framed anew, as :meth:`follow` does.
+        """
         self._draw()
         if self._scene.state is not None:
+            self._follows = follows
             self._moves.halt()
             outlook.at(self._scene.framed, self._aspect).apply(self._interactor.camera)
             self._interactor.renderer.ResetCameraClippingRange()

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from tests.gui.viewport_mouse import LEFT, drag
 
@@ -68,3 +70,45 @@ def test_escape_clears_what_only_a_longer_table_has(application, grid, beside):
     assert large.session.selection
     QTest.keyClick(grid.main.interactor, Qt.Key.Key_Escape)
     assert large.session.selection == ()
+
+
+# ---- how they are looked at --------------------------------------------------------------
+
+
+def pose(viewport):
+    return np.array([viewport.camera.place.pose.position, viewport.camera.place.pose.focal_point])
+
+
+def wheel(viewport):
+    middle = viewport.interactor.rect().center()
+    event = QWheelEvent(
+        QPointF(middle), QPointF(viewport.interactor.mapToGlobal(middle)), QPoint(),
+        QPoint(0, 120), Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase, False,
+    )  # fmt: skip
+    QApplication.sendEvent(viewport.interactor, event)
+
+
+@pytest.mark.parametrize("in_open", [True, False])
+def test_a_zoom_stays_whichever_range_is_shown_next(
+    application, grid, beside, wait_until_idle, in_open
+):
+    (one,) = beside(120)
+    QTest.mouseClick(grid.bar.ranges, LEFT)
+    for _ in range(8):
+        wheel(grid.main if in_open else one.viewport)
+        wait_until_idle(application)
+    before = [pose(viewport) for viewport in grid.viewports]
+    application.controller.request_positions(1, 110)
+    wait_until_idle(application)
+    for viewport, was in zip(grid.viewports, before, strict=True):
+        assert viewport.session.curve.pca.positions == (1, 110)
+        np.testing.assert_allclose(pose(viewport), was)
+    # Framed again, the next range is brought into sight in all views.
+    one.viewport.camera.frame()
+    wait_until_idle(application)
+    before = [pose(viewport) for viewport in grid.viewports]
+    application.controller.request_positions(50, 53)
+    wait_until_idle(application)
+    for viewport, was in zip(grid.viewports, before, strict=True):
+        assert np.abs(pose(viewport) - was).max() > 0.1
