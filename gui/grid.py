@@ -255,11 +255,12 @@ class ViewGrid(QWidget):
             self._on_camera_moved(MAIN)
 
     def _on_camera_moved(self, key: int) -> None:
+        first = key not in self._joined
+        self._joined.add(key)
         if not self._session.cameras_linked or len(self.cells) == 1:
             return
-        if key not in self._joined:
-            # Its first frame: it looks as the others do, and not they as it does.
-            self._joined.add(key)
+        if first:
+            # It looks as the others do, and not they as it does.
             self._let_look(self.cells[key], as_in=self.cells[MAIN])
             return
         for other in self._joined - {key}:

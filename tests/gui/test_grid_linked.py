@@ -75,6 +75,11 @@ def test_escape_clears_what_only_a_longer_table_has(application, grid, beside):
 # ---- how they are looked at --------------------------------------------------------------
 
 
+def look_of(viewport):
+    outlook = viewport.camera.outlook
+    return np.concatenate([outlook.direction, outlook.up, outlook.shift, [outlook.nearness]])
+
+
 def pose(viewport):
     return np.array([viewport.camera.place.pose.position, viewport.camera.place.pose.focal_point])
 
@@ -112,3 +117,26 @@ def test_a_zoom_stays_whichever_range_is_shown_next(
     wait_until_idle(application)
     for viewport, was in zip(grid.viewports, before, strict=True):
         assert np.abs(pose(viewport) - was).max() > 0.1
+
+
+def test_one_that_came_unlinked_looks_as_the_others_once_they_are(
+    application, grid, beside, qtbot, wait_until_idle
+):
+    beside(120)
+    QTest.mouseClick(grid.bar.cameras, LEFT)
+    middle = grid.main.interactor.rect().center()
+    drag(qtbot, grid.main, middle, middle + QPoint(60, 25))
+    (late,) = beside(300)
+    own = look_of(late.viewport)
+    assert np.abs(own - look_of(grid.main)).max() > 0.05
+    QTest.mouseClick(grid.bar.cameras, LEFT)
+    wait_until_idle(application)
+    np.testing.assert_allclose(look_of(late.viewport), look_of(grid.main), atol=1e-6)
+    # And it is one of them: turned, it turns them.
+    middle = late.viewport.interactor.rect().center()
+    drag(qtbot, late.viewport, middle, middle + QPoint(-50, 30))
+    wait_until_idle(application)
+    turned = look_of(late.viewport)
+    assert np.abs(turned - own).max() > 0.05
+    for viewport in grid.viewports:
+        np.testing.assert_allclose(look_of(viewport), turned, atol=1e-6)
