@@ -246,7 +246,8 @@ class Controller:
         return Held.of(self.session, self._opening, self._fitter)
 
     def _show_held(self, held: Held) -> None:
-        """Show a model that was shown beside the open one."""
+        """Show a model that was shown beside the open one, and not what is being opened."""
+        self._opening.cancel()
         self._opening.take(held.wanted)
         self._show(held.wanted, held.opened, components=held.opened.curve.components)
 

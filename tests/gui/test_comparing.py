@@ -1,5 +1,7 @@
 """Models side by side, without a window: which there are, what they share, what stays their own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from geometry.pca import fit_pca
 from gui.colors import color_scale
 from gui.comparing import MAIN, MOST
 from gui.controller import Controller
+from gui.reopening import take_work
 
 
 @pytest.fixture
@@ -235,6 +238,31 @@ def test_closing_the_open_one_leaves_its_neighbour_open(opened, comparing, short
     comparing.remove(MAIN)
     assert (opened.model.name, opened.compared) == ("short", ())
     assert not comparing.make_main(a)
+
+
+def test_a_change_of_places_gives_up_what_is_being_opened(
+    session, hand_jobs, write_table, short, long
+):
+    controller = Controller(session, hand_jobs)
+    controller.open(str(write_table()))
+    hand_jobs.deliver_all()
+    key = controller.comparing.add(short)
+    hand_jobs.deliver_all()
+    work = take_work(session, controller.shown, None)
+    controller.resume(replace(work, source=long, positions=(10, 20)))
+    hand_jobs.drag_on("open")
+    assert session.opening == long
+    assert controller.comparing.make_main(key)
+    assert "open" not in hand_jobs.waiting
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    hand_jobs.deliver_all()
+    assert names(session) == ["helix", "short"]
+    # And what was saved is not shown of the same model, opened for its own sake.
+    controller.open(long)
+    hand_jobs.deliver_all()
+    assert session.model.name == "long"
+    assert session.positions == (1, 299)
+    controller.close()
 
 
 # ---- in the background -------------------------------------------------------------------
