@@ -50,7 +50,8 @@ class Cell:
     jobs, fetching, opener
         As for :class:`gui.opening.Opening`; the slots are this cell's own.
     on_shown
-        Called with the key when its model has come, or another in its place.
+        Called with the key when its model has come, or another in its place, and whether that was
+        read for it.
     on_error
         Called with the key, an error, and what failed, in words.
     """
@@ -61,7 +62,7 @@ class Cell:
         source: str,
         jobs: Jobs,
         fetching: Fetching,
-        on_shown: Callable[[int], None],
+        on_shown: Callable[[int, bool], None],
         on_error: Callable[[int, Exception, str], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
@@ -94,10 +95,10 @@ class Cell:
         """Show another model in place of this one."""
         self.opening.cancel()
         self.opening.take(held.wanted)
-        self.show(held.wanted, held.opened)
+        self.show(held.wanted, held.opened, read=False)
 
-    def show(self, wanted: Wanted, opened: Opened) -> None:
-        """Show a model that was read."""
+    def show(self, wanted: Wanted, opened: Opened, *, read: bool = True) -> None:
+        """Show a model; ``read`` for this, and not taken from another view."""
         session, model = self.session, opened.model
         self._fitter.pause()
         session.change(
@@ -116,4 +117,4 @@ class Cell:
         self.compared = replace(self.compared, source=wanted.source, name=model.name)
         # Fits under a drag take preparing, and memory: not before somebody drags.
         self._fitter.use(opened.fast, ahead=False)
-        self._on_shown(self.compared.key)
+        self._on_shown(self.compared.key, read)

@@ -231,15 +231,25 @@ class Comparing:
             main_at=keys.index(MAIN),
         )
 
-    def _on_shown(self, key: int) -> None:
-        if key in self._cells:
-            self._arrange(list(self.keys))
-            self._share_range()
-            self.select(*self._marked)
+    def _on_shown(self, key: int, read: bool) -> None:
+        cell, session = self._cells.get(key), self._session
+        if cell is None or cell.session.model is None:
+            return
+        self._arrange(list(self.keys))
+        self._share_range()
+        self.select(*self._marked)
+        odd = " ".join(cell.session.model.warnings) if read else ""
+        # What another could not do, its view being gone, is said nowhere else.
+        if odd and (session.notice is None or not session.notice.details):
+            session.notice = Notice(f"{cell.compared.name}: {odd}")
 
     def _on_failed(self, key: int, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)
-        self.remove(key)
+        cell = self._cells.get(key)
+        if cell is not None and cell.session.model is not None:
+            what = f"{what} for {cell.compared.name}"
+        else:
+            self.remove(key)  # there is nothing to show of it
         self._session.notice = notice_beside(error, what)
 
     # ---- what is linked ----------------------------------------------------------------

@@ -9,7 +9,9 @@ from geometry.pca import fit_pca
 from gui.colors import color_scale
 from gui.comparing import MAIN, MOST
 from gui.controller import Controller
+from gui.laid import Laying, OfCompared
 from gui.reopening import take_work
+from gui.session import Notice
 
 
 @pytest.fixture
@@ -83,6 +85,43 @@ def test_what_cannot_be_opened_is_said_and_leaves_no_empty_place(opened, compari
     assert "There is nothing at" in opened.notice.text
     assert not opened.notice.retry
     assert opened.compared == ()
+
+
+def test_what_cannot_be_worked_out_is_said_and_the_model_stays(
+    opened, controller, comparing, short, monkeypatch
+):
+    key = comparing.add(short, (10, 50))
+    opened.laying = laying = Laying(OfCompared(key), "scaled")
+    monkeypatch.setattr("gui.fitting.fit_pca", _raise)
+    comparing.request_positions(key, 20, 90)
+    text = "The components could not be fitted for short: MemoryError: too large"
+    assert opened.notice.text == text
+    assert not opened.notice.retry
+    other = session_of(opened, key)
+    assert (other.model.name, other.positions) == ("short", (20, 90))
+    assert opened.laying == laying
+
+
+def _raise(*args):
+    raise MemoryError("too large")
+
+
+def test_what_is_odd_about_a_model_is_said_once(opened, comparing, write_table, helix, tmp_path):
+    table = helix(60, 16)
+    table[7] = 0.5
+    odd = str(write_table(table, "odd"))
+    text = "odd: One row holds the same number throughout: positions 7."
+    key = comparing.add(odd)
+    assert opened.notice == Notice(text)
+    opened.notice = None
+    assert comparing.make_main(key)
+    assert comparing.make_main(key)
+    assert opened.compared[0].name == "odd"
+    assert opened.notice is None or not opened.notice.text.startswith("odd")
+    # It does not hide that another is missing.
+    comparing.add(str(tmp_path / "nowhere"))
+    comparing.add(odd)
+    assert "There is nothing at" in opened.notice.text
 
 
 def test_models_that_are_there_already_are_not_added_again(opened, comparing, short, long):
