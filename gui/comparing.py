@@ -175,10 +175,14 @@ class Comparing:
                 self.add(source)
 
     def remove(self, key: int) -> None:
-        """Show a model no more. In place of the open one, its neighbour is the open one then."""
+        """Show a model no more. In place of the open one, its neighbour is the open one then.
+
+        That is the nearest in the grid that is there, the next one rather than the one before.
+        """
         if key == MAIN:
-            others = [other for other in self.keys if other != MAIN]
-            key = next((other for other in others if self.make_main(other)), MAIN)
+            places, at = self.keys, self._session.main_at
+            near = sorted(range(len(places)), key=lambda place: (abs(place - at), place < at))
+            key = next((places[p] for p in near if self.make_main(places[p])), MAIN)
         if key in self._cells:
             keys = [other for other in self.keys if other != key]
             self._let_go(key)

@@ -304,6 +304,21 @@ def test_a_change_of_places_gives_up_what_is_being_opened(
     controller.close()
 
 
+@pytest.mark.parametrize(
+    ("place", "neighbour", "left"),
+    [(0, "b", "bcd"), (1, "c", "bcd"), (2, "d", "bcd"), (3, "d", "bcd")],
+)
+def test_the_neighbour_is_the_nearest_the_next_one_rather(
+    opened, comparing, write_table, helix, place, neighbour, left
+):
+    for name in "bcd":
+        comparing.add(str(write_table(helix(60, 16, seed=ord(name)), name)))
+    comparing.move(MAIN, place)
+    comparing.remove(MAIN)
+    assert opened.model.name == neighbour
+    assert names(opened) == list(left)
+
+
 # ---- in the background -------------------------------------------------------------------
 
 
