@@ -14,6 +14,7 @@ from gui.cell import Cell, Held
 from gui.colors import own_scale, shared_limits
 from gui.fetching import Fetching
 from gui.jobs import Jobs
+from gui.linked_marks import LinkedMarks
 from gui.listening import Listening
 from gui.loading import Wanted, remembered_name
 from gui.notices import notice_beside
@@ -49,6 +50,11 @@ class Comparing:
         Shows a model in place of the open one.
     opener
         Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+
+    Attributes
+    ----------
+    marks
+        What is selected and hovered in them.
     """
 
     def __init__(
@@ -64,14 +70,11 @@ class Comparing:
         self._held, self._show_main, self._opener = held, show, opener
         self._cells: dict[int, Cell] = {}
         self._newest = MAIN
-        self._marked: tuple[tuple[int, ...], int | None] = ((), None)
-        self._marking = False
+        self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
         self._listening = Listening()
         for names, slot in (
             (_FOLLOWED, self._share),
             (("positions", "components", "ranges_linked"), self._share_range),
-            (("selection",), self._share_selection),
-            (("hover",), self._share_hover),
             (_COLORED_BY, self._share_colors),
         ):
             for name in names:
@@ -81,6 +84,7 @@ class Comparing:
     def close(self) -> None:
         """Stop answering, and give up what is being read."""
         self._listening.stop()
+        self.marks.close()
         for key in tuple(self._cells):
             self._let_go(key)
 
@@ -105,11 +109,6 @@ class Comparing:
             for cell in cells
             if cell.held is not None
         )
-
-    @property
-    def marked(self) -> tuple[int, ...]:
-        """The positions that are selected, also where the open model's table has none of them."""
-        return self._marked[0]
 
     @property
     def room(self) -> int:
@@ -189,7 +188,7 @@ class Comparing:
             self._arrange(keys)
             self._share_colors()
             if not self._cells:  # what only another table had
-                self._marked = self._session.selection, self._session.hover
+                self.marks.narrow()
 
     def clear(self) -> None:
         """Show the open model alone."""
@@ -214,15 +213,15 @@ class Comparing:
         theirs = None if cell is None else cell.held
         if cell is None or theirs is None or ours is None:
             return False
-        keys, marked = list(self.keys), self._marked
+        keys = list(self.keys)
         here, there = keys.index(MAIN), keys.index(key)
         keys[here], keys[there] = key, MAIN
         linked, self._session.ranges_linked = self._session.ranges_linked, False
-        cell.take(ours)
-        self._show_main(theirs)
-        self._session.ranges_linked = linked
-        self._arrange(keys)
-        self.select(*marked)
+        with self.marks.kept():
+            cell.take(ours)
+            self._show_main(theirs)
+            self._session.ranges_linked = linked
+            self._arrange(keys)
         return True
 
     def _let_go(self, key: int) -> None:
@@ -241,7 +240,7 @@ class Comparing:
             return
         self._arrange(list(self.keys))
         self._share_range()
-        self.select(*self._marked)
+        self.marks.show()
         odd = " ".join(cell.session.model.warnings) if read else ""
         # What another could not do, its view being gone, is said nowhere else.
         if odd and (session.notice is None or not session.notice.details):
@@ -257,24 +256,6 @@ class Comparing:
         self._session.notice = notice_beside(error, what)
 
     # ---- what is linked ----------------------------------------------------------------
-
-    def select(self, positions: tuple[int, ...], hover: int | None = None) -> None:
-        """Select and hover positions in each model, those that its table has."""
-        self._marking = True
-        for session in self._sessions():
-            n = 0 if session.model is None else session.model.n_positions
-            session.selection = tuple(p for p in positions if p < n)
-            session.hover = hover if hover is not None and hover < n else None
-        self._marking = False
-        self._marked = positions, hover
-
-    def choose(self, positions: tuple[int, ...]) -> None:
-        """Select positions in each model, and leave what is hovered."""
-        self.select(positions, self._marked[1])
-
-    def hover(self, position: int | None) -> None:
-        """Hover a position in each model whose table has it."""
-        self.select(self._marked[0], position)
 
     def request_positions(self, key: int, first: int, last: int) -> None:
         """Show a range of one of the models; it is put in order and kept inside its table."""
@@ -306,20 +287,6 @@ class Comparing:
                     wanted["components"] = session.components
                 # Both together: what follows them is worked out once.
                 theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})
-
-    def _share_selection(self) -> None:
-        self._share_marks(self._session.selection)
-
-    def _share_hover(self) -> None:
-        # What is selected stays, also beyond the open model's table.
-        self._share_marks(self._marked[0])
-
-    def _share_marks(self, positions: tuple[int, ...]) -> None:
-        if not self._marking:
-            if self._cells:
-                self.select(positions, self._session.hover)
-            else:
-                self._marked = self._session.selection, self._session.hover
 
     def _share_colors(self) -> None:
         """Let a colour mean the same in all views; not anew with every tick of a drag."""

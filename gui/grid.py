@@ -163,10 +163,10 @@ class ViewGrid(QWidget):
         viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
         viewport.marquee.arm(self.main.marquee.armed)
         viewport.marquee.armedChanged.connect(self.arm)
-        viewport.selected = lambda: self._comparing.marked
-        viewport.selectionRequested.connect(self._comparing.choose)
+        viewport.selected = lambda: self._comparing.marks.selected
+        viewport.selectionRequested.connect(self._comparing.marks.select)
         if key != MAIN:
-            viewport.hoverRequested.connect(self._comparing.hover)
+            viewport.hoverRequested.connect(self._comparing.marks.hover)
             viewport.menuRequested.connect(cell.show_menu)
             viewport.camera.left.connect(lambda _: self._on_camera_left())
 

@@ -301,7 +301,7 @@ class MainWindow(QMainWindow):
         elif self.session.notice is not None:
             self.session.notice = None
         else:
-            self.controller.comparing.choose(())  # in tables longer than the open one, too
+            self.controller.comparing.marks.select(())  # in tables longer than the open one, too
         self.viewport.interactor.setFocus()
 
     def show_menu(self, at: QPoint) -> None:

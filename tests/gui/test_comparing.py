@@ -143,25 +143,25 @@ def test_selection_and_hover_are_linked_by_position(opened, controller, comparin
     opened.hover = 120
     assert (one.hover, other.hover) == (None, 120)
     # In a longer table: there, whatever the others have.
-    comparing.select((250, 7))
+    comparing.marks.select((250, 7))
     assert (opened.selection, one.selection, other.selection) == ((7,), (7,), (250, 7))
-    comparing.hover(260)
+    comparing.marks.hover(260)
     assert (opened.hover, one.hover, other.hover) == (None, None, 260)
     assert other.selection == (250, 7)
 
 
 def test_hovering_leaves_what_is_selected_beyond_the_open_table(opened, comparing, long):
     other = session_of(opened, comparing.add(long))
-    comparing.select((7, 250))
+    comparing.marks.select((7, 250))
     opened.hover = 5
     assert (opened.selection, other.selection) == ((7,), (7, 250))
-    assert (other.hover, comparing.marked) == (5, (7, 250))
+    assert (other.hover, comparing.marks.selected) == (5, (7, 250))
     opened.hover = None
     assert other.selection == (7, 250)
-    comparing.choose((260,))
+    comparing.marks.select((260,))
     assert (opened.selection, other.selection) == ((), (260,))
     comparing.clear()
-    assert comparing.marked == ()
+    assert comparing.marks.selected == ()
 
 
 def test_one_that_comes_later_has_the_selection_too(opened, controller, comparing, short):
@@ -234,7 +234,7 @@ def test_another_model_takes_the_place_of_the_open_one(opened, controller, compa
     controller.request_positions(30, 170)
     a = comparing.add(short, (5, 100), (3, 2, 1))
     b = comparing.add(long)
-    comparing.select((40, 280))
+    comparing.marks.select((40, 280))
     before = opened.curve
     assert comparing.make_main(a)
     other = session_of(opened, a)
