@@ -19,6 +19,7 @@ from gui.listening import Listening
 from gui.loading import Wanted, remembered_name
 from gui.notices import notice_beside
 from gui.session import Notice, Session
+from gui.shown_range import inside
 
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
@@ -261,7 +262,7 @@ class Comparing:
         """Show a range of one of the models; it is put in order and kept inside its table."""
         cell = self._cells.get(key)
         if cell is not None and cell.session.model is not None:
-            cell.session.positions = _inside((first, last), cell.session.model)
+            cell.session.positions = inside((first, last), cell.session.model.n_positions)
 
     def _sessions(self) -> list[Session]:
         return [self._session, *(cell.session for cell in self._cells.values())]
@@ -282,7 +283,8 @@ class Comparing:
         for cell in self._cells.values():
             theirs = cell.session
             if theirs.model is not None:
-                wanted: dict[str, object] = {"positions": _inside(session.positions, theirs.model)}
+                span = inside(session.positions, theirs.model.n_positions)
+                wanted: dict[str, object] = {"positions": span}
                 if max(session.components) <= max(3, min(theirs.model.W_pos.shape)):
                     wanted["components"] = session.components
                 # Both together: what follows them is worked out once.
@@ -296,10 +298,3 @@ class Comparing:
         limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
         for session in self._sessions():
             session.color_limits = limits
-
-
-def _inside(positions: tuple[int, int], model: PositionalModel) -> tuple[int, int]:
-    """Return a range in order, as much of it as a model has."""
-    end = model.n_positions - 1
-    first, last = sorted(min(max(position, 0), end) for position in positions)
-    return first, last

@@ -36,6 +36,7 @@ from gui.pair_measuring import PairMeasuring
 from gui.prompting import Prompting
 from gui.reopening import Reopening, is_work
 from gui.session import ColorBy, Notice, Session
+from gui.shown_range import inside
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
@@ -300,11 +301,8 @@ class Controller:
 
     def request_positions(self, first: int, last: int) -> None:
         """Show a range; it is put in order and kept inside the table."""
-        if self.session.model is None:
-            return
-        end = self.session.model.n_positions - 1
-        first, last = sorted((min(max(first, 0), end), min(max(last, 0), end)))
-        self.session.positions = (first, last)
+        if self.session.model is not None:
+            self.session.positions = inside((first, last), self.session.model.n_positions)
 
     def color_by(self, quantity: ColorBy, component: int) -> None:
         """Colour the curve by a quantity; ``component`` (1-based) counts for "component"."""

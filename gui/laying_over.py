@@ -20,6 +20,7 @@ from gui.laying_text import caption
 from gui.listening import Listening
 from gui.sentences import as_sentence
 from gui.session import Session
+from gui.shown_range import inside
 from gui.theme import format_count
 
 if TYPE_CHECKING:
@@ -154,13 +155,11 @@ class LayingOver:
         return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)
 
     def _of_range(self, what: OfRange, model: PositionalModel, curve: Curve) -> Above | _Work:
-        last = model.n_positions - 1
-        first, end = sorted(min(max(p, 0), last) for p in what.positions)
-        k = max(curve.components)
-        key = (model, (first, end), k)
+        positions, k = inside(what.positions, model.n_positions), max(curve.components)
+        key = (model, positions, k)
         pca = self._kept.get(key)
         if pca is None:
-            return key, lambda: fit_pca(model.W_pos, (first, end), k)
+            return key, lambda: fit_pca(model.W_pos, positions, k)
         return Above(model.name, model.W_pos, pca, curve.components, in_order=True)
 
     def _of_step(self, what: OfStep, model: PositionalModel, curve: Curve) -> Above | _Work:

@@ -16,6 +16,7 @@ from gui.comparing import MAIN
 from gui.laid import Laying, OfCompared
 from gui.loading import Wanted, path_exists, remembered_name
 from gui.session import Notice, Session
+from gui.shown_range import inside
 
 # What reads and writes the files is not needed for the first frame.
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Reopening:
             self.show(work, said="")
             return
         fields = _fitting(work, model)
-        self._session.change(positions=_inside(work.positions, model), **fields)
+        self._session.change(positions=inside(work.positions, model.n_positions), **fields)
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
         self._lay(work, self._keys(work))
@@ -271,12 +272,6 @@ def _fitting(work: Work, model: PositionalModel) -> dict[str, Any]:
     if "selection" in fields:
         fields["selection"] = tuple(p for p in fields["selection"] if p < model.n_positions)
     return fields
-
-
-def _inside(positions: tuple[int, int], model: PositionalModel) -> tuple[int, int]:
-    """Return a range as far as a model's table goes."""
-    last = model.n_positions - 1
-    return min(positions[0], last), min(positions[1], last)
 
 
 def beside(source: str, path: Path) -> str:
