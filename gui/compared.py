@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gui.session import Session
 
+MAIN = 0
+"""The key of the open model, which no :class:`Compared` has."""
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Compared:

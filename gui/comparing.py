@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gui.cell import Cell, Held
 from gui.colors import own_scale, shared_limits
+from gui.compared import MAIN
 from gui.fetching import Fetching
 from gui.jobs import Jobs
 from gui.linked_marks import LinkedMarks
@@ -28,8 +29,6 @@ log = logging.getLogger(__name__)
 
 MOST = 9
 """Models in the grid at once, the open one among them: three by three."""
-MAIN = 0
-"""The key of the open model, which no :class:`gui.compared.Compared` has."""
 _FOLLOWED = (
     "color_by", "color_component", "colormap", "outside", "projection", "keep_turned",
     "measure", "norms_centred", "norms_after", "dragging",

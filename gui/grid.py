@@ -10,7 +10,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.color_strip import ColorStrip
-from gui.comparing import MAIN, Comparing
+from gui.compared import MAIN
+from gui.comparing import Comparing
 from gui.grid_bar import GridBar
 from gui.grid_cell import GridCell
 from gui.listening import Listening

@@ -12,7 +12,7 @@ import numpy as np
 
 from geometry.errors import HelixscopeError
 from gui.camera import Place
-from gui.comparing import MAIN
+from gui.compared import MAIN
 from gui.laid import Laying, OfCompared
 from gui.loading import Wanted, path_exists, remembered_name
 from gui.session import Notice, Session

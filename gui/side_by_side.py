@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QFileDialog, QMenu
 
-from gui.comparing import MAIN
+from gui.compared import MAIN
 from gui.grid import ViewGrid
 from gui.listening import Listening
 from gui.loading import remembered_name

@@ -12,10 +12,11 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
+from gui.compared import MAIN
 from gui.listening import Listening
 from gui.panels import compare_text as text
 from gui.panels.base import label
-from gui.panels.compare_question import MAIN, Comparison, ComparisonOf, Kept, RowOf
+from gui.panels.compare_question import Comparison, ComparisonOf, Kept, RowOf
 from gui.panels.compare_table import CompareTable
 from gui.panels.overlay_row import OverlayRow
 from gui.panels.result_panel import ResultPanel

@@ -17,8 +17,6 @@ from gui.questions import Progress, Subjects
 if TYPE_CHECKING:
     from geometry.model import PositionalModel
 
-MAIN = 0
-"""The key of the open model."""
 MOST_KEPT = 512
 READING = "it is still being read"
 
@@ -30,7 +28,7 @@ class RowOf:
     Attributes
     ----------
     key
-        That of the model beside the open one; :data:`MAIN` for the open one.
+        That of the model beside the open one; :data:`gui.compared.MAIN` for the open one.
     name
         What it is called.
     model

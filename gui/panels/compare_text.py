@@ -12,7 +12,8 @@ import numpy as np
 
 from geometry.model import PositionalModel
 from geometry.scalar_results import QUANTITIES, Quantity, Scalar
-from gui.panels.compare_question import MAIN, Line
+from gui.compared import MAIN
+from gui.panels.compare_question import Line
 from gui.panels.table_text import Column
 from gui.snippets import opened
 from gui.theme import format_count, format_number

@@ -7,7 +7,8 @@ import pytest
 
 from geometry.pca import fit_pca
 from gui.colors import color_scale
-from gui.comparing import MAIN, MOST
+from gui.compared import MAIN
+from gui.comparing import MOST
 from gui.controller import Controller
 from gui.laid import Laying, OfCompared
 from gui.reopening import take_work

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from gui.comparing import MAIN
+from gui.compared import MAIN
 from gui.grid import columns_for
 from gui.laid import Laying, OfCompared
 from gui.main_window import MainWindow
