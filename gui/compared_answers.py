@@ -8,7 +8,7 @@ from typing import Any
 from gui.answers import Answers
 from gui.jobs import Jobs
 from gui.listening import Listening
-from gui.overlaying import MOST
+from gui.overlaying import COLORS
 from gui.queued_jobs import QueuedJobs
 from gui.session import Session
 from gui.slotted_jobs import SlottedJobs
@@ -83,7 +83,7 @@ class ComparedAnswers:
         overlays = {overlay.color for overlay in session.overlays}
         for key in there:
             if key not in colors:
-                free = [number for number in range(MOST) if number not in colors.values()]
+                free = [number for number in range(COLORS) if number not in colors.values()]
                 # Beside so many overlays that there is none left, two have the same.
                 colors[key] = next((n for n in free if n not in overlays), (*free, 0)[0])
         if colors != session.compared_colors:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-MOST = 8
-"""Other models in one plot: each has a colour of its own."""
+COLORS = 8
+"""Other models in one plot, laid over it or in the grid: each has a colour of its own."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,10 +83,10 @@ class Overlaying:
         """
         session = self._session
         others = len(session.overlays) + len(session.compared)
-        if others >= MOST or self._find(source) is not None:
+        if others >= COLORS or self._find(source) is not None:
             return
         taken = {*session.compared_colors.values(), *(o.color for o in session.overlays)}
-        color = next(number for number in range(MOST) if number not in taken)
+        color = next(number for number in range(COLORS) if number not in taken)
         session.overlays = (
             *session.overlays,
             Overlay(source, short_name(source), None, shown=True, color=color),

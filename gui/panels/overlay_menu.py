@@ -7,7 +7,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui.loading import path_exists
-from gui.overlaying import MOST
+from gui.overlaying import COLORS
 from gui.panels.model_line import identity
 from gui.panels.model_rows import source_title
 from gui.session import Session
@@ -58,7 +58,7 @@ def overlay_menu(
         action.setCheckable(True)
         there = laid.get(identity(source))
         action.setChecked(there is not None)
-        action.setEnabled(there is not None or len(laid) + len(session.compared) < MOST)
+        action.setEnabled(there is not None or len(laid) + len(session.compared) < COLORS)
         if there is None:
             action.triggered.connect(lambda _=False, source=source: add(source))
         else:

@@ -9,7 +9,7 @@ from geometry.errors import SourceError
 from geometry.sources import open_source
 from gui.controller import Controller
 from gui.jobs import InlineJobs
-from gui.overlaying import MOST
+from gui.overlaying import COLORS
 from gui.session import Session
 
 
@@ -52,10 +52,10 @@ def test_colours_stay_and_freed_ones_are_used_again(opened, controller, others, 
 
 
 def test_there_are_only_so_many(opened, controller, write_table, helix):
-    for number in range(MOST + 2):
+    for number in range(COLORS + 2):
         controller.overlays.add(str(write_table(helix(20), f"t{number}")))
-    assert len(opened.overlays) == MOST
-    assert len({o.color for o in opened.overlays}) == MOST
+    assert len(opened.overlays) == COLORS
+    assert len({o.color for o in opened.overlays}) == COLORS
 
 
 def test_hiding_keeps_what_was_measured(opened, controller, others):
