@@ -18,6 +18,7 @@ from gui.loading import remembered_name
 from gui.reopening import ENDING, beside, found, is_work, take_laying, take_other, take_work
 from gui.save_result import ask_where
 from gui.session import Notice
+from gui.settings import LAYOUT_VERSION
 
 if TYPE_CHECKING:
     from gui.main_window import MainWindow
@@ -69,6 +70,7 @@ class WorkSaver:
             panel=self._front(),
             size=window.size().toTuple(),
             layout=bytes(window.saveState().data()),
+            layout_version=LAYOUT_VERSION,
             others=tuple(others[key] for key in there),
             main_at=len(set(there).intersection(before)),
             laying=take_laying(window.session, there),
@@ -151,7 +153,7 @@ class WorkSaver:
             room = window.screen().availableSize()
             window.resize(QSize(*work.size).boundedTo(room))
         window.results.restore(work.panels)
-        if work.layout:
+        if work.layout and work.layout_version == LAYOUT_VERSION:
             window.restoreState(QByteArray(work.layout))
         if work.panel in window.docks:
             window.bring(work.panel)

@@ -65,8 +65,9 @@ class Work:
         Name of the dock that was in front; "" for none.
     size
         Width and height of the window, in logical pixels; None if nobody told.
-    layout
-        Where the docks were, as Qt writes it; empty if nobody told.
+    layout, layout_version
+        Where the docks were, as Qt writes it; empty if nobody told. And of which docks that is, see
+        :data:`gui.settings.LAYOUT_VERSION`: 2 in files that do not say it.
     bookmarks
         Other views, to go to.
     others, main_at
@@ -89,6 +90,7 @@ class Work:
     panel: str = ""
     size: tuple[int, int] | None = None
     layout: bytes = b""
+    layout_version: int = 2
     bookmarks: tuple[Bookmark, ...] = ()
     others: tuple[OtherView, ...] = ()
     main_at: int = 0

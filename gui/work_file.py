@@ -89,6 +89,7 @@ def pack_work(work: Work) -> bytes:
         "panel": work.panel,
         "window": None if work.size is None else list(work.size),
         "layout": base64.b64encode(work.layout).decode(),
+        "layout_version": work.layout_version,
     }
     arrays = {"turn": work.turn, **pack_place(work.place)}
     if work.others:
@@ -240,6 +241,7 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
         panel=text(said.get("panel", "")),
         size=_size(said.get("window")),
         layout=base64.b64decode(text(said.get("layout", "")), validate=True),
+        layout_version=_layout_version(said),
     )
 
 
@@ -275,6 +277,13 @@ def _range(said: dict[str, Any]) -> tuple[int, int]:
     if not (whole(first) and whole(last, first)):
         raise ValueError(f"positions {first!r}–{last!r} are no range")
     return first, last
+
+
+def _layout_version(said: dict[str, Any]) -> int:
+    version: Any = said.get("layout_version", 2)
+    if not whole(version, 1):
+        raise ValueError(f"the version of its layout is {version!r}")
+    return version
 
 
 def _size(value: Any) -> tuple[int, int] | None:

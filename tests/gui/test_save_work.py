@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QFileDialog
 from geometry import sources
 from gui.laid import Laying, OfCompared
 from gui.save_picture import PictureOptions
-from gui.settings import Settings
+from gui.settings import LAYOUT_VERSION, Settings
 from gui.unsaved_work import UnsavedWork
-from gui.work_file import read_work
+from gui.work_file import read_work, write_work
 from tests.gui.test_work_file import same
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
@@ -122,6 +122,20 @@ def test_saving_again_asks_no_more(application, answer, press, tmp_path, monkeyp
     application.session.selection = (9,)
     press(application, Qt.Key.Key_S)
     assert read_work(path).fields["selection"] == (9,)
+
+
+@pytest.mark.parametrize("version", [LAYOUT_VERSION, LAYOUT_VERSION + 1])
+def test_a_layout_of_other_docks_is_not_forced_on_the_window(
+    application, tmp_path, wait_until_idle, version
+):
+    window, path = application.window, tmp_path / "mine.helix"
+    window.docks["inspector"].hide()
+    write_work(replace(window.work.take(path), layout_version=version), path)
+    window.docks["inspector"].show()
+    application.controller.open(str(path))
+    wait_until_idle(application)
+    assert window.work.file == path
+    assert window.docks["inspector"].isHidden() is (version == LAYOUT_VERSION)
 
 
 def test_another_model_is_other_work(application, answer, press, tmp_path, write_table):

@@ -89,8 +89,9 @@ def path(tmp_path):
         BESIDE,
         *(replace(BESIDE, laying=laying) for laying in LAYINGS),
         replace(WORK, laying=LAYINGS[1], panels=PANELS),
+        replace(WORK, layout_version=7),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_what_goes_in_comes_out(path, work):
     write_work(work, path)
@@ -104,6 +105,18 @@ def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
         write_work(work, path)
         with zipfile.ZipFile(path) as archive:
             assert json.loads(archive.read(JSON))["version"] == version
+
+
+def test_a_layout_of_no_version_is_of_the_second(path):
+    rewrite(path, lambda said: said.pop("layout_version"), replace(WORK, layout_version=7))
+    assert same(read_work(path), WORK)
+
+
+@pytest.mark.parametrize("version", [0, "2", None, True], ids=range(4))
+def test_a_layout_of_a_version_that_makes_no_sense_is_refused(path, version):
+    rewrite(path, lambda said: said.update(layout_version=version), WORK)
+    with pytest.raises(HelixscopeError, match=r"^a b\.helix is damaged"):
+        read_work(path)
 
 
 @pytest.mark.parametrize(
