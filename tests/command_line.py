@@ -2,13 +2,16 @@
 
 import csv
 import json
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from safetensors.numpy import save
 
+import main
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import positions_of
 
@@ -17,6 +20,18 @@ GPT2 = "openai-community/gpt2"
 
 Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]
+
+
+def run(*arguments: object) -> int | str | None:
+    """Run the command line in this process and return its exit status."""
+    with pytest.raises(SystemExit) as stop:
+        main.main([str(argument) for argument in arguments])
+    return stop.value.code
+
+
+def heed_ctrl_c() -> None:
+    """Let a child heed it: what a shell starts in the background ignores it, and its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def assert_silent(done: Completed) -> None:

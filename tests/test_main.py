@@ -11,13 +11,7 @@ import main as command_line
 from gui.camera import VIEWS
 from gui.report_files import FIGURES
 from gui.theme import THEMES
-
-
-def run(*arguments):
-    """Run the command line in this process and return its exit status."""
-    with pytest.raises(SystemExit) as stop:
-        command_line.main([str(argument) for argument in arguments])
-    return stop.value.code
+from tests.command_line import run
 
 
 @pytest.fixture

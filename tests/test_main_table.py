@@ -6,16 +6,9 @@ import json
 import numpy as np
 import pytest
 
-import main as command_line
 from geometry.scalar_results import QUANTITIES, scalar_results
 from geometry.sources import open_source
-
-
-def run(*arguments):
-    """Run the command line in this process and return its exit status."""
-    with pytest.raises(SystemExit) as stop:
-        command_line.main([str(argument) for argument in arguments])
-    return stop.value.code
+from tests.command_line import run
 
 
 @pytest.fixture

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from geometry.hub.tensor_cache import TensorCache
-from tests.command_line import BODY, GPT2, ROOT, add_large, assert_silent, norms_in, norms_of
+from tests.command_line import (
+    BODY,
+    GPT2,
+    ROOT,
+    add_large,
+    assert_silent,
+    heed_ctrl_c,
+    norms_in,
+    norms_of,
+)
 from tests.loopback_hub import Fault, Playing
 from tests.stand_ins import positions_of
 
@@ -26,11 +35,6 @@ def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
 # ---- Ctrl+C --------------------------------------------------------------------------------
 
 
-def _heed_ctrl_c() -> None:
-    # What a shell starts in the background ignores Ctrl+C, and so would its children.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture
 def interrupted(environment: dict[str, str]) -> Callable[..., tuple[int, bytes, bytes]]:
     """Run the command line and press Ctrl+C once a fault is being played: status and output."""
@@ -39,7 +43,7 @@ def interrupted(environment: dict[str, str]) -> Callable[..., tuple[int, bytes, 
         with subprocess.Popen(
             [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
             env=os.environ | environment | {"HF_HUB_DOWNLOAD_TIMEOUT": "60"},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_heed_ctrl_c,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_ctrl_c,
         ) as process:  # fmt: skip
             assert playing.reached.wait(60)
             process.send_signal(signal.SIGINT)
@@ -104,7 +108,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
             env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"},
-            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=_heed_ctrl_c,
+            stdout=subprocess.DEVNULL, stderr=theirs, preexec_fn=heed_ctrl_c,
         )  # fmt: skip
         os.close(theirs)
         self._shown = b""

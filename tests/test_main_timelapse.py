@@ -5,18 +5,11 @@ import os
 import numpy as np
 import pytest
 
-import main as command_line
+from tests.command_line import run
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import N, growing, write_checkpoint, write_record
 from tests.gui.gather_stage import NAME, STEPS, serve_checkpoints, write_checkpoints
 from tests.stand_ins import positions_of, write_stand_in
-
-
-def run(*arguments):
-    """Run the command line in this process and return its exit status."""
-    with pytest.raises(SystemExit) as stop:
-        command_line.main([str(argument) for argument in arguments])
-    return stop.value.code
 
 
 @pytest.fixture

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-import main as command_line
 from geometry.training.run import TrainingProgress
 from gui.training import Pace
-from tests.command_line import ROOT, assert_refused, assert_silent
+from tests.command_line import ROOT, assert_refused, assert_silent, heed_ctrl_c, run
 from tests.geometry.training_text import write_text
 
 SMALL = ("--positions", 32, "--width", 16, "--heads", 2, "--vocabulary", 280, "--batch", 4,
@@ -24,12 +23,6 @@ SMALL = ("--positions", 32, "--width", 16, "--heads", 2, "--vocabulary", 280, "-
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     return write_text(tmp_path / "text")
-
-
-def run(*arguments: object) -> int | str | None:
-    with pytest.raises(SystemExit) as stop:
-        command_line.main([str(argument) for argument in arguments])
-    return stop.value.code
 
 
 def test_it_trains_in_silence_and_what_it_makes_can_be_measured(command, text, tmp_path):
@@ -98,11 +91,6 @@ def test_other_settings_in_the_same_folder(text, tmp_path, capsys):
     assert run(*train, "--steps", 2) == 0
 
 
-def _heed_ctrl_c() -> None:
-    # What a shell starts in the background ignores Ctrl+C, and so would its children.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory) -> tuple[tuple[object, ...], Path]:
     """A command without its folder, and the folder of the model it makes undisturbed."""
@@ -121,7 +109,7 @@ def test_an_interrupted_command_goes_on(uninterrupted, command, environment, tmp
     with subprocess.Popen(
         [sys.executable, "main.py", *map(str, (*train, out))], cwd=ROOT,
         env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=_heed_ctrl_c,
+        preexec_fn=heed_ctrl_c,
     ) as process:  # fmt: skip
         while not state.exists():
             assert process.poll() is None

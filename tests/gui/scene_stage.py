@@ -10,6 +10,11 @@ from gui.session import Session
 from gui.theme import Theme
 
 
+def rgb(color: str) -> np.ndarray:
+    """A colour, ``#rrggbb``, as (3,) integers."""
+    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+
+
 class Stage:
     """A scene on an off-screen plotter."""
 

@@ -8,16 +8,13 @@ from gui.colors import MIN_CONTRAST, color_scale, legible, lookup_table
 from gui.panels.norms_reading import read
 from gui.panels.norms_text import bulk_span
 from gui.theme import COLORMAPS, DARK, LIGHT
+from tests.gui.scene_stage import rgb
 
 
 def luminance(colors):
     c = np.asarray(colors, float) / 255
     linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
     return linear @ [0.2126, 0.7152, 0.0722]
-
-
-def rgb(color):
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
 
 
 @pytest.mark.parametrize("colormap", COLORMAPS)

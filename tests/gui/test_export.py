@@ -9,10 +9,7 @@ from gui.camera import VIEWS
 from gui.export import MAX_PIXELS, PictureError, _averaged, render_picture, render_scene, write_png
 from gui.scene_state import resolve_scene
 from gui.theme import DARK, LIGHT, THEMES
-
-
-def rgb(color):
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+from tests.gui.scene_stage import rgb
 
 
 def read(path):

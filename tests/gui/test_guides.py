@@ -13,10 +13,7 @@ from gui.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels
 from gui.guides import Guide, same_basis, shown_guides, with_guide
 from gui.scene_state import resolve_scene
 from gui.theme import DARK, LIGHT
-
-
-def rgb(color):
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+from tests.gui.scene_stage import rgb
 
 
 def guide_of(session, **parts):

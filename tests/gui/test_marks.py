@@ -7,14 +7,11 @@ from gui.colors import lookup_table
 from gui.scene_state import resolve_scene
 from gui.selection import MOST_RINGS, to_label
 from gui.theme import DARK, LIGHT
+from tests.gui.scene_stage import rgb
 
 SIZE = (640, 480)
 FEW, MANY = tuple(range(60, 60 + MOST_RINGS)), tuple(range(60, 140))
 pytestmark = pytest.mark.usefixtures("opened")
-
-
-def rgb(color):
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
 
 
 def accented(picture, theme):

@@ -10,13 +10,10 @@ from gui.marks import RING_RADIUS
 from gui.scene_state import resolve_scene
 from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE
 from gui.theme import DARK, LIGHT
+from tests.gui.scene_stage import rgb
 
 SIZE = (640, 480)
 pytestmark = pytest.mark.usefixtures("opened")
-
-
-def rgb(color):
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
 
 
 def uncovered(stage, positions, margin):

@@ -12,10 +12,7 @@ from gui.norm_sphere import norm_sphere
 from gui.scene_state import resolve_scene
 from gui.sphere import unit_circles
 from gui.theme import DARK, LIGHT
-
-
-def rgb(color):
-    return np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)])
+from tests.gui.scene_stage import rgb
 
 
 def share_of(picture, color):
