@@ -102,10 +102,9 @@ def save_figure(figure: Figure, path: Path) -> None:
         ".svg": {"Date": None},
         ".pdf": {"CreationDate": None, "Creator": "Helixscope"},
     }
-    # Text stays text in SVG and PDF, so that it can be edited and searched.
-    fonts = {"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}
     drawn = io.BytesIO()  # a PDF that cannot be written to its end fails without saying why
-    with mpl.rc_context(fonts):
+    # Text stays text in SVG and PDF, so that it can be edited and searched.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}):
         figure.savefig(
             drawn,
             format=path.suffix.lower().lstrip("."),
