@@ -364,7 +364,8 @@ class Controller:
         what
             What has failed if it raises, in words.
         on_progress, stop
-            As in :meth:`gui.jobs.Jobs.start`.
+            As in :meth:`gui.jobs.Jobs.start`. What cannot be stopped is done even when the window
+            is closed meanwhile.
         on_failed
             Called before it is said that it has failed.
         """
@@ -373,7 +374,10 @@ class Controller:
             on_failed()
             self._fail(error, what)
 
-        self._jobs.start(slot, function, on_result, on_error, on_progress=on_progress, stop=stop)
+        self._jobs.start(
+            slot, function, on_result, on_error,
+            on_progress=on_progress, stop=stop, finish=stop is None,
+        )  # fmt: skip
 
     def give_up(self, slot: str) -> None:
         """Give up on what runs in the background; nothing of it will be delivered."""

@@ -27,6 +27,7 @@ class Jobs(Protocol):
         *,
         on_progress: Callable[[Any], None] | None = None,
         stop: Callable[[], None] | None = None,
+        finish: bool = False,
     ) -> None:
         """Run a function; anything still under way in the same slot is superseded.
 
@@ -47,6 +48,9 @@ class Jobs(Protocol):
         stop
             Makes the function end soon; called when the job is given up while it is under way.
             Such a job may wait for others, such as a network, so it keeps no other job waiting.
+        finish
+            Done even when everything is shut down meanwhile, and undelivered then: what the user
+            has saved is saved.
         """
 
     def cancel(self, slot: str) -> None:
@@ -66,6 +70,7 @@ class InlineJobs:
         *,
         on_progress: Callable[[Any], None] | None = None,
         stop: Callable[[], None] | None = None,
+        finish: bool = False,
     ) -> None:
         """Run the function and deliver its result before returning; nothing is slow."""
         try:

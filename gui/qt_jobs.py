@@ -6,6 +6,7 @@ process-wide warning filters from its threads; two workers that overlap leave th
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,8 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal, Slot
 
 from gui.session import Session
+
+log = logging.getLogger(__name__)
 
 SLOW_MS = 150
 """What takes no longer is not announced: words that come and go at once only flicker."""
@@ -60,7 +63,8 @@ class QtJobs(QObject):
         self._slow: dict[str, QTimer] = {}
         self._stops: dict[str, Callable[[], None]] = {}
         self._latest: dict[str, Future[None]] = {}
-        self._open = True
+        self._finishing: set[str] = set()
+        self._open, self._closing = True, False
         self._telling = threading.Lock()
         self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
         self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
@@ -75,11 +79,14 @@ class QtJobs(QObject):
         *,
         on_progress: Callable[[Any], None] | None = None,
         stop: Callable[[], None] | None = None,
+        finish: bool = False,
     ) -> None:
         """Run a function on a thread; anything under way in the same slot is given up."""
         self.cancel(slot)
         generation = self._generations[slot]
         self._session.jobs += 1
+        if finish:
+            self._finishing.add(slot)
         if on_progress is not None:
             work, heard = function, on_progress
 
@@ -96,6 +103,8 @@ class QtJobs(QObject):
                     result = function()
             except Exception as caught:  # delivered to the job's own handler
                 error = caught
+                if self._closing and finish:
+                    log.exception("“%s” failed while the window closed", slot)
             outcome = _Outcome(slot, generation, result, error, on_result, on_error)
             self._tell(self._finished, outcome)
 
@@ -126,10 +135,16 @@ class QtJobs(QObject):
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
 
     def shut_down(self) -> None:
-        """Drop everything under way and wait for the threads; the owner calls this on closing."""
-        for slot in self._generations:
+        """Drop everything under way but what shall be finished, and wait for the threads.
+
+        The owner calls this on closing.
+        """
+        self._closing = True
+        for slot in self._generations.keys() - self._finishing:
             self.cancel(slot)
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.shutdown(wait=True)  # of what was dropped, nothing is begun
+        for slot in self._finishing.copy():
+            self._end(slot)
         until = time.monotonic() + PATIENCE_S
         for thread in self._alone:
             thread.join(max(0.0, until - time.monotonic()))
@@ -162,6 +177,7 @@ class QtJobs(QObject):
     def _end(self, slot: str) -> None:
         """Let nothing more of a slot's job be delivered or announced."""
         self._generations[slot] = self._generations.get(slot, 0) + 1
+        self._finishing.discard(slot)
         timer = self._slow.pop(slot, None)
         if timer is not None:
             timer.stop()

@@ -34,6 +34,7 @@ class QueuedJobs:
         *,
         on_progress: Callable[[Any], None] | None = None,
         stop: Callable[[], None] | None = None,
+        finish: bool = False,
     ) -> None:
         """Run a function when its turn comes; anything still to be done in its slot is given up."""
         self.cancel(slot)
@@ -45,6 +46,7 @@ class QueuedJobs:
             on_slow,
             on_progress=on_progress,
             stop=stop,
+            finish=finish,
         )
         self._go_on()
 

@@ -33,6 +33,7 @@ class SlottedJobs:
         *,
         on_progress: Callable[[Any], None] | None = None,
         stop: Callable[[], None] | None = None,
+        finish: bool = False,
     ) -> None:
         """Run a function; anything of this one's still under way in the slot is superseded."""
         self._slots.add(slot)
@@ -44,6 +45,7 @@ class SlottedJobs:
             on_slow,
             on_progress=on_progress,
             stop=stop,
+            finish=finish,
         )
 
     def cancel(self, slot: str) -> None:

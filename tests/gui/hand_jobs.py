@@ -25,6 +25,7 @@ class HandJobs:
         *,
         on_progress: Any = None,
         stop: Any = None,
+        finish: bool = False,
     ) -> None:
         self.cancel(slot)
         self._on_slow[slot] = on_slow

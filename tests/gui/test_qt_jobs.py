@@ -174,6 +174,33 @@ def test_shutting_down_waits_for_the_threads_and_delivers_nothing(
     assert session.jobs == 0
 
 
+def test_what_is_being_saved_is_saved_when_all_is_shut_down(qtbot, session, qapp, caplog):
+    jobs, gates, done = QtJobs(session, qapp), (Gate("a"), Gate("b")), []
+    for name, gate in zip("ab", gates, strict=True):  # both threads have something to do
+        jobs.start(name, gate, done.append, unexpected)
+        assert gate.begun.wait(10)
+    jobs.start("computed", lambda: done.append("computed"), done.append, unexpected)
+    jobs.start("saved", lambda: done.append("saved"), done.append, unexpected, finish=True)
+    jobs.start("failed", lambda: 1 / 0, done.append, unexpected, finish=True)
+    for gate in gates:
+        threading.Timer(0.05, gate.open.set).start()
+    jobs.shut_down()
+    qtbot.wait(0)
+    assert done == ["saved"]
+    assert "“failed” failed while the window closed" in caplog.text
+    assert session.jobs == 0
+
+
+def test_what_is_saved_anew_is_given_up_until_all_is_shut_down(qtbot, jobs, session):
+    gate, done = Gate("old"), []
+    jobs.start("saved", gate, done.append, unexpected, finish=True)
+    assert gate.begun.wait(10)
+    jobs.start("saved", lambda: "new", done.append, unexpected, finish=True)
+    gate.open.set()
+    qtbot.waitUntil(lambda: session.jobs == 0)
+    assert done == ["new"]
+
+
 def test_a_result_can_be_waited_for_before_the_event_loop_runs(jobs, session):
     results = []
     jobs.start("a", lambda: "here", results.append, unexpected)
