@@ -52,6 +52,22 @@ def test_save_viewport(window: MainWindow, save: Save, tmp_path: Path, scale: in
     assert picture.pixelColor(at) != QColor(LIGHT.viewport)
 
 
+def test_a_picture_that_is_being_written_outlasts_the_window(
+    application: Application, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, closing = tmp_path / "late.png", threading.Event()
+
+    def write(image: QImage, path: Path) -> None:
+        assert closing.wait(30)
+        write_picture(image, path)
+
+    monkeypatch.setattr(save_picture, "write_picture", write)
+    application.window.pictures.save(out, PictureOptions(scale=1))
+    threading.Timer(0.1, closing.set).start()
+    application.close()
+    assert not QImage(str(out)).isNull()
+
+
 def test_save_transparent(window: MainWindow, save: Save, tmp_path: Path) -> None:
     out = tmp_path / "helix.png"
     save(out, PictureOptions(scale=1, background="transparent"))
