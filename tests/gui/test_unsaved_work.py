@@ -15,7 +15,7 @@ from geometry.whole_files import part_of
 from gui.reopening import RESUMED
 from gui.settings import Settings
 from gui.unsaved_work import TRIED, UnsavedWork, left_over
-from gui.work_file import read_work, write_work
+from gui.work_file import pack_work, read_work, write_work
 
 
 def kept(application) -> list[Path]:
@@ -35,6 +35,19 @@ def test_what_is_shown_is_kept_and_a_closed_window_takes_it_away(application):
     assert left_over(application.settings.unsaved) is None  # this process holds it
     application.close()
     assert kept(application) == []
+
+
+def test_what_has_changed_is_packed_once(application, monkeypatch):
+    packed = []
+
+    def pack(work):
+        packed.append(pack_work(work))
+        return packed[-1]
+
+    monkeypatch.setattr("gui.work_file.pack_work", pack)
+    application.findChild(UnsavedWork).keep()
+    (file,) = application.settings.unsaved.glob("*.helix")
+    assert packed == [file.read_bytes()]
 
 
 def test_what_cannot_be_kept_is_given_up(application, caplog):
