@@ -26,8 +26,10 @@ else
 	@$(BIN)/python main.py $(ARGS)
 endif
 
+# All cores are busy with tests: threads of linear algebra would only wait for each other.
 test: test-environment static ## the static checks, then the whole test suite on all cores
-	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(ARGS)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest \
+		--numprocesses auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: test-environment static ## the static checks: lint, format, types, import contract
 
