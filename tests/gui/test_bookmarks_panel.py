@@ -90,6 +90,12 @@ def test_control_d_keeps_the_view_with_a_picture(application, bookmark):
         assert picture.width == 320 or picture.height == 240
         colourful = np.ptp(np.array(picture.convert("RGB")).astype(int), axis=2) > 60
         assert colourful.mean() > 0.005
+        rgb = np.array(picture.convert("RGB"))
+        drawn = (rgb != rgb[0, 0]).any(axis=2)
+        # No caption in a corner, no bar of colours: so small, nobody could read them.
+        assert not drawn[:20].any()
+        assert not drawn[-20:, :160].any()
+        assert not drawn[:100, -40:].any()
     row = panel.rows[one.key]
     assert row.scope.text() == "tiny-gpt2 · positions 1–199"
     assert row.thumbnail.accessibleName() == "View 1: tiny-gpt2 · positions 1–199"
