@@ -17,13 +17,14 @@ from geometry.components import (
 from geometry.curve import Curve, make_curve, place_curve, shown_rows
 from geometry.errors import RangeError
 from geometry.exact_pca import fit_pca
-from geometry.subspace import krylov_subspaces, ritz_pairs
+from geometry.subspace import krylov_subspaces
 from geometry.threads import one_thread
 
 TOLERANCE = 1e-4
 BLOCK = 6
 STEPS = 6
 SMALL = 256
+CACHED = 128
 LEAST = 1e-15
 
 
@@ -98,22 +99,23 @@ def _fit(
 ) -> PositionPCA | None:
     """Fit centred rows in single precision; None if the components will not settle."""
 
-    def times(V: Array) -> Array:
-        image: Array = (rows @ V.astype(np.float32)).astype(np.float64)
-        return image
+    def gram_times(V: Array) -> Array:
+        # Both products of a few rows at a time: for the second they are in the cache.
+        narrow, image = V.astype(np.float32), np.zeros(V.shape, dtype=np.float32)
+        for start in range(0, len(rows), CACHED):
+            few = rows[start : start + CACHED]
+            image += few.T @ (few @ narrow)
+        return image.astype(np.float64)
 
-    def transposed(Z: Array) -> Array:
-        image: Array = (rows.T @ Z.astype(np.float32)).astype(np.float64)
-        return image
-
-    subspaces = krylov_subspaces(times, transposed, rows.shape[1], BLOCK + k)
+    subspaces = krylov_subspaces(gram_times, lambda Z: Z, rows.shape[1], BLOCK + k)
     # The first subspace never suffices.
-    for Q, Y in islice(subspaces, 1, STEPS):
-        pairs = ritz_pairs(Q, Y, transposed, k)
-        steps = -np.diff(pairs.values[: k + 1])
+    for Q, image in islice(subspaces, 1, STEPS):
+        values, W = np.linalg.eigh(Q.T @ image)
+        values, W = values[::-1], W[:, : -k - 1 : -1]
+        vectors = Q @ W
+        steps = -np.diff(values[: k + 1])
         gaps = np.minimum(steps, np.concatenate(([np.inf], steps[:-1])))
-        residuals = np.linalg.norm(pairs.residuals, axis=0)
+        residuals = np.linalg.norm(image @ W - vectors * values[:k], axis=0)
         if (residuals <= TOLERANCE * gaps).all():
-            values = pairs.values[:k]
-            return make_pca(positions, mean, pairs.vectors.T, values, total, exact=False)
+            return make_pca(positions, mean, vectors.T, values[:k], total, exact=False)
     return None
