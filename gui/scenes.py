@@ -64,7 +64,6 @@ class HelixScene:
         self._displayed: np.ndarray | None = None
         self.turn = np.eye(3)
         plotter.camera.SetViewAngle(VIEW_ANGLE)
-        self._curve, self._faint = pv.PolyData(), pv.PolyData()
         common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
                   "show_scalar_bar": False}  # fmt: skip
         placeholder = pv.PolyData(np.zeros((1, 3)))
@@ -76,8 +75,10 @@ class HelixScene:
                 placeholder, name=name, style="points", render_points_as_spheres=True,
                 **common,
             )  # fmt: skip
+        # Lines and points apart: of a shape with both, VTK draws every point once for each.
+        self._shapes = {name: pv.PolyData() for name in self._actors}
         for name, actor in self._actors.items():
-            actor.mapper.SetInputDataObject(self._faint if "faint" in name else self._curve)
+            actor.mapper.SetInputDataObject(self._shapes[name])
             actor.SetVisibility(False)
         self._colors = CurveColors([self._actors[name].mapper for name in ("curve", "points")])
         renderer = plotter.renderer
@@ -91,7 +92,7 @@ class HelixScene:
         self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
         self._renderer = renderer
         self.set_theme(theme)
-        self.set_scale(scale)
+        self._size_actors()
 
     def release(self) -> None:
         """Let go of the renderer; the plotter's owner calls this before closing it."""
@@ -178,7 +179,7 @@ class HelixScene:
     @compact.setter
     def compact(self, on: bool) -> None:
         self._compact = on
-        self.set_scale(self._scale)
+        self._size_actors()
         if self._state is not None:
             self._write_caption()
             self._recolor(self._state.scale)
@@ -253,7 +254,12 @@ class HelixScene:
 
     def set_scale(self, scale: float) -> None:
         """Set how many pixels a logical pixel has; sizes of points and lines follow."""
-        self._scale = scale
+        if scale != self._scale:
+            self._scale = scale
+            self._size_actors()
+
+    def _size_actors(self) -> None:
+        scale = self._scale
         small = COMPACT_POINTS if self._compact else 1.0
         self._actors["points"].prop.point_size = POINT_SIZE * small * scale
         self._actors["faint points"].prop.point_size = FAINT_POINT_SIZE * scale
@@ -276,30 +282,32 @@ class HelixScene:
     # ---- the curve ---------------------------------------------------------------------
 
     def _move(self, coordinates: np.ndarray) -> None:
-        points = np.ascontiguousarray(coordinates, dtype=np.float32)
-        for data in (self._curve, self._faint):
-            if data.n_points == len(points):
-                data.points[:] = points
-                data.GetPoints().Modified()
-            else:
-                data.DeepCopy(pv.PolyData())
-                data.points = points.copy()
+        shared = self._shapes["curve"]
+        if shared.n_points == len(coordinates):
+            shared.points[:] = coordinates
+            shared.GetPoints().Modified()
+            return
+        points = pv.vtk_points(np.array(coordinates, dtype=np.float32))
+        for shape in self._shapes.values():
+            shape.DeepCopy(pv.PolyData())
+            shape.SetPoints(points)
 
     def _connect(self, positions: tuple[int, int], n_positions: int) -> None:
         first, last = positions
-        self._curve.lines = _polyline(first, last)
-        self._curve.verts = _polyline(first, last)
+        shapes = self._shapes
+        shapes["curve"].lines = shapes["points"].verts = _polyline(first, last)
         # The faint ends reach the shown part, so that the curve has no gap.
         before, after = (0, first), (last, n_positions - 1)
-        self._faint.lines = np.concatenate([_polyline(*before), _polyline(*after)])
-        self._faint.verts = np.concatenate(
+        shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
+        shapes["faint points"].verts = np.concatenate(
             [_polyline(0, first - 1), _polyline(last + 1, n_positions - 1)]
         )
 
     def _recolor(self, scale: ColorScale) -> None:
         table = self._colors.show(scale, self._background)
-        self._curve.point_data["value"] = scale.values
-        self._curve.point_data.active_scalars_name = "value"
+        for name in ("curve", "points"):
+            self._shapes[name].point_data["value"] = scale.values
+            self._shapes[name].point_data.active_scalars_name = "value"
         self._bar.show(scale.title, scale.labels, table)
         if self._compact:
             self._bar.hide()

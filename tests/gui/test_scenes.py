@@ -52,6 +52,16 @@ def assert_colours(stage, picture, session, theme, positions):
 # ---- points and their colours ----------------------------------------------------------
 
 
+def test_each_point_is_drawn_once(opened, stage):
+    made = stage()
+    made.show(opened)
+    actors = made.plotter.actors
+    dots, line = (actors[name].mapper.GetInput() for name in ("points", "curve"))
+    first, last = opened.positions
+    np.testing.assert_array_equal(dots.verts[1:], np.arange(first, last + 1))
+    assert dots.n_lines == line.n_verts == 0
+
+
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
 @pytest.mark.parametrize(
     ("quantity", "colormap"), [("position", "jet"), ("norm", "viridis"), ("component", "batlow")]
