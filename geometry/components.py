@@ -97,7 +97,17 @@ def check_table(W_pos: npt.ArrayLike) -> Array:
     ValueError
         When it is not (n_positions, d_model) with at least one row and one column.
     """
-    table = np.asarray(W_pos, dtype=np.float64)
+    return check_shape(np.asarray(W_pos, dtype=np.float64))
+
+
+def check_shape(table: np.ndarray) -> np.ndarray:
+    """Return the table as it is.
+
+    Raises
+    ------
+    ValueError
+        When it is not (n_positions, d_model) with at least one row and one column.
+    """
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"expected a table (n_positions, d_model), got {table.shape}")
     return table

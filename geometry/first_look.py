@@ -10,6 +10,7 @@ from geometry.components import (
     Array,
     PositionPCA,
     check_range,
+    check_shape,
     check_table,
     count_components,
     make_pca,
@@ -42,7 +43,7 @@ def first_look(
     Parameters
     ----------
     W_pos : (n_positions, d_model)
-        The table; row i belongs to position i.
+        The table; row i belongs to position i. In single precision it is not widened.
     positions
         First and last position, both inclusive.
     components
@@ -52,7 +53,7 @@ def first_look(
     -------
     Curve
         ``pca.exact`` is False, unless it had to be decomposed exactly; ``pca`` has the components
-        up to the last one on an axis. The mean is exact.
+        up to the last one on an axis. The mean is exact to the table's precision.
 
     Raises
     ------
@@ -61,7 +62,8 @@ def first_look(
     ValueError
         When W_pos is no table.
     """
-    table = check_table(W_pos)
+    table = np.asarray(W_pos)
+    table = check_shape(table) if table.dtype == np.float32 else check_table(table)
     first, last = check_range(positions, len(table))
     if min(components) < 1:
         raise RangeError(f"components count from 1, got {tuple(components)}")
@@ -71,14 +73,14 @@ def first_look(
     if min(shape) > max(SMALL, 4 * (BLOCK + k)):
         with one_thread():
             found = _look(table, (first, last), components, k)
-    return found or place_curve(table, fit_pca(table, positions, k), components)
+    return found or place_curve(check_table(table), fit_pca(table, positions, k), components)
 
 
 def _look(
-    table: Array, positions: tuple[int, int], components: Sequence[int], k: int
+    table: np.ndarray, positions: tuple[int, int], components: Sequence[int], k: int
 ) -> Curve | None:
     first, last = positions
-    mean = table[first : last + 1].mean(axis=0)
+    mean = table[first : last + 1].mean(axis=0, dtype=np.float64).astype(table.dtype)
     single = np.empty(table.shape, dtype=np.float32)
     with np.errstate(over="ignore"):
         np.subtract(table, mean, out=single, casting="same_kind")
@@ -86,7 +88,7 @@ def _look(
     total = float(squared_distance[first : last + 1].sum())
     if not (LEAST < total < 1 / LEAST and np.isfinite(squared_distance).all()):
         return None  # its square would leave the range of single precision
-    pca = _fit(single[first : last + 1], positions, mean, total, k)
+    pca = _fit(single[first : last + 1], positions, mean.astype(np.float64), total, k)
     if pca is None:
         return None
     basis = pca.components[shown_rows(pca, components)]

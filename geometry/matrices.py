@@ -21,8 +21,8 @@ MAX_NUMBERS = 2**28
 WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
 
-def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.float64]:
-    """Read P: (n_positions, d_model) float64, row i for position i, read-only."""
+def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
+    """Read P: (n_positions, d_model), row i for position i, as precise as stored, read-only."""
     table: FloatArray
     if not place.table:
         table = _computed(place)
@@ -43,9 +43,8 @@ def read_positions(store: TensorStore, place: Architecture) -> npt.NDArray[np.fl
             "Open another checkpoint.",
         )
     _check_finite(place, table)
-    wide = table.astype(np.float64)
-    wide.setflags(write=False)
-    return wide
+    table.setflags(write=False)
+    return table
 
 
 def _check_finite(place: Architecture, table: FloatArray) -> None:

@@ -19,7 +19,7 @@ from geometry.families import TIED
 from geometry.hub.faults import Offline
 from geometry.layers import FULL, Layers
 from geometry.matrices import WeightName, read_positions
-from geometry.stores import Consent, TensorStore
+from geometry.stores import Consent, FloatArray, TensorStore
 from geometry.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
 if TYPE_CHECKING:
@@ -77,12 +77,25 @@ class PositionalModel:
         self.family = architecture.family
         self.table = architecture.table or "computed sinusoid"
         self.layers = Layers(store, architecture)
-        self.W_pos = read_positions(store, architecture)
-        self.n_positions, self.d_model = self.W_pos.shape
+        self._stored_W_pos = read_positions(store, architecture)
+        self.n_positions, self.d_model = self._stored_W_pos.shape
 
     def __repr__(self) -> str:
         shape = f"{self.n_positions} × {self.d_model}"
         return f"<PositionalModel {self.name}: {self.table} {shape}>"
+
+    @cached_property
+    def W_pos(self) -> npt.NDArray[np.float64]:
+        """P: (n_positions, d_model) float64, row i for position i, read-only."""
+        wide = self._stored_W_pos.astype(np.float64)
+        wide.setflags(write=False)
+        self._stored_W_pos = wide  # one copy is enough
+        return wide
+
+    @property
+    def stored_W_pos(self) -> FloatArray:
+        """P in the precision it is stored in, or :attr:`W_pos` if that was asked for before."""
+        return self._stored_W_pos
 
     @property
     def store(self) -> TensorStore:

@@ -115,10 +115,11 @@ def load(
     """
     model = open_from(wanted.source, network, opener, table=wanted.table)
     end = model.n_positions - 1
+    stored = model.stored_W_pos
     with ThreadPoolExecutor(1) as beside:
-        norms = beside.submit(norm_profile, model.W_pos, centred=look.norms_centred)
+        norms = beside.submit(lambda: norm_profile(model.W_pos, centred=look.norms_centred))
         # A look costs less than an exact fit or preparing for many fast ones: both come later.
-        curve = first_look(model.W_pos, wanted.positions or (min(1, end), end), look.components)
+        curve = first_look(stored, wanted.positions or (min(1, end), end), look.components)
         return Opened(model, RangePCA(model.W_pos), curve, norms.result())
 
 

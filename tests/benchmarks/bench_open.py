@@ -29,13 +29,13 @@ from geometry.first_look import first_look
 from geometry.sources import open_source
 from gui.app import prepare_qt
 
-REPEATS, MEMORY_REPEATS = 9, 3
+REPEATS, MEMORY_REPEATS = 15, 3
 
 
 def coordinates(folder: Path) -> np.ndarray:
     """What the application does until there are coordinates to draw."""
     model = open_source(folder)
-    return first_look(model.W_pos, (1, model.n_positions - 1)).coordinates
+    return first_look(model.stored_W_pos, (1, model.n_positions - 1)).coordinates
 
 
 def baseline(folder: Path) -> np.ndarray:

@@ -43,6 +43,22 @@ def test_agrees_on_gpt2(gpt2_folder) -> None:
     )
 
 
+def test_a_table_in_single_precision_is_looked_at_as_it_is() -> None:
+    wide = waves(600, 384, [5.0, 4.0, 3.0, 0.5])
+    seen = first_look(wide.astype(np.float32), (1, 598))
+    exact = place_curve(wide, fit_pca(wide, (1, 598), 3))
+    assert not seen.pca.exact
+    assert seen.pca.mean.dtype == seen.coordinates.dtype == np.float64
+    np.testing.assert_allclose(seen.pca.mean, exact.pca.mean, rtol=1e-6)
+    np.testing.assert_allclose(
+        seen.coordinates, exact.coordinates, atol=1e-4 * np.abs(exact.coordinates).max()
+    )
+    np.testing.assert_array_equal(
+        first_look(wide[:40].astype(np.float32), (0, 39)).coordinates,
+        first_look(wide[:40].astype(np.float32).astype(np.float64), (0, 39)).coordinates,
+    )
+
+
 def test_same_rows_give_the_same_components() -> None:
     table = waves(600, 384, [5.0, 4.0, 3.0])
     first, second = (first_look(table, (0, 599)).pca.components for _ in range(2))

@@ -125,6 +125,22 @@ def test_a_model_without_layers_still_has_positions(
         model.weight("W_Q")
 
 
+def test_positions_are_widened_when_they_are_asked_for(
+    write_safetensors: WriteSafetensors, tmp_path: Path
+) -> None:
+    table = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
+    write_safetensors(tmp_path / "model.safetensors", {"wpe.weight": table})
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2", "n_layer": 0}')
+    model = open_source(tmp_path)
+    assert model.stored_W_pos.dtype == np.float32
+    assert not model.stored_W_pos.flags.writeable
+    np.testing.assert_array_equal(model.stored_W_pos, table)
+    assert model.W_pos.dtype == np.float64
+    assert not model.W_pos.flags.writeable
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert model.stored_W_pos is model.W_pos
+
+
 def test_model_with_two_tables_offers_both(tmp_path: Path) -> None:
     config = transformers.BartConfig(
         vocab_size=40, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
