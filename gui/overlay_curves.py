@@ -28,7 +28,7 @@ class OverlayCurve:
     key
         The model's.
     name
-        What it is called; with its range where two are called the same.
+        What it is called; with its range where two are called the same, and then a number.
     color
         Which of the colours for several curves it has.
     shown
@@ -180,18 +180,12 @@ def overlay_curves(
     session: Session, slot: str, question_of: Callable[[Session], Any]
 ) -> tuple[OverlayCurve, ...]:
     """Return what a panel has of the compared models; see :class:`OverlayCurves`."""
-    called = [c.name for c in session.compared]
-    if session.compared and session.model is not None:
-        called.append(session.model.name)
     found = []
-    for number, compared in enumerate(session.compared):
+    for number, (compared, name) in enumerate(zip(session.compared, _names(session), strict=True)):
         other = compared.session
         answer = other.answers.get(slot) if other.model is not None else None
         if answer is not None and not _still_fits(answer.question, question_of(other)):
             answer = None
-        name = compared.name
-        if called.count(name) > 1 and other.model is not None:
-            name = f"{name} {other.positions[0]}–{other.positions[1]}"
         found.append(
             OverlayCurve(
                 compared.key,
@@ -204,6 +198,20 @@ def overlay_curves(
             )
         )
     return tuple(found)
+
+
+def _names(session: Session) -> list[str]:
+    """Name the compared models: with ranges where two are called the same, and then numbers."""
+    called = [c.name for c in session.compared]
+    if session.compared and session.model is not None:
+        called.append(session.model.name)
+    names = []
+    for compared in session.compared:
+        other, name = compared.session, compared.name
+        if called.count(name) > 1 and other.model is not None:
+            name = f"{name} {other.positions[0]}–{other.positions[1]}"
+        names.append(name)
+    return told_apart(names)
 
 
 def overlay_color(number: int, theme: Theme) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from matplotlib.colors import to_hex
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.overlay_curves import overlay_color, overlay_columns, told_apart
+from gui.compared import Compared
+from gui.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
@@ -20,6 +22,7 @@ from gui.panels.lookback import LookBackPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
+from gui.session import Session
 from gui.theme import DARK, LIGHT
 from tests.gui.compared_stage import PANELS, Beside
 
@@ -140,6 +143,22 @@ def test_a_number_that_a_model_has_by_itself_is_no_others():
     found = told_apart(["a", "a (2)", "a", "a (2)"])
     assert found[:2] == ["a", "a (2)"]
     assert len(set(found)) == 4
+
+
+def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
+    session = Session()
+
+    def named(key, name, positions):
+        other = Session()
+        other.change(model=SimpleNamespace(name=name), positions=positions)
+        return Compared(key, name, name, other)
+
+    session.compared = (
+        named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),
+        named(4, "gpt2", (0, 9)),
+    )  # fmt: skip
+    names = [curve.name for curve in overlay_curves(session, "", lambda _: None)]
+    assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
 
 
 @pytest.mark.parametrize("panel_class", PANELS)
