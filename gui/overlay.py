@@ -65,6 +65,7 @@ class Lines2D:
 
     def __init__(self, renderer: Any) -> None:
         self._data = pv.PolyData()
+        self._lengths: list[int] = []
         mapper = vtkPolyDataMapper2D()
         mapper.SetInputData(self._data)
         self.actor = vtkActor2D()
@@ -85,6 +86,11 @@ class Lines2D:
             return
         xy = np.concatenate(polylines)
         lengths = [len(line) for line in polylines]
+        if lengths == self._lengths:  # from frame to frame they only move
+            self._data.points[:, :2] = xy
+            self._data.GetPoints().Modified()
+            return
+        self._lengths = lengths
         cells, start = [], 0
         for length in lengths:
             cells.append(np.arange(start - 1, start + length))
