@@ -9,12 +9,12 @@ import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
-from pyvistaqt import QtInteractor
 
 from gui import selection
 from gui.antialiasing import Antialiasing
 from gui.focus_ring import FocusRing
 from gui.hand import Hand
+from gui.interactor import Interactor
 from gui.listening import Listening
 from gui.marquee import Marquee
 from gui.pointing import Pointing
@@ -28,9 +28,6 @@ from gui.view_camera import ViewCamera
 if TYPE_CHECKING:
     from geometry.norms import NormProfile
 
-GL_RGB8 = 0x8051
-"""Nothing shines through the viewport, and without an alpha channel, which would have to be cleared
-and blended, a processor composes a frame in some 15 % less time."""
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
     "color_limits", "sphere", "selection", "hover", "tokens", "snapshot", "lapse", "guides",
@@ -71,8 +68,7 @@ class Viewport(QWidget):
         super().__init__(parent)
         self.session = session
         self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
-        self.interactor = QtInteractor(self, auto_update=False, multi_samples=0)
-        self.interactor.setTextureFormat(GL_RGB8)
+        self.interactor = Interactor(self)
         self.interactor.setAcceptDrops(False)
         self.interactor.setAccessibleName("3D view of the positional embeddings")
         layout = QVBoxLayout(self)

@@ -1,0 +1,48 @@
+"""pyvistaqt's OpenGL widget, whose frames take the shortest way to the screen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QWidget
+from pyvistaqt import QtInteractor
+
+GL_RGB8 = 0x8051
+GL_READ_FRAMEBUFFER, GL_DRAW_FRAMEBUFFER = 0x8CA8, 0x8CA9
+GL_SCISSOR_TEST, GL_COLOR_BUFFER_BIT, GL_NEAREST = 0x0C11, 0x4000, 0x2600
+
+
+class Interactor(QtInteractor):
+    """An interactor that nothing shines through, without antialiasing of its own.
+
+    Where a processor draws, moving pixels around is much of what a frame costs. So there is no
+    alpha channel, which would have to be cleared and blended, and what VTK has rendered is copied
+    into the widget, not first to where VTK keeps it for whoever reads it from there.
+
+    Parameters
+    ----------
+    parent
+        What it lies in.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, auto_update=False, multi_samples=0)
+        self.setTextureFormat(GL_RGB8)
+
+    def _blit(self, target_id: int, rect: QRect) -> None:
+        """Copy the frame into the widget's framebuffer; pyvistaqt calls this at each paint."""
+        window = self.ren_win
+        if window.GetSwapBuffers():
+            # The first frame: VTK has made the first copy already, and makes it no more.
+            super()._blit(target_id, rect)
+            window.SwapBuffersOff()
+            return
+        state = window.GetState()
+        state.vtkglDisable(GL_SCISSOR_TEST)
+        state.PushFramebufferBindings()
+        window.GetRenderFramebuffer().Bind(GL_READ_FRAMEBUFFER)
+        window.GetRenderFramebuffer().ActivateReadBuffer(0)
+        state.vtkglBindFramebuffer(GL_DRAW_FRAMEBUFFER, target_id)
+        width, height = window.GetSize()
+        target = (rect.x(), rect.y(), rect.x() + rect.width(), rect.y() + rect.height())
+        state.vtkglBlitFramebuffer(0, 0, width, height, *target, GL_COLOR_BUFFER_BIT, GL_NEAREST)
+        state.PopFramebufferBindings()
