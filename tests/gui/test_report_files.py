@@ -13,7 +13,7 @@ from geometry.sources import open_source
 from gui import report_files
 from gui.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
 from tests.geometry.family_cases import CASES
-from tests.geometry.test_families import built
+from tests.geometry.models.test_families import built
 from tests.gui.result_stage import write_small_gpt2
 
 NEED_E = {"capture", "overlaps-P-E", "layernorm", "interference"}

@@ -1,0 +1,351 @@
+"""Models opened from a Hub by range: how little is asked for, and that it is the same model."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from geometry.errors import SourceError
+from geometry.hub.faults import AccessDenied, HubError, NotOnHub
+from geometry.hub.hub_torch import TAIL_BYTES
+from geometry.hub.transfer import Transfer, TransferProgress
+from geometry.sources import open_source
+from tests.geometry.family_cases import CASES, Case
+from tests.geometry.hub_opening import (
+    ALLOWANCE,
+    add_files,
+    asked,
+    assert_same,
+    kept,
+    network_of,
+    serve,
+)
+from tests.geometry.models.test_families import module  # noqa: F401, a fixture
+from tests.loopback_hub import RIGHT_TOKEN, LoopbackHub
+from tests.stand_ins import NINE, OPENAI, STANFORD, positions_of, write_stand_in
+from tests.true_sizes import SHAPES, true_positions, write_true_size
+
+GPT2, ALIAS = OPENAI[0], STANFORD[0]
+
+
+# ---- the nine of the article -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("redirect", [False, True], ids=["direct", "redirected"])
+@pytest.mark.parametrize("name", NINE)
+def test_the_nine_open_by_range_as_from_their_folders(
+    name: str, redirect: bool, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    files = write_stand_in(tmp_path / "files", name)
+    commit = loopback_hub.add(name, files)
+    loopback_hub.redirect = redirect
+    model = open_source(name, network=network_of(loopback_hub, cache))
+    if name in OPENAI:
+        assert len(loopback_hub.requests) <= 3 + redirect
+        assert loopback_hub.bytes_sent <= positions_of(name).nbytes + ALLOWANCE
+    np.testing.assert_array_equal(model.W_pos, positions_of(name))
+    assert model.commit == commit
+    assert (model.name, model.source) == (name.rsplit("/", 1)[-1], name)
+    assert_same(model, open_source(files["config.json"].parent))
+
+
+@pytest.mark.parametrize("name", [name for name in SHAPES if name in OPENAI])
+def test_three_megabytes_of_half_a_gigabyte(
+    name: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    loopback_hub.add(name, write_true_size(tmp_path / "files", name))
+    loopback_hub.redirect = True
+    model = open_source(name, network=network_of(loopback_hub, cache))
+    table = true_positions(name)
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert len(loopback_hub.requests) <= 4
+    assert loopback_hub.bytes_sent <= table.nbytes + ALLOWANCE
+    layers, width = SHAPES[name]
+    assert (model.n_layers, model.bytes_to_fetch("W_E")) == (layers, 4 * 50257 * width)
+
+
+def test_three_megabytes_of_a_torch_file(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    """As an early torch wrote it: its offsets cannot be worked out, and no header is asked for."""
+    files = write_true_size(tmp_path / "files", ALIAS)
+    loopback_hub.add(ALIAS, files)
+    model = open_source(ALIAS, network=network_of(loopback_hub, cache))
+    table = true_positions(ALIAS)
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert asked(loopback_hub) == [
+        "model.safetensors", "main", "pytorch_model.bin", "pytorch_model.bin", "config.json",
+        "pytorch_model.bin",
+    ]  # fmt: skip
+    assert loopback_hub.bytes_sent <= table.nbytes + ALLOWANCE + TAIL_BYTES
+    assert_same(model, open_source(files["config.json"].parent), embeddings=False)
+
+
+def test_a_header_that_is_longer_than_the_first_request(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    table = np.arange(8 * 1000, dtype=np.float32).reshape(8, 1000)
+    tensors = {f"layers.{i}.some.rather.long.name.weight": np.ones(1, "f4") for i in range(3000)}
+    files = {"model.safetensors": {**tensors, "wpe.weight": table},
+             "config.json": {"model_type": "gpt2"}}  # fmt: skip
+    add_files(loopback_hub, tmp_path / "files", files)
+    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    np.testing.assert_array_equal(model.W_pos, table)
+    assert len(model.store.tensors) == 3001
+    assert len(loopback_hub.requests) == 4
+    header = (tmp_path / "files" / "model.safetensors").stat().st_size - 4 * 3000 - table.nbytes
+    assert header > 2 * 98_304
+    assert loopback_hub.bytes_sent <= header + table.nbytes + 1000
+
+
+def test_a_model_that_has_got_a_new_name(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    commit = loopback_hub.add(OPENAI[1], write_stand_in(tmp_path / "files", OPENAI[1]))
+    loopback_hub.rename("someone/gpt2", OPENAI[1])
+    for left in (4, 0):
+        loopback_hub.forget_requests()
+        model = open_source("someone/gpt2", network=network_of(loopback_hub, cache))
+        assert (model.commit, model.name) == (commit, "gpt2")
+        assert len(loopback_hub.requests) == left
+
+
+@pytest.mark.parametrize("access", ["gated", "private"])
+def test_a_model_for_those_with_a_token(
+    access: str,
+    loopback_hub: LoopbackHub,
+    tmp_path: Path,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = write_stand_in(tmp_path / "files", GPT2)
+    loopback_hub.add(GPT2, files, **{access: True})
+    loopback_hub.redirect = True
+    with pytest.raises(HubError) as error:
+        open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert isinstance(error.value, AccessDenied if access == "gated" else NotOnHub)
+    assert "HF_TOKEN" in error.value.advice
+    assert not kept(cache)
+    monkeypatch.setenv("HF_TOKEN", RIGHT_TOKEN)
+    model = open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert_same(model, open_source(files["config.json"].parent))
+    # Once it is here, it opens without.
+    monkeypatch.delenv("HF_TOKEN")
+    loopback_hub.forget_requests()
+    open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert loopback_hub.requests == []
+    assert RIGHT_TOKEN.encode() not in b"".join(kept(cache).values())
+
+
+# ---- revisions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "revision", ["main", "checkpoint-1000", "v1.0", "refs/pr/3", "commit", "short commit"]
+)
+def test_any_revision(
+    revision: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    other = write_stand_in(tmp_path / "other", ALIAS, "checkpoint-0")
+    loopback_hub.add(ALIAS, other)
+    wanted = write_stand_in(tmp_path / "wanted", ALIAS, "checkpoint-1000")
+    branch = {"v1.0": "refs/tags/v1.0", "commit": "x", "short commit": "x"}.get(revision, revision)
+    commit = loopback_hub.add(ALIAS, wanted, revision=branch)
+    name = {"commit": commit, "short commit": commit[:8]}.get(revision, revision)
+    network = network_of(loopback_hub, cache)
+    for _ in range(2):
+        model = open_source(f"{ALIAS}@{name}", network=network)
+        np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
+        assert model.commit == commit
+        shown = {"main": "", "commit": f"@{commit[:7]}"}.get(revision, f"@{name}")
+        assert model.name == f"alias-gpt2-small-x21{shown}"
+        last = len(loopback_hub.requests)
+    assert last == len(loopback_hub.requests) > 0
+    # The same commit under another name is not fetched twice.
+    loopback_hub.forget_requests()
+    assert open_source(f"{ALIAS}@{commit}", network=network).fingerprint == model.fingerprint
+    assert loopback_hub.requests == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{url}/openai-community/gpt2", "{url}/openai-community/gpt2/tree/main", "GPT2", "gpt2",
+        "hf://openai-community/gpt2", "openai-community/gpt2@main", "https://huggingface.co/gpt2",
+        "{url}/openai-community/gpt2/blob/main/model.safetensors",
+    ],
+)  # fmt: skip
+def test_any_way_of_writing_an_id(
+    text: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    loopback_hub.add(GPT2, write_stand_in(tmp_path / "files", GPT2))
+    source = text.format(url=loopback_hub.url)
+    model = open_source(source, network=network_of(loopback_hub, cache))
+    assert (model.name.lower(), model.source) == ("gpt2", source)
+    loopback_hub.forget_requests()
+    open_source(GPT2, network=network_of(loopback_hub, cache))
+    assert loopback_hub.requests == []
+
+
+def test_a_branch_that_moves_during_the_opening(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    """All of it is of the commit that the first answer named."""
+    first = loopback_hub.add(ALIAS, write_stand_in(tmp_path / "1", ALIAS, "checkpoint-1000"))
+    second = loopback_hub.add(ALIAS, write_stand_in(tmp_path / "2", ALIAS, "checkpoint-0"))
+    loopback_hub.move(ALIAS, "main", first)
+
+    def on_progress(progress: TransferProgress) -> None:
+        if progress.what == "pytorch_model.bin":
+            loopback_hub.move(ALIAS, "main", second)
+
+    network = network_of(loopback_hub, cache, transfer=Transfer(on_progress))
+    model = open_source(ALIAS, network=network)
+    assert model.commit == first
+    np.testing.assert_array_equal(model.W_pos, positions_of(ALIAS, "checkpoint-1000"))
+
+
+def test_a_fresh_look_follows_a_branch(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    first = loopback_hub.add(GPT2, write_stand_in(tmp_path / "1", GPT2))
+    assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == first
+    loopback_hub.forget_requests()
+    assert open_source(GPT2, network=network_of(loopback_hub, cache, fresh=True)).commit == first
+    assert asked(loopback_hub) == ["model.safetensors"]
+
+    files = write_stand_in(tmp_path / "2", GPT2)
+    config = json.loads(files["config.json"].read_text("utf-8"))
+    files["config.json"].write_text(json.dumps({**config, "n_head": 4}), "utf-8")
+    second = loopback_hub.add(GPT2, files)
+    assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == first
+    model = open_source(GPT2, network=network_of(loopback_hub, cache, fresh=True))
+    assert (model.commit, model.n_heads) == (second, 4)
+    loopback_hub.forget_requests()
+    assert open_source(GPT2, network=network_of(loopback_hub, cache)).commit == second
+    old = open_source(f"{GPT2}@{first}", network=network_of(loopback_hub, cache, fresh=True))
+    assert (old.commit, old.n_heads) == (first, 2)
+    assert loopback_hub.requests == []
+
+
+# ---- several files ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["safetensors", "bin"])
+def test_of_shards_only_the_one_with_the_positions_is_read(
+    kind: str, loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    folder = tmp_path / "files"
+    write_shards(folder, kind)
+    shards = sorted(path.name for path in folder.glob(f"*-of-*.{kind}"))
+    assert len(shards) > 3
+    serve(loopback_hub, folder)
+    model = open_source("someone/model", network=network_of(loopback_hub, cache))
+    local = open_source(folder)
+    np.testing.assert_array_equal(model.W_pos, local.W_pos)
+    assert model.fingerprint == local.fingerprint
+    assert set(model.missing) == set(local.missing)
+    read = [name for name in asked(loopback_hub) if name in shards]
+    assert len(set(read)) == 1
+    # A layer's matrix is in another one.
+    read_before = set(read)
+    assert model.bytes_to_fetch("W_in", 1) > 0
+    np.testing.assert_array_equal(model.weight("W_in", 1), local.weight("W_in", 1))
+    assert len(set(asked(loopback_hub)) & set(shards) - read_before) == 1
+    assert_same(model, local)
+    assert set(asked(loopback_hub)) >= set(shards)
+
+    loopback_hub.forget_requests()
+    again = open_source("someone/model", network=network_of(loopback_hub, cache))
+    assert_same(again, local)
+    assert loopback_hub.requests == []
+
+
+def write_shards(folder: Path, kind: str) -> None:
+    """Write a tiny GPT-2 in shards."""
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        n_embd=16, n_layer=2, n_head=2, n_positions=12, vocab_size=40, bos_token_id=0,
+        eos_token_id=0,
+    )  # fmt: skip
+    model = transformers.GPT2LMHeadModel(config)
+    model.save_pretrained(folder, max_shard_size="10KB")
+    if kind == "safetensors":
+        return
+    index = json.loads((folder / "model.safetensors.index.json").read_text("utf-8"))
+    places = {tensor: shard.replace("model", "pytorch_model").replace("safetensors", "bin")
+              for tensor, shard in index["weight_map"].items()}  # fmt: skip
+    state = model.state_dict()
+    for shard in set(places.values()):
+        part = {tensor: state[tensor].clone() for tensor in places if places[tensor] == shard}
+        torch.save(part, folder / shard)
+    for path in folder.glob("model*"):
+        path.unlink()
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": places}))
+
+
+def test_a_shard_that_lacks_what_the_index_promises(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    folder = tmp_path / "files"
+    write_shards(folder, "safetensors")
+    path = folder / "model.safetensors.index.json"
+    index = json.loads(path.read_text("utf-8"))
+    places = index["weight_map"]
+    name = "transformer.wpe.weight"
+    places[name] = next(shard for shard in places.values() if shard != places[name])
+    path.write_text(json.dumps(index))
+    serve(loopback_hub, folder)
+    with pytest.raises(SourceError, match="which lacks it"):
+        open_source("someone/model", network=network_of(loopback_hub, cache))
+    assert not kept(cache)
+
+
+# ---- every family ----------------------------------------------------------------------------
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.id)
+def case(request: pytest.FixtureRequest) -> Case:
+    return request.param
+
+
+def test_every_family_opens_as_from_its_folder(
+    case: Case,
+    module: torch.nn.Module,  # noqa: F811
+    loopback_hub: LoopbackHub,
+    tmp_path: Path,
+    cache: Path,
+) -> None:
+    module.save_pretrained(tmp_path / "files")
+    serve(loopback_hub, tmp_path / "files")
+    local = open_source(tmp_path / "files", table=case.table)
+    model = open_source("someone/model", table=case.table, network=network_of(loopback_hub, cache))
+    assert len(loopback_hub.requests) <= 3
+    assert_same(model, local)
+    for layer in range(2):
+        for reader in ("attention", "mlp"):
+            gain, expected = (one.layers.norm_gain(reader, layer) for one in (model, local))
+            np.testing.assert_array_equal(gain, expected)
+
+
+def test_both_tables_of_a_model_and_the_index_once(
+    loopback_hub: LoopbackHub, tmp_path: Path, cache: Path
+) -> None:
+    config = transformers.BartConfig(
+        vocab_size=40, d_model=64, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
+        decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24,
+        max_position_embeddings=512,
+    )  # fmt: skip
+    transformers.BartModel(config).save_pretrained(tmp_path / "files")
+    serve(loopback_hub, tmp_path / "files")
+    network = network_of(loopback_hub, cache)
+    decoder = open_source("someone/model", network=network)
+    loopback_hub.forget_requests()
+    encoder = open_source("someone/model", table="encoder", network=network)
+    assert encoder.side == "encoder"
+    assert asked(loopback_hub) == ["model.safetensors"] * 2
+    assert loopback_hub.bytes_sent == 514 * 64 * 4 + 1
+    assert encoder.fingerprint != decoder.fingerprint

@@ -1,0 +1,283 @@
+"""The model panel and the Hub, through real events: typed ids, searches, and the offer of one."""
+
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from geometry.catalogue import CatalogueEntry
+from gui.session import ModelRow
+from tests.gui.panels.models.models_stage import (
+    COMMIT,
+    GPT2,
+    LEFT,
+    MEDIUM,
+    at,
+    click,
+    titles,
+)
+
+ALIAS = "stanford-crfm/alias-gpt2-small-x21@checkpoint-1000"
+
+
+def found(name, downloads):
+    return CatalogueEntry(name, name, "On the Hub", 0, 0, "", downloads=downloads)
+
+
+DUTCH = (found("GroNLP/gpt2-small-dutch", 3412), found("yhavinga/gpt2-medium-dutch-nedd", 812))
+
+
+def current(panel):
+    return panel.list.currentIndex().data()
+
+
+def enter(panel, text):
+    panel.search.clear()
+    QTest.keyClicks(panel.search, text)
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+
+
+# ---- typed ids ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("typed", "opened"),
+    [
+        (ALIAS, ALIAS),
+        ("someone/theirs@refs/pr/3", "someone/theirs@refs/pr/3"),
+        (f"{GPT2}@{COMMIT}", f"{GPT2}@{COMMIT}"),
+        (f"https://huggingface.co/{GPT2}/tree/refs%2Fpr%2F3", f"{GPT2}@refs/pr/3"),
+        (GPT2, GPT2),
+        ("gpt2-medium", MEDIUM),
+        ("someone/theirs@v1", "someone/theirs@v1"),
+    ],
+)
+def test_enter_opens_what_was_typed(panel, heard, typed, opened):
+    enter(panel, typed)
+    assert heard == [("open", opened)]
+
+
+def test_the_offer_to_open_is_the_first_line_and_can_be_clicked(panel, heard):
+    QTest.keyClicks(panel.search, ALIAS)
+    assert titles(panel) == [f"Open {ALIAS} from the Hub"]
+    assert current(panel) == titles(panel)[0]
+    click(panel, titles(panel)[0])
+    assert heard == [("open", ALIAS)]
+
+
+def test_a_long_offer_is_whole_in_a_narrow_panel(panel):
+    """It wraps: a revision that is cut off could be any."""
+    QTest.keyClicks(panel.search, ALIAS)
+    height = panel.list.rect_of(ALIAS).height()
+    panel.resize(700, 420)
+    assert panel.list.rect_of(ALIAS).height() < height
+    panel.resize(264, 420)
+    assert panel.list.rect_of(ALIAS).height() == height
+
+
+def test_typing_alone_asks_nobody(panel, heard):
+    for text in ("gpt2 dutch", "bert-base-cased", ALIAS, "a"):
+        panel.search.clear()
+        QTest.keyClicks(panel.search, text)
+    assert heard == []
+
+
+# ---- searching the Hub -------------------------------------------------------------------
+
+
+def test_enter_searches_the_hub_when_the_list_has_nothing(panel, heard):
+    enter(panel, "gpt2 dutch")
+    assert heard == [("search", "gpt2 dutch")]
+
+
+def test_a_click_searches_the_hub_below_the_matches_of_the_list(panel, heard):
+    QTest.keyClicks(panel.search, "medium")
+    assert titles(panel) == ["GPT-2 medium", "Search the Hub for “medium”"]
+    click(panel, "Search the Hub for “medium”")
+    assert heard == [("search", "medium")]
+
+
+def test_a_search_from_asking_to_opening(panel, heard):
+    session = panel.session
+    enter(panel, "gpt2 dutch")
+    session.searching = "gpt2 dutch"
+    assert titles(panel) == ["Searching the Hub for “gpt2 dutch”…"]
+    session.change(found=DUTCH, found_for="gpt2 dutch", searching="", search_failed="")
+    assert titles(panel) == [one.id for one in DUTCH]
+    assert panel.list.lines()[0].state == "3.4\N{NO-BREAK SPACE}k"
+    assert current(panel) == DUTCH[0].id  # what Enter means now
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_Return)
+    assert heard == [("search", "gpt2 dutch"), ("open", DUTCH[1].id)]
+
+
+def test_from_the_list_the_keys_lead_on_to_what_was_found(panel, heard):
+    QTest.keyClicks(panel.search, "gpt2 dutch")
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    QTest.keyClick(panel.list, Qt.Key.Key_Return)
+    panel.session.searching = "gpt2 dutch"
+    assert current(panel) is None
+    panel.session.change(found=DUTCH, found_for="gpt2 dutch", searching="")
+    assert current(panel) == DUTCH[0].id
+    assert panel.focusWidget() is panel.list
+
+
+@pytest.mark.parametrize("by_mouse", [True, False])
+def test_what_was_found_below_the_fold_comes_into_sight(panel, heard, by_mouse):
+    """Though the list matches as well, and its open model is in sight."""
+    session, view = panel.session, panel.list
+    session.model = SimpleNamespace(source=GPT2, commit=COMMIT)
+    panel.resize(264, 260)
+    QTest.keyClicks(panel.search, "gpt2")
+    offer = "Search the Hub for “gpt2”"
+    view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
+    if by_mouse:
+        click(panel, offer)
+    else:
+        view.setFocus()
+        while current(panel) != offer:
+            QTest.keyClick(view, Qt.Key.Key_Down)
+        QTest.keyClick(view, Qt.Key.Key_Return)
+    session.searching = "gpt2"
+    under_way = at(panel, "Searching the Hub for “gpt2”…")
+    assert view.viewport().rect().contains(under_way)
+    QTest.keyClick(view, Qt.Key.Key_Return)  # not another model: nothing is marked
+    session.models = tuple(ModelRow(row.entry, "cached") for row in session.models)
+    assert view.viewport().rect().contains(at(panel, "Searching the Hub for “gpt2”…"))
+    session.change(found=DUTCH, found_for="gpt2", searching="", search_failed="")
+    assert current(panel) == DUTCH[0].id
+    for title in ("On the Hub", *(one.id for one in DUTCH)):
+        assert view.viewport().rect().contains(at(panel, title))
+    assert heard == [("search", "gpt2")]
+
+
+def test_the_arrow_keys_of_the_list_stay_there(panel):
+    """At its ends too: the window would walk along the curve."""
+    left_over = []
+    panel.keyPressEvent = lambda event: left_over.append(event.key())
+    for key, end in ((Qt.Key.Key_Home, Qt.Key.Key_Up), (Qt.Key.Key_End, Qt.Key.Key_Down)):
+        panel.list.setFocus()
+        QTest.keyClick(panel.list, key)
+        line = current(panel)
+        QTest.keyClick(panel.list, end)
+        assert current(panel) == line
+    assert left_over == []
+    QTest.keyClick(panel.list, Qt.Key.Key_Escape)
+    assert left_over == [Qt.Key.Key_Escape]
+
+
+def test_a_search_that_failed_says_why_and_can_be_done_again(panel, heard):
+    enter(panel, "gpt2 dutch")
+    panel.session.change(found_for="gpt2 dutch", search_failed="The Hub is busy. Try again later.")
+    assert titles(panel) == ["The Hub is busy. Try again later.", "Search the Hub for “gpt2 dutch”"]
+    click(panel, "The Hub is busy. Try again later.")  # a sentence, no button
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert heard == [("search", "gpt2 dutch")] * 2
+
+
+def test_another_text_ends_the_search_under_way(panel, heard):
+    enter(panel, "gpt2 dutch")
+    panel.session.searching = "gpt2 dutch"
+    QTest.keyClick(panel.search, Qt.Key.Key_E)
+    assert heard == [("search", "gpt2 dutch"), ("search", "")]
+
+
+def test_what_was_found_for_another_text_is_not_shown(panel):
+    panel.session.change(found=DUTCH, found_for="gpt2 dutch")
+    QTest.keyClicks(panel.search, "gpt2 dutc")
+    assert titles(panel) == ["Search the Hub for “gpt2 dutc”"]
+    QTest.keyClicks(panel.search, "h")
+    assert titles(panel) == [one.id for one in DUTCH]
+    panel.search.clear()
+    assert DUTCH[0].id not in titles(panel)
+
+
+def test_the_marked_line_is_what_enter_means_when_that_changes(panel, heard):
+    QTest.keyClicks(panel.search, "gpt2")
+    panel.search.setText("stanford")
+    assert current(panel) == "Alias"
+    rows = [ModelRow(row.entry, "cached" if row.entry.title == "Caprica" else row.state)
+            for row in panel.session.models]  # fmt: skip
+    panel.session.models = tuple(rows)
+    assert current(panel) == "Alias"
+    panel.session.offline = True
+    assert current(panel) == "Caprica"
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    assert heard == [("open", "stanford-crfm/caprica-gpt2-small-x81")]
+
+
+def test_offline_nothing_is_searched(panel, heard):
+    panel.session.offline = True
+    enter(panel, "gpt2 dutch")
+    assert titles(panel) == ["The Hub cannot be searched: Helixscope is offline."]
+    assert heard == []
+    enter(panel, ALIAS)  # it may be in a cache: who opens it knows
+    assert heard == [("open", ALIAS)]
+
+
+# ---- the offer to search ---------------------------------------------------------------
+
+
+def type_into(panel, text):
+    panel.search.setFocus()
+    panel.search.selectAll()
+    QTest.keyClicks(panel.search, text)
+
+
+def test_the_offer_is_in_sight_under_more_matches_than_there_is_room_for(panel, heard):
+    offer, models = panel.list.offer, panel.list
+    assert not offer.isVisible()
+    type_into(panel, "gpt")
+    title = "Search the Hub for “gpt”"
+    assert models.lines()[-1].title == title
+    assert offer.isVisible()
+    assert offer.text() == title
+    # Under the lines and not over them.
+    assert offer.geometry().top() > models.viewport().geometry().bottom()
+    assert offer.geometry().bottom() < models.height()
+    QTest.mouseClick(offer, LEFT)
+    assert heard == [("search", "gpt")]
+
+
+def test_where_its_line_can_be_seen_it_is_not_said_twice(panel):
+    type_into(panel, "gpt")
+    bar = panel.list.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    assert not panel.list.offer.isVisible()
+    assert bar.value() == bar.maximum()
+    bar.setValue(0)
+    assert panel.list.offer.isVisible()
+    type_into(panel, "opt 125")
+    assert not panel.list.offer.isVisible()
+    assert panel.list.lines()[-1].kind == "search"
+
+
+def test_first_where_nothing_matches(panel):
+    type_into(panel, "nanogpt nl")
+    assert [line.kind for line in panel.list.lines()] == ["search"]
+    assert not panel.list.offer.isVisible()
+
+
+def test_it_goes_with_the_search_and_with_the_offer(panel, session):
+    type_into(panel, "gpt")
+    session.searching = "gpt"
+    assert not panel.list.offer.isVisible()
+    session.searching = ""
+    assert panel.list.offer.isVisible()
+    panel.search.clear()
+    assert not panel.list.offer.isVisible()
+    assert panel.list.viewportMargins().bottom() == 0
+
+
+def test_walking_down_goes_behind_nothing(panel):
+    type_into(panel, "gpt")
+    QTest.keyClick(panel.search, Qt.Key.Key_Down)
+    seen = []
+    for _ in panel.list.lines():
+        QTest.keyClick(panel.list, Qt.Key.Key_Down)
+        rect = panel.list.visualRect(panel.list.currentIndex())
+        seen.append(panel.list.viewport().rect().contains(rect))
+    assert all(seen)
+    assert panel.list.currentIndex().data() == "Search the Hub for “gpt”"

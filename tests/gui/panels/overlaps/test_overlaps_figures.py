@@ -1,0 +1,197 @@
+"""The article's figures in the overlaps panel: all their cells at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.residual_stream import ResidualStream, Subject
+from gui.panels.overlaps_look import arrange
+from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, choose, enter, move
+
+
+def show(panel, view):
+    QTest.mouseClick(panel.views.buttons[view], LEFT)
+    QApplication.processEvents()
+
+
+def middle(panel, number):
+    return panel.grid.grid.area_of(number).center().toPoint()
+
+
+def test_eight_panels_of_minilm_in_one_click(minilm):
+    show(minilm, "attention")
+    cells = minilm.result.cells
+    names = [(cell.rows.name, cell.columns.name) for cell in cells]
+    assert names == [(w, t) for w in ("W_Q", "W_K", "W_V", "W_O") for t in ("P", "E")]
+    stream = ResidualStream(minilm.session.model)
+    for cell in cells:
+        expected = stream.overlaps(cell.rows, cell.columns)
+        np.testing.assert_allclose(cell.values, expected, atol=1e-6)
+    assert round(cells[0].contrast.TL, 1) == 5.2
+    assert round(cells[1].contrast.TR, 1) == 7.1
+    assert "input sides, of W_O the output side · gain not folded" in caption(minilm)
+    assert "P and E uncentred, all stored rows" in caption(minilm)
+
+
+def test_gpt2s_part_has_the_column_of_p(gpt2, qtbot):
+    show(gpt2, "attention")
+    assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4
+    assert round(gpt2.result.found[0].contrast.TL, 1) == 2.5
+    assert gpt2.result.cells[1].why == "No token embeddings in this checkpoint."
+    move(gpt2.grid.grid, middle(gpt2, 1))
+    qtbot.waitUntil(lambda: "W_Q × E · No token embeddings" in gpt2.grid.grid.hover_text())
+    QTest.mouseClick(gpt2.grid.grid, LEFT, NONE, middle(gpt2, 1))
+    assert gpt2.views.value() == "attention", "there is nothing to open"
+
+
+def test_every_cell_has_its_whole_frame(gpt2):
+    show(gpt2, "attention")
+    grid = gpt2.grid.grid
+    picture = grid.grab().toImage()
+    for number in range(1, 8, 2):
+        area = grid.area_of(number)
+        x, y = round(area.center().x()), round(area.top() + area.height() / 4)
+        sides = {
+            "left": [(round(area.left()) + step, y) for step in (-1, 0)],
+            "right": [(round(area.right()) + step, y) for step in (-1, 0)],
+            "top": [(x, round(area.top()) + step) for step in (-1, 0)],
+            "bottom": [(x, round(area.bottom()) + step) for step in (-1, 0)],
+        }
+        for side, points in sides.items():
+            inside = [picture.rect().contains(*point) for point in points]
+            shown = {
+                picture.pixelColor(*p).name() for p, ok in zip(points, inside, strict=True) if ok
+            }
+            assert gpt2.theme.line in shown, (number, side)
+
+
+def test_two_panels_of_the_mlp(minilm):
+    show(minilm, "mlp")
+    names = [(cell.rows.name, cell.columns.name) for cell in minilm.result.cells]
+    assert names == [("W_in", "E"), ("W_in", "P")]
+    assert "layer 0 · input side · gain not folded" in caption(minilm)
+    assert not minilm.controls.rows.head.isVisible()
+
+
+def test_what_gpt2s_part_lacks_of_the_mlp(gpt2):
+    show(gpt2, "mlp")
+    assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.message.text()
+    assert "P, W_Q, W_K, W_V and W_O" in gpt2.advice.text()
+    show(gpt2, "pair")
+    assert gpt2.heatmap.isVisible()
+
+
+def test_a_figure_of_another_layer_and_head_folded(minilm):
+    show(minilm, "attention")
+    enter(minilm.controls.rows.layer, "3")
+    enter(minilm.controls.rows.head, "2")
+    QTest.mouseClick(minilm.controls.fold, LEFT, pos=QPoint(8, minilm.controls.fold.height() // 2))
+    assert minilm.result.cells[0].rows == Subject("W_Q", layer=3, head=2, fold_ln=True)
+    assert minilm.result.cells[6].rows == Subject("W_O", layer=3, head=2)
+    assert minilm.result.cells[0].values.shape == (32, 384)
+    assert "layer 3, head 2" in caption(minilm)
+    assert "gain folded" in caption(minilm)
+
+
+def test_a_cell_says_its_value_and_opens_with_a_click(minilm, qtbot):
+    show(minilm, "attention")
+    grid = minilm.grid.grid
+    area = grid.area_of(3)
+    move(grid, middle(minilm, 3))
+    qtbot.waitUntil(lambda: grid.hover_text() != "")
+    i = 1 + int((middle(minilm, 3).y() - area.top()) / area.height() * 384)
+    j = 1 + int((middle(minilm, 3).x() - area.left()) / area.width() * 384)
+    times = minilm.result.cells[3].values[i - 1, j - 1] * 384
+    assert grid.hover_text().startswith(f"W_K × E · i {i} · j {j} · ")
+    assert grid.hover_text().endswith(f"{times:.1f} × chance") or times < 0.1
+    QTest.mouseClick(grid, LEFT, NONE, middle(minilm, 3))
+    assert minilm.views.value() == "pair"
+    assert (minilm.result.rows, minilm.result.columns) == (Subject("W_K"), Subject("E"))
+    assert minilm.controls.columns.name.currentText() == "E"
+
+
+def test_a_cell_opens_with_the_keyboard(minilm):
+    show(minilm, "attention")
+    minilm.grid.grid.setFocus()
+    for _ in range(3):
+        QTest.keyClick(minilm.grid.grid, Qt.Key.Key_Right)
+    QTest.keyClick(minilm.grid.grid, Qt.Key.Key_Return)
+    assert (minilm.result.rows, minilm.result.columns) == (Subject("W_K"), Subject("P"))
+
+
+def test_a_figures_cells_are_painted_in_its_colours(minilm):
+    show(minilm, "attention")
+    QTest.mouseClick(minilm.controls.scale.buttons["log"], LEFT)
+    choose(minilm.controls.colormap, "viridis")
+    image = minilm.grid.grid.grab().toImage()
+    ratio = image.devicePixelRatio()
+    for number in range(8):
+        at = middle(minilm, number) * ratio
+        color = image.pixelColor(at)
+        assert color.saturation() > 60, number
+    assert minilm.grid.bar.levels[0] == pytest.approx(1 / 3840)
+
+
+def test_a_figure_stays_inside_and_its_bar_beside(minilm, qtbot):
+    show(minilm, "attention")
+    for size in ((1000, 420), (720, 208), (500, 900)):
+        minilm.resize(*size)
+        QApplication.processEvents()
+        used = minilm.grid.grid.used()
+        assert minilm.grid.grid.rect().contains(used.toRect()), size
+        assert minilm.grid.bar.x() >= used.right()
+        assert minilm.grid.bar.geometry().right() <= minilm.grid.width()
+
+
+def test_cells_are_as_large_as_they_can_be():
+    gap, title = (16.0, 8.0), 15
+    assert arrange(8, 2, (1000.0, 90.0), gap, title)[0] == 8
+    assert arrange(8, 2, (900.0, 450.0), gap, title)[0] == 4
+    assert arrange(8, 2, (400.0, 900.0), gap, title)[0] == 2
+    assert arrange(2, 2, (900.0, 450.0), gap, title) == (2, 434)
+
+
+def test_the_eight_panel_figure_for_print(minilm, tmp_path):
+    from gui.figure_base import save_figure
+
+    show(minilm, "attention")
+    figure = minilm.figure(minilm.result)()
+    titles = [axes.get_title(loc="left") for axes in figure.axes[:8]]
+    assert titles[0] == "W_Q × P"
+    assert titles[7] == "W_O × E"
+    assert figure.axes[7].get_xlabel() == "E direction j"
+    limits = {axes.images[0].get_clim() for axes in figure.axes[:8]}
+    assert limits == {minilm.grid.bar.levels}, "all in the same colours"
+    for ending in ("png", "svg", "pdf"):
+        save_figure(figure, tmp_path / f"figure.{ending}")
+        assert (tmp_path / f"figure.{ending}").stat().st_size > 10_000
+    numbers = minilm.numbers(minilm.result)
+    assert set(numbers) == {f"{w}_{t}" for w in ("W_Q", "W_K", "W_V", "W_O") for t in "PE"}
+
+
+def test_a_missing_cell_says_why_in_print(gpt2):
+    show(gpt2, "attention")
+    figure = gpt2.figure(gpt2.result)()
+    words = " ".join(text.get_text() for text in figure.axes[1].texts)
+    assert "No token embeddings" in " ".join(words.split())
+    assert not figure.axes[1].images
+
+
+def test_python_of_a_figure_prints_all_cells(gpt2, run_python):
+    show(gpt2, "attention")
+    lines = run_python(gpt2.python()).splitlines()
+    assert len(lines) == 8
+    assert f"{gpt2.result.cells[6].contrast.TL:.12f}"[:-2] in lines[6]
+    assert lines[7].startswith("W_O E no token embeddings")
+
+
+def test_another_panel_may_refer_to_a_figure(gpt2):
+    gpt2.configure(view="attention")
+    assert len(gpt2.result.cells) == 8
+    gpt2.configure(rows=Subject("W_K"))
+    assert gpt2.result.rows == Subject("W_K")
+    assert gpt2.views.value() == "pair"

@@ -1,0 +1,234 @@
+"""The overlaps panel on real checkpoints, through real clicks, drags, keys and hover."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from geometry.errors import TensorUnavailable
+from geometry.overlaps import corner_contrast
+from geometry.residual_stream import ResidualStream, Subject
+from geometry.sources import open_source
+from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
+from gui.questions import Subjects, resolve
+from gui.theme import DARK, LIGHT
+from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, choose, enter
+
+# What it measures.
+
+
+def test_gpt2s_queries_and_positions(gpt2):
+    assert gpt2.result.rows == Subject("W_Q")
+    assert gpt2.result.columns == Subject("P")
+    contrast = gpt2.result.contrast
+    found = [round(value, 1) for value in (contrast.TL, contrast.TR, contrast.BL, contrast.BR)]
+    assert found == [2.5, 2.4, 1.9, 0.6]
+    assert round(gpt2.result.top3, 2) == 1.65
+    assert caption(gpt2) == (
+        "gpt2 · W_Q layer 0 input, gain not folded × P uncentred, all rows · "
+        "TL 2.5 TR 2.4 BL 1.9 BR 0.6 × chance · 3×3 sum 1.65 · blur 1 px, display only"
+    )
+
+
+def test_keys_hold_the_positions_even_more(gpt2):
+    choose(gpt2.controls.rows.name, "W_K")
+    assert round(gpt2.result.top3, 2) == 2.76
+    assert "W_K layer 0" in caption(gpt2)
+
+
+def test_folding_the_gain_changes_the_answer_and_is_labelled(gpt2):
+    QTest.mouseClick(gpt2.controls.fold, LEFT, pos=QPoint(8, gpt2.controls.fold.height() // 2))
+    assert gpt2.result.rows.fold_ln
+    assert not gpt2.result.columns.fold_ln
+    assert round(gpt2.result.top3, 4) == 0.0004
+    assert "W_Q layer 0 input, gain folded × P" in caption(gpt2)
+    assert "3×3 sum 0.0004" in caption(gpt2)
+
+
+def test_positions_can_be_centred(gpt2):
+    before = gpt2.result
+    QTest.mouseClick(gpt2.controls.centre, LEFT, pos=QPoint(8, gpt2.controls.centre.height() // 2))
+    assert gpt2.result.columns == Subject("P", centred=True)
+    assert "P centred, all rows" in caption(gpt2)
+    assert abs(gpt2.result.values - before.values).max() > 0.01
+
+
+def test_one_head_has_so_many_directions(gpt2):
+    enter(gpt2.controls.rows.head, "3")
+    assert gpt2.result.values.shape == (64, 768)
+    assert "W_Q layer 0 head 3 input" in caption(gpt2)
+    stream = ResidualStream(open_source(str(gpt2.session.model.source)))
+    expected = stream.overlaps(Subject("W_Q", head=3), Subject("P"))
+    np.testing.assert_allclose(gpt2.result.values, expected, atol=1e-6)
+    QTest.keyClick(gpt2.controls.rows.head, Qt.Key.Key_Down)
+    assert "head 2" in caption(gpt2)
+    enter(gpt2.controls.rows.head, "-1")
+    assert gpt2.controls.rows.head.text() == "all heads"
+    assert gpt2.result.values.shape == (768, 768)
+
+
+def test_the_side_is_explicit(gpt2):
+    choose(gpt2.controls.rows.name, "W_O")
+    assert gpt2.controls.rows.side.currentText() == "output side"
+    assert gpt2.result.rows == Subject("W_O")
+    assert "W_O layer 0 output ×" in caption(gpt2)
+    written = gpt2.result
+    choose(gpt2.controls.rows.side, "input side")
+    assert gpt2.result.rows == Subject("W_O", side="input")
+    assert "W_O layer 0 input ×" in caption(gpt2)
+    assert "two different spaces" in caption(gpt2)
+    assert abs(gpt2.result.values - written.values).max() > 0.01
+    choose(gpt2.controls.columns.name, "W_V")
+    choose(gpt2.controls.columns.side, "output side")
+    assert "two different spaces" not in caption(gpt2), "both are values"
+
+
+def test_other_layers(minilm):
+    enter(minilm.controls.rows.layer, "5")
+    assert minilm.result.rows == Subject("W_Q", layer=5)
+    assert "W_Q layer 5" in caption(minilm)
+    assert minilm.controls.rows.layer.maximum() == 5
+
+
+def test_any_two_matrices_also_of_different_layers(minilm):
+    choose(minilm.controls.rows.name, "W_in")
+    choose(minilm.controls.columns.name, "W_O")
+    enter(minilm.controls.columns.layer, "2")
+    assert (minilm.result.rows, minilm.result.columns) == (Subject("W_in"), Subject("W_O", layer=2))
+    stream = ResidualStream(minilm.session.model)
+    expected = stream.overlaps(Subject("W_in"), Subject("W_O", layer=2))
+    np.testing.assert_allclose(minilm.result.values, expected, atol=1e-6)
+    assert "all rows" not in caption(minilm)
+
+
+def test_equal_looks_are_one_question():
+    assert plain(Subject("P", layer=3, head=1, fold_ln=True)) == Subject("P")
+    assert plain(Subject("W_O", side="output", fold_ln=True)) == Subject("W_O")
+    assert plain(Subject("W_in", head=2, side="output")) == Subject("W_in", side="output")
+    assert plain(Subject("W_Q", centred=True, side="input")) == Subject("W_Q")
+
+
+def test_spaces():
+    assert in_one_space(Subject("P"), Subject("W_O", layer=4))
+    assert in_one_space(Subject("W_Q", side="output"), Subject("W_K", side="output"))
+    assert not in_one_space(Subject("W_Q", side="output"), Subject("W_K", layer=1, side="output"))
+    assert not in_one_space(Subject("W_Q", side="output"), Subject("W_V", side="output"))
+    assert in_one_space(Subject("W_V", side="output"), Subject("W_O", side="input"))
+
+
+# What a checkpoint lacks.
+
+
+def test_what_gpt2s_part_lacks_is_said_with_what_works(gpt2):
+    choose(gpt2.controls.columns.name, "E")
+    assert gpt2.message.isVisible()
+    assert "No token embeddings in this checkpoint" in gpt2.message.text()
+    assert "P, W_Q, W_K, W_V and W_O" in gpt2.advice.text()
+    assert gpt2.controls.isVisible(), "the way out of it"
+    choose(gpt2.controls.columns.name, "P")
+    assert gpt2.heatmap.isVisible()
+
+
+def test_a_layer_that_is_not_here(gpt2):
+    enter(gpt2.controls.rows.layer, "7")
+    assert "h.7.attn.c_attn.weight is not in this checkpoint" in gpt2.message.text()
+    enter(gpt2.controls.rows.layer, "0")
+    assert gpt2.heatmap.isVisible()
+
+
+def test_what_is_missing_is_grey_and_says_why(gpt2):
+    box = gpt2.controls.rows.name
+    role = Qt.ItemDataRole
+    at = {box.itemText(i): i for i in range(box.count())}
+    assert "No token embeddings" in box.itemData(at["E"], role.ToolTipRole)
+    assert box.itemData(at["E"], role.ForegroundRole).name() == LIGHT.muted
+    assert box.itemData(at["W_Q"], role.ForegroundRole) is None
+
+
+def test_a_bare_table_says_so(panel, controller, tmp_path):
+    np.save(tmp_path / "table.npy", np.random.default_rng(0).standard_normal((40, 8)))
+    controller.open(str(tmp_path / "table.npy"))
+    assert "no layers" in panel.message.text()
+    assert "only P is here" in panel.advice.text()
+
+
+def test_no_gain_where_no_layernorm_is():
+    with pytest.raises(TensorUnavailable, match="no heads"):
+        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), Subjects(_tiny()))
+
+
+def _tiny():
+    """A model of which only the heads are asked for."""
+    weights = np.eye(4)
+    return SimpleNamespace(
+        W_pos=weights, weight=lambda name, layer: weights, missing={}, n_heads=2, name="tiny"
+    )
+
+
+def test_another_model_has_fewer_layers(gpt2, controller, minilm_folder):
+    enter(gpt2.controls.rows.layer, "11")
+    enter(gpt2.controls.rows.head, "11")
+    controller.open(str(minilm_folder))
+    assert gpt2.result.rows == Subject("W_Q", layer=5, head=11)
+    assert "layer 5 head 11" in caption(gpt2)
+
+
+# What can be taken away.
+
+
+def test_python_prints_the_same_corners(gpt2, run_python):
+    QTest.mouseClick(gpt2.controls.fold, LEFT, pos=QPoint(8, gpt2.controls.fold.height() // 2))
+    printed = run_python(gpt2.python())
+    assert "fold_ln=True" in gpt2.python()
+    assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
+
+
+def test_the_figure_is_for_print(gpt2, tmp_path):
+    from gui.figure_base import save_figure
+
+    figure = gpt2.figure(gpt2.result)()
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == "P direction j"
+    assert axes.get_ylabel() == "W_Q direction i"
+    assert axes.get_title(loc="left") == "W_Q × P"
+    assert axes.images[0].get_array().shape == (768, 768)
+    assert axes.images[0].get_clim() == pytest.approx(gpt2.heatmap.bar.levels)
+    words = " ".join(figure.get_supxlabel().split())
+    assert words == caption(gpt2)
+    for ending in ("png", "svg", "pdf"):
+        save_figure(figure, tmp_path / f"overlaps.{ending}")
+        assert (tmp_path / f"overlaps.{ending}").stat().st_size > 10_000
+
+
+def test_both_themes(gpt2):
+    gpt2.set_theme(DARK)
+    assert gpt2.heatmap.heatmap.theme is DARK
+    color = gpt2.controls.rows.name.itemData(1, Qt.ItemDataRole.ForegroundRole)
+    assert color.name() == DARK.muted
+
+
+def test_another_panel_may_refer_to_it(gpt2):
+    gpt2.configure(rows=Subject("W_K", fold_ln=True), columns=Subject("P", centred=True))
+    assert gpt2.result.rows == Subject("W_K", fold_ln=True)
+    assert gpt2.result.columns == Subject("P", centred=True)
+    assert gpt2.controls.fold.isChecked()
+    with pytest.raises(TypeError):
+        gpt2.configure(colour="red")
+
+
+def test_in_the_window(start_application, gpt2_folder, wait_until_idle):
+    application = start_application(gpt2_folder)
+    window = application.window
+    window.docks["overlaps"].raise_()
+    wait_until_idle(application)
+    panel = window.panels["overlaps"]
+    assert panel.heatmap.isVisible()
+    assert round(panel.result.contrast.TL, 1) == 2.5
+    assert (
+        pytest.approx(panel.result.contrast.TL, rel=1e-5)
+        == corner_contrast(panel.result.values.astype(float), 1 / 768).TL
+    )

@@ -1,0 +1,146 @@
+"""The heatmap of the overlaps panel: hover, blur, colours, zoom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from gui.panels.hover_label import HoverLabel
+from gui.panels.overlaps_look import GREY, Look, blurred, colored, shrunk
+from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, cell, choose, move
+
+
+def test_hover_says_where_and_how_much(gpt2, qtbot):
+    heatmap = gpt2.heatmap.heatmap
+    for _ in range(12):
+        _wheel(heatmap, QPointF(cell(gpt2, 1, 1)), 120)
+    i, j = (int(at) + 1 for at in np.unravel_index(gpt2.result.values.argmax(), (768, 768)))
+    move(heatmap.viewport(), cell(gpt2, i, j))
+    qtbot.waitUntil(lambda: heatmap.hover_text() != "")
+    value = gpt2.result.values[i - 1, j - 1]
+    assert value > 0.7
+    assert heatmap.hover_text() == (f"i {i} · j {j} · {value:.3f} · {value * 768:.1f} × chance")
+    move(gpt2, QPoint(4, 4))
+    qtbot.waitUntil(lambda: heatmap.hover_text() == "")
+
+
+def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
+    gpt2.resize(718, 204)
+    heatmap = gpt2.heatmap.heatmap
+    view = heatmap.view
+    qtbot.waitUntil(lambda: view.height() < 150 and abs(view.width() - view.height()) < 3)
+    move(gpt2, QPoint(4, 4))
+    move(heatmap.viewport(), cell(gpt2, 400, 700))
+    qtbot.waitUntil(lambda: heatmap.hover_text() != "")
+    label = gpt2.heatmap.findChild(HoverLabel)
+    assert label.text() == heatmap.hover_text()
+    assert label.text().endswith("× chance")
+    assert gpt2.heatmap.rect().contains(label.geometry())
+
+
+def test_blur_is_for_display_only(gpt2):
+    heatmap, values = gpt2.heatmap.heatmap, gpt2.result.values
+    assert not np.array_equal(heatmap.values, values)
+    gpt2.controls.blur.setFocus()
+    for _ in range(2):
+        QTest.keyClick(gpt2.controls.blur, Qt.Key.Key_Down)
+    assert gpt2.controls.blur.value() == 0.0
+    np.testing.assert_array_equal(heatmap.values, values)
+    assert "blur" not in caption(gpt2)
+    for _ in range(9):
+        QTest.keyClick(gpt2.controls.blur, Qt.Key.Key_Up)
+    assert gpt2.controls.blur.value() == 3.0, "no more than that"
+    assert "blur 3 px, display only" in caption(gpt2)
+    np.testing.assert_array_equal(heatmap.values, blurred(values, 3.0))
+    np.testing.assert_array_equal(gpt2.numbers(gpt2.result)["overlap"], values)
+    assert gpt2.result.values is values, "nothing was computed again"
+
+
+def test_a_gaussian_keeps_the_sum_and_spreads():
+    spot = np.zeros((41, 41), np.float32)
+    spot[20, 20] = 1.0
+    spread = blurred(spot, 2.0)
+    assert spread.sum() == pytest.approx(1.0, abs=1e-5)
+    assert spread[20, 20] == pytest.approx(1 / (2 * np.pi * 4), rel=0.02)
+
+
+def test_colours_linear_or_log(gpt2):
+    heatmap, bar = gpt2.heatmap.heatmap, gpt2.heatmap.bar
+    assert bar.levels[0] == 0.0
+    np.testing.assert_array_equal(heatmap.image.lut[[0, -1], 0], [255, 0])
+    QTest.mouseClick(gpt2.controls.scale.buttons["log"], LEFT)
+    assert bar.levels[0] == pytest.approx(1 / 7680)
+    shown = heatmap.image.image
+    np.testing.assert_allclose(shown, np.log10(np.maximum(heatmap.values, 1e-38)), atol=1e-5)
+    choose(gpt2.controls.colormap, "viridis")
+    assert tuple(heatmap.image.lut[0, :3]) == (68, 1, 84)
+
+
+def test_the_colour_range_is_dragged_and_comes_back(gpt2):
+    bar = gpt2.heatmap.bar
+    low, high = bar.levels
+    top = QPoint(6, 12)
+    QTest.mousePress(bar, LEFT, NONE, top)
+    QTest.mouseMove(bar, top + QPoint(0, 60))
+    move(bar, top + QPoint(0, 60))
+    QTest.mouseRelease(bar, LEFT, NONE, top + QPoint(0, 60))
+    assert bar.levels[0] == low
+    assert bar.levels[1] < high
+    assert gpt2.heatmap.heatmap.image.levels[1] == pytest.approx(bar.levels[1])
+    dragged = bar.levels
+    choose(gpt2.controls.rows.name, "W_K")
+    assert bar.levels == dragged, "the same colours mean the same value"
+    QTest.mouseDClick(bar, LEFT, NONE, top)
+    assert bar.levels != dragged
+
+
+def test_wheel_zooms_and_f_comes_back(gpt2):
+    heatmap = gpt2.heatmap.heatmap
+    whole = heatmap.view.spans()
+    _wheel(heatmap, QPointF(cell(gpt2, 1, 768)), 360)
+    (x0, x1), (y0, y1) = heatmap.view.spans()
+    assert x1 - x0 == pytest.approx(0.8**3 * 768, rel=0.01)
+    assert y1 - y0 == pytest.approx(x1 - x0, rel=0.01)
+    assert x0 > 300, "it zoomed to the top right corner"
+    heatmap.setFocus()
+    QTest.keyClick(heatmap, Qt.Key.Key_F)
+    np.testing.assert_allclose(heatmap.view.spans(), whole)
+
+
+def _wheel(plot, at, turn):
+    QApplication.sendEvent(
+        plot.viewport(),
+        QWheelEvent(
+            at, QPointF(plot.viewport().mapToGlobal(at)), QPoint(), QPoint(0, turn),
+            Qt.MouseButton.NoButton, NONE, Qt.ScrollPhase.NoScrollPhase, False,
+        ),
+    )  # fmt: skip
+
+
+def test_colours_of_a_picture():
+    picture = np.array([[0.0, 0.5], [1.0, 2.0]], np.float32)
+    grey = colored(picture, Look(0.0, GREY), (0.0, 1.0))[..., 0]
+    np.testing.assert_array_equal(grey, [[255, 127], [0, 0]])
+    turned = colored(picture, Look(0.0, GREY, log=True), (0.25, 1.0))[..., 0]
+    np.testing.assert_allclose(turned, [[255, 127], [0, 0]], atol=1)
+
+
+def test_shrinking_averages():
+    picture = np.arange(35, dtype=np.float32).reshape(5, 7)
+    small = shrunk(picture, 2, 3)
+    assert small.shape == (2, 3)
+    assert small[0, 0] == picture[:2, :2].mean()
+    assert small[1, 2] == pytest.approx(picture[2:, 4:].mean())
+    assert shrunk(picture, 9, 9) is picture
+
+
+def test_cells_stay_square(gpt2, qtbot):
+    view = gpt2.heatmap.heatmap.view
+    for size in ((1000, 420), (720, 208), (400, 700), (740, 500)):
+        gpt2.resize(*size)
+        qtbot.waitUntil(lambda: abs(view.width() - view.height()) < 3)
+        assert view.width() > 80, size

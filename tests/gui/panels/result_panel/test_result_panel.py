@@ -1,0 +1,245 @@
+"""The base of result panels: four states, and when it asks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.errors import HelixscopeError, TensorUnavailable
+from gui.panels.result_panel import CANCELLED
+from tests.gui.panels.result_panel.sum_panel import FAILURES, LEFT, SumOf, SumPanel
+from tests.gui.result_stage import ResultStage
+
+
+@pytest.fixture
+def slow(qtbot, hand_jobs):
+    """A panel whose answers come when the test says so."""
+    return ResultStage(qtbot, SumPanel, hand_jobs)
+
+
+def words(panel):
+    return panel.message.text() if panel.message.isVisible() else ""
+
+
+# The four states.
+
+
+def test_nothing_open_says_what_it_will_show(stage):
+    assert words(stage.panel) == SumPanel.empty
+    assert not stage.panel.button.isVisible()
+    assert not stage.panel.header.more.isEnabled()
+    assert stage.panel.result is None
+
+
+def test_opening_says_so(stage):
+    stage.session.opening = "somebody/gpt2"
+    assert words(stage.panel) == "Opening gpt2…"
+    stage.session.opening = ""
+    assert words(stage.panel) == SumPanel.empty
+
+
+def test_a_result_is_shown_with_its_caption(opened, helix):
+    panel = opened.panel
+    assert panel.label.isVisible()
+    assert panel.label.text() == f"{helix()[:, 0].sum():.3f}"
+    assert panel.header.caption.text() == "column 0"
+    assert not panel.message.isVisible()
+    assert not panel.strip.isVisible()
+
+
+def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    (job,) = hand_jobs.waiting
+    panel = slow.panel
+    assert not panel.strip.isVisible()
+    hand_jobs.drag_on(job)
+    assert panel.strip.isVisible()
+    assert panel.strip.message.text() == "Computing…"
+    assert panel.strip.bar.maximum() == 0
+    from gui.questions import Progress
+
+    hand_jobs.tell(job, Progress(0.25, "Adding up"))
+    assert panel.strip.message.text() == "Adding up…"
+    assert panel.strip.bar.value() == panel.strip.bar.maximum() / 4
+    middle = panel._holder.geometry().center()
+    assert (panel.strip.geometry().center() - middle).manhattanLength() <= 2
+    hand_jobs.deliver_all()
+    assert not panel.strip.isVisible()
+    assert panel.label.isVisible()
+
+
+def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, write_table):
+    from gui.questions import Progress
+
+    slow.open(write_table())
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    hand_jobs.tell(job, Progress(0.5, "Adding up", np.array([1.5, 0.0])))
+    panel = slow.panel
+    assert panel.label.isVisible()
+    assert panel.label.text() == "1.500"
+    assert panel.strip.isVisible()
+    assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
+    assert not panel.header.more.isEnabled()
+    at = QPoint(5, 5)
+    QApplication.sendEvent(panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
+    assert QApplication.activePopupWidget() is None
+    hand_jobs.deliver_all()
+    assert panel.label.text() != "1.500"
+    assert panel.header.more.isEnabled()
+
+
+def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs, write_table):
+    """Here in a window of its own, as a panel that floats is."""
+    slow.open(write_table())
+    slow.panel.setFocus()
+    QTest.keyClick(slow.panel, Qt.Key.Key_Escape)  # before there is anything to see
+    assert hand_jobs.waiting
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    QTest.keyClick(slow.panel, Qt.Key.Key_Escape)
+    assert not hand_jobs.waiting
+    assert words(slow.panel) == CANCELLED
+    QTest.mouseClick(slow.panel.button, LEFT)
+    hand_jobs.deliver_all()
+    assert slow.panel.label.isVisible()
+
+
+def test_cancel_and_compute_again(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    QTest.mouseClick(slow.panel.strip.cancel, LEFT)
+    assert not hand_jobs.waiting
+    assert words(slow.panel) == CANCELLED
+    assert slow.panel.button.text() == "Compute"
+    slow.panel.ask()  # a listener that fires does not begin it anew
+    assert not hand_jobs.waiting
+    QTest.mouseClick(slow.panel.button, LEFT)
+    hand_jobs.deliver_all()
+    assert slow.panel.label.isVisible()
+
+
+def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.deliver_all()
+    slow.panel.column = 3
+    slow.panel.ask()
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    panel = slow.panel
+    assert panel.label.isVisible()
+    assert panel.strip.isVisible()
+    assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
+    assert panel.answered == SumOf(0)
+    hand_jobs.deliver_all()
+    assert panel.answered == SumOf(3)
+    assert panel.header.caption.text() == "column 3"
+
+
+def test_not_possible_says_why_and_what_else_works(stage, write_table):
+    FAILURES.append(TensorUnavailable("no such column in this checkpoint", "Open the full one."))
+    stage.open(write_table())
+    assert words(stage.panel) == "No such column in this checkpoint."
+    assert stage.panel.advice.text() == "Open the full one. Other columns still work."
+    assert not stage.panel.button.isVisible()
+    assert not stage.panel.header.more.isEnabled()
+
+
+def test_what_may_work_the_next_time_can_be_tried_again(stage, write_table):
+    FAILURES.append(HelixscopeError("The line is down."))
+    stage.open(write_table())
+    assert stage.panel.button.text() == "Try again"
+    FAILURES.clear()
+    QTest.mouseClick(stage.panel.button, LEFT)
+    assert stage.panel.label.isVisible()
+
+
+def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
+    monkeypatch.setattr(SumOf, "tensors", lambda self: (("W_E", 0),), raising=False)
+    asked = []
+
+    def nbytes(matrices):
+        asked.extend(matrices)
+        return 154_389_504
+
+    path = write_table()
+    stage.panel.hide()
+    stage.open(path)
+    stage.session.model.bytes_to_fetch_for = nbytes
+    stage.panel.show()
+    assert words(stage.panel) == "This takes 154 MB from the Hub.".replace(" MB", "\xa0MB")
+    assert asked == [("W_E", 0)]
+    QTest.mouseClick(stage.panel.button, LEFT)
+    assert stage.panel.label.isVisible()
+
+
+# When it asks.
+
+
+def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_table):
+    stage = ResultStage(qtbot, SumPanel, hand_jobs, show=False)
+    stage.open(write_table())
+    assert not hand_jobs.started
+    stage.panel.show()
+    assert len(hand_jobs.started) == 1
+
+
+def test_a_panel_behind_another_tab_asks_nothing(slow, hand_jobs, write_table):
+    slow.panel.set_in_front(False)
+    slow.open(write_table())
+    assert not hand_jobs.started
+    slow.panel.set_in_front(True)
+    assert len(hand_jobs.started) == 1
+
+
+def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    slow.panel.set_in_front(False)
+    assert not hand_jobs.waiting
+    assert not slow.panel.strip.isVisible()
+    slow.panel.set_in_front(True)
+    hand_jobs.deliver_all()
+    assert slow.panel.label.isVisible()
+
+
+def test_it_asks_only_when_its_question_changes(slow, hand_jobs, write_table):
+    slow.open(write_table())
+    hand_jobs.deliver_all()
+    slow.panel.ask()
+    slow.panel.set_in_front(False)
+    slow.panel.set_in_front(True)
+    assert len(hand_jobs.started) == 1
+    slow.panel.column = 1
+    slow.panel.ask()
+    assert len(hand_jobs.started) == 2
+
+
+def test_another_model_is_asked_about_and_the_old_result_goes(slow, hand_jobs, write_table, helix):
+    slow.open(write_table())
+    hand_jobs.deliver_all()
+    slow.open(write_table(helix(50), "short"))
+    assert slow.panel.result is None
+    assert not slow.panel.label.isVisible()
+    hand_jobs.deliver_all()
+    assert slow.panel.label.text() == f"{helix(50)[:, 0].sum():.3f}"
+    assert slow.panel.built == 1
+
+
+def test_other_slots_answers_are_none_of_its_business(opened):
+    opened.answers.ask("other", SumOf(7))
+    assert opened.panel.answered == SumOf(0)
+
+
+def test_a_released_panel_hears_nothing(opened, write_table, helix):
+    opened.panel.release()
+    before = opened.panel.label.text()
+    opened.open(write_table(helix(50), "short"))
+    assert opened.panel.label.text() == before
+
+
+def test_options_it_does_not_have_are_refused(opened):
+    with pytest.raises(TypeError, match="nonsense"):
+        opened.panel.configure(nonsense=1)

@@ -1,0 +1,31 @@
+"""Answers of a session, and nothing that another test asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gui.answers import Answers
+from gui.session import Session
+from tests.gui.services.answers.questions_asked import ANSWERED
+
+
+@pytest.fixture(autouse=True)
+def nothing_answered() -> None:
+    ANSWERED.clear()
+
+
+@pytest.fixture
+def session(open_table: Callable[..., Any]) -> Session:
+    session = Session()
+    session.model = open_table()
+    return session
+
+
+@pytest.fixture
+def answers(session: Session, hand_jobs: Any) -> Iterator[Answers]:
+    made = Answers(session, hand_jobs)
+    yield made
+    made.close()

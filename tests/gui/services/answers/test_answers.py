@@ -1,0 +1,219 @@
+"""Answers to panels' questions: once each, the newest first, cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from geometry.hub.transfer import Cancelled
+from gui.answers import Answers
+from gui.questions import Progress, Subjects
+from gui.session import Session
+from tests.gui.services.answers.questions_asked import ANSWERED, Double, Slow
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A list that is known bit by bit; between, something tells how far it is."""
+
+    n: int
+
+    def steps(self, about: Subjects) -> Iterator[Progress | tuple[int, ...]]:
+        found: tuple[int, ...] = ()
+        for i in range(self.n):
+            yield Progress(i / self.n, f"Step {i + 1}", found or None)
+            about.tell((i + 0.5) / self.n, "Half a step")
+            found = (*found, i)
+        yield found
+
+
+def test_nothing_is_answered_before_a_model_is_open(hand_jobs):
+    session = Session()
+    answers = Answers(session, hand_jobs)
+    answers.ask("a", Double(2))
+    assert not hand_jobs.waiting
+    assert not session.answers
+    answers.close()
+
+
+def test_an_answer_arrives_under_the_slot_that_asked(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    assert "a" not in session.answers
+    hand_jobs.deliver_all()
+    answer = session.answers["a"]
+    assert (answer.state, answer.result, answer.question) == ("ready", 4, Double(2))
+
+
+def test_two_slots_with_one_question_compute_it_once(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("b", Double(2))
+    assert len(hand_jobs.started) == 1
+    hand_jobs.deliver_all()
+    assert session.answers["a"] is session.answers["b"]
+    assert ANSWERED == [2]
+
+
+def test_what_is_known_is_told_at_once(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.ask("b", Double(2))
+    assert session.answers["b"].result == 4
+    answers.ask("a", Double(3))
+    hand_jobs.deliver_all()
+    answers.ask("a", Double(2))
+    assert session.answers["a"].result == 4
+    assert ANSWERED == [2, 3]
+
+
+def test_the_newest_question_wins_and_the_old_one_is_given_up(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("a", Double(3))
+    assert len(hand_jobs.waiting) == 1
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 6
+    assert ANSWERED == [3]
+
+
+def test_an_old_question_that_another_slot_waits_for_goes_on(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("b", Double(2))
+    answers.ask("a", Double(3))
+    assert len(hand_jobs.waiting) == 2
+    hand_jobs.deliver_all()
+    assert session.answers["b"].result == 4
+    assert session.answers["a"].result == 6
+
+
+def test_asking_the_same_again_starts_nothing(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("a", Double(2))
+    assert len(hand_jobs.started) == 1
+
+
+def test_the_answer_before_stays_until_waiting_is_worth_words(
+    session, answers, hand_jobs, monkeypatch
+):
+    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    assert session.answers["a"].result == 4
+    hand_jobs.drag_on(job)
+    assert session.answers["a"].state == "working"
+    hand_jobs.compute(job)
+    assert (session.answers["a"].fraction, session.answers["a"].message) == (2 / 3, "Step 3")
+    hand_jobs.deliver(job)
+    assert session.answers["a"].result == 3
+
+
+def test_progress_is_not_told_before_it_is_announced(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.tell(job, Progress(0.5, "Half"))
+    assert "a" not in session.answers
+    hand_jobs.drag_on(job)
+    assert (session.answers["a"].fraction, session.answers["a"].message) == (0.5, "Half")
+
+
+def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
+    session, answers, hand_jobs, monkeypatch
+):
+    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    told = []
+    session.events.answers.connect(lambda: told.append(session.answers["a"]))
+    answers.ask("a", Growing(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.drag_on(job)
+    hand_jobs.deliver(job)
+    assert [answer.state for answer in told] == ["working"] * 7 + ["ready"]
+    # What only says how far it is takes nothing back.
+    assert [answer.result for answer in told] == [
+        None, None, None, (0,), (0,), (0, 1), (0, 1), (0, 1, 2)
+    ]  # fmt: skip
+    assert answers._cache.get(Growing(3)) == (0, 1, 2)
+
+
+def test_who_joins_later_is_told_what_is_known(session, answers, hand_jobs):
+    answers.ask("a", Growing(3))
+    (job,) = hand_jobs.waiting
+    hand_jobs.tell(job, Progress(0.3, "", (0,)))
+    hand_jobs.drag_on(job)
+    answers.ask("b", Growing(3))
+    assert session.answers["b"].result == (0,)
+
+
+def test_the_newest_of_what_is_seen_to_be_worked_on_is_given_up_first(session, answers, hand_jobs):
+    for slot, n in (("a", 2), ("b", 3), ("c", 4)):
+        answers.ask(slot, Slow(n))
+    jobs = list(hand_jobs.waiting)
+    assert not answers.cancel_newest()  # nothing has taken a moment yet
+    for job in jobs[:2]:
+        hand_jobs.drag_on(job)
+    assert answers.cancel_newest()
+    assert {slot: answer.state for slot, answer in session.answers.items()} == {
+        "a": "working", "b": "cancelled",
+    }  # fmt: skip
+    assert answers.cancel_newest()
+    assert session.answers["a"].state == "cancelled"
+    assert not answers.cancel_newest()
+    assert list(hand_jobs.waiting) == jobs[2:]
+
+
+def test_who_joins_an_announced_question_is_told_so(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    answers.ask("b", Slow(3))
+    assert session.answers["b"].state == "working"
+
+
+def test_cancel_stops_the_work_and_says_so(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    (job,) = hand_jobs.waiting
+    work = hand_jobs.waiting[job][0]
+    answers.cancel("a")
+    assert not hand_jobs.waiting
+    assert session.answers["a"].state == "cancelled"
+    with pytest.raises(Cancelled):  # what its thread meets at its next step
+        work()
+    assert ANSWERED == []
+
+
+def test_cancel_of_one_leaves_the_other_waiting(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.ask("b", Double(2))
+    answers.cancel("a")
+    assert session.answers["a"].state == "cancelled"
+    hand_jobs.deliver_all()
+    assert session.answers["b"].result == 4
+    assert session.answers["a"].state == "cancelled"
+
+
+def test_cancel_with_nothing_under_way_does_nothing(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.cancel("a")
+    answers.cancel("nobody")
+    assert session.answers["a"].result == 4
+
+
+def test_after_a_cancel_the_same_may_be_asked_again(session, answers, hand_jobs):
+    answers.ask("a", Double(2))
+    answers.cancel("a")
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    assert session.answers["a"].result == 4
+
+
+def test_forgetting_is_silent_and_takes_the_progress_back(session, answers, hand_jobs):
+    answers.ask("a", Slow(3))
+    hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
+    answers.forget("a")
+    assert not hand_jobs.waiting
+    assert "a" not in session.answers
+    answers.ask("a", Double(2))
+    hand_jobs.deliver_all()
+    answers.forget("a")
+    assert session.answers["a"].result == 4

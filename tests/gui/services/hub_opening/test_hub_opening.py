@@ -1,0 +1,244 @@
+"""Opening models from the Hub without a window: the real client against a Hub on this machine."""
+
+import numpy as np
+import pytest
+
+from geometry.hub.transfer import Cancelled, TransferProgress
+from gui.controller import Controller
+from gui.scene_state import resolve_scene
+from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
+from tests.loopback_hub import Fault
+from tests.stand_ins import NINE, add_nine, positions_of, write_stand_in
+
+STANFORD = NINE[-1]
+AT_ONCE = {"Retry-After": "0"}
+
+
+def is_same(session, before):
+    return all(getattr(session, name) is value for name, value in before.items())
+
+
+def states(session):
+    return {row.entry.id: row.state for row in session.models}
+
+
+# ---- by id -----------------------------------------------------------------------------
+
+
+def test_opens_a_model_by_its_id(session, controller, hub):
+    controller.open(GPT2)
+    assert session.model.name == "gpt2"
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    assert session.notice is None
+    assert session.recent == (GPT2,)
+    assert states(session)[GPT2] == "cached"
+    assert states(session)[MEDIUM] == "online"
+
+
+def test_all_nine_open_from_the_catalogue(session, controller, loopback_hub, tmp_path):
+    commits = add_nine(loopback_hub, tmp_path / "made", checkpoints=False)
+    controller.refresh_models()
+    listed = [row.entry.id for row in session.models if row.entry.id in NINE]
+    assert set(listed) == set(NINE)
+    for name in listed:
+        controller.open(name)
+        assert session.notice is None
+        assert session.model.commit == commits[name]
+        np.testing.assert_array_equal(session.model.W_pos, positions_of(name))
+    assert {states(session)[name] for name in NINE} == {"cached"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "remembered"),
+    [
+        ("gpt2", GPT2),
+        (f"hf://{GPT2}", GPT2),
+        (f"https://huggingface.co/{GPT2}", GPT2),
+        (f"https://huggingface.co/{GPT2}/tree/main", GPT2),
+    ],
+)
+def test_a_model_is_remembered_by_its_id(session, controller, hub, typed, remembered):
+    controller.open(typed)
+    assert session.notice is None
+    assert session.recent == (remembered,)
+    assert next_start(session.recent[0], offline=True).model.name == "gpt2"
+
+
+def test_a_revision_is_remembered(session, controller, loopback_hub, tmp_path):
+    source = f"{STANFORD}@checkpoint-0"
+    files = write_stand_in(tmp_path / "made", STANFORD, "checkpoint-0")
+    commit = loopback_hub.add(STANFORD, files, revision="checkpoint-0")
+    controller.open(source)
+    assert session.recent == (source,)
+    assert session.model.commit == commit
+    assert commit[:7] in " ".join(resolve_scene(session).caption)
+    again = next_start(source, offline=True)
+    np.testing.assert_array_equal(again.model.W_pos, positions_of(STANFORD, "checkpoint-0"))
+
+
+def test_what_lies_here_goes_through_no_network(session, controller, write_gpt2, monkeypatch):
+    def never(*_):
+        raise AssertionError("there is no need of one")
+
+    monkeypatch.setattr("gui.fetching.Fetching.network", never)
+    controller.open(str(write_gpt2()))
+    assert session.notice is None
+    assert session.model.name == "tiny-gpt2"
+
+
+# ---- progress --------------------------------------------------------------------------
+
+
+def test_progress_is_shown_once_it_takes_a_moment(session, by_hand, hand_jobs):
+    first = TransferProgress("wpe.weight", 10, 100, None)
+    second = TransferProgress("wpe.weight", 20, 100, 3.0)
+    by_hand.open(GPT2)
+    hand_jobs.tell("open", first)
+    assert (session.opening, session.transfer) == ("", None)
+    hand_jobs.drag_on("open")
+    assert (session.opening, session.transfer) == (GPT2, first)
+    assert session.status == "Opening gpt2…"
+    hand_jobs.tell("open", second)
+    assert session.transfer is second
+    hand_jobs.deliver_all()
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+
+
+def test_progress_is_that_of_the_bytes_that_come(
+    session, by_hand, hand_jobs, hub, write_gpt2, helix, write_safetensors
+):
+    folder = write_gpt2("long", helix(1024, 192))
+    tensors = {"a": np.zeros(50_000), "wpe.weight": helix(1024, 192)}
+    write_safetensors(folder / "model.safetensors", tensors)
+    hub.add("someone/long", {path.name: path for path in folder.iterdir()})
+    told = []
+    session.events.transfer.connect(lambda progress: told.append(progress))
+    by_hand.open("someone/long")
+    hand_jobs.drag_on("open")
+    hand_jobs.compute("open")
+    pieces = {progress.what: progress for progress in told if progress}
+    assert list(pieces) == ["model.safetensors", "config.json", "wpe.weight"]
+    assert all(progress.done == progress.total for progress in pieces.values())
+    assert pieces["wpe.weight"].total == tensors["wpe.weight"].nbytes
+
+
+def test_another_model_has_a_progress_of_its_own(session, by_hand, hand_jobs):
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    by_hand.open(MEDIUM)
+    assert (session.opening, session.transfer) == (MEDIUM, None)
+
+
+# ---- giving up -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["cancelled", "superseded", "closed"])
+def test_what_is_given_up_fetches_nothing_more(session, by_hand, hand_jobs, hub, how, write_table):
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    work = hand_jobs.waiting["open"][0]
+    if how == "cancelled":
+        by_hand.cancel_opening()
+        assert (session.opening, session.transfer) == ("", None)
+        assert session.status == "Opening cancelled"
+    elif how == "superseded":
+        by_hand.open(str(write_table()))
+    else:
+        hand_jobs.cancel("open")
+    with pytest.raises(Cancelled):
+        work()
+    assert hub.requests == []
+    assert session.notice is None
+
+
+def test_cancelling_leaves_what_is_open(fetched, hand_jobs):
+    controller = Controller(fetched, hand_jobs)
+    before = snapshot(fetched)
+    controller.open(MEDIUM)
+    hand_jobs.drag_on("open")
+    assert controller.cancel()
+    assert is_same(fetched, before)
+    assert not controller.cancel()
+    controller.close()
+
+
+# ---- what goes wrong -------------------------------------------------------------------
+
+
+def test_a_failure_is_a_sentence_and_can_be_tried_again(session, controller, hub):
+    hub.fault(Fault.status(503, AT_ONCE), times=4)
+    controller.open(GPT2, positions=(3, 40))
+    assert session.model is None
+    said = session.notice.text
+    assert said.startswith("gpt2 could not be opened: 127.0.0.1:")
+    assert "out of order or overloaded" in said
+    assert (session.notice.source, session.notice.retry, session.notice.whole) == (GPT2, True, 0)
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+    controller.retry()
+    assert session.notice is None
+    assert session.positions == (3, 40)
+
+
+def test_what_fails_is_no_longer_being_fetched(session, by_hand, hand_jobs, hub):
+    hub.fault(Fault.status(404))
+    by_hand.open(GPT2)
+    hand_jobs.drag_on("open")
+    hand_jobs.tell("open", TransferProgress("wpe.weight", 10, 100, None))
+    hand_jobs.deliver("open")
+    assert session.notice is not None
+    assert (session.opening, session.transfer, session.status) == ("", None, "Ready")
+
+
+def test_what_cannot_help_is_not_offered(session, controller, hub):
+    controller.open("nobody/nothing")
+    assert "nobody/nothing" in session.notice.text
+    assert not session.notice.retry
+
+
+def test_access_that_was_granted_meanwhile_can_be_tried(session, controller, hub, tmp_path):
+    files = write_stand_in(tmp_path / "gated", MEDIUM)
+    hub.add("meta/closed", files, gated=True)
+    controller.open("meta/closed")
+    assert "gated" in session.notice.text
+    assert session.notice.retry
+    hub.add("meta/closed", files)
+    controller.retry()
+    assert session.notice is None
+    assert session.model.name == "closed"
+
+
+def test_a_whole_download_is_asked_for(session, controller, hub, tmp_path):
+    hub.fault(Fault.ignore_range(), path="*/model.safetensors", times=None)
+    controller.open(GPT2, positions=(2, 50))
+    nbytes = write_stand_in(tmp_path / "again", GPT2)["model.safetensors"].stat().st_size
+    assert session.model is None
+    assert "does not send parts of files" in session.notice.text
+    assert (session.notice.whole, session.notice.retry) == (nbytes, False)
+    controller.retry(whole=True)
+    assert session.notice is None
+    assert session.positions == (2, 50)
+    np.testing.assert_array_equal(session.model.W_pos, positions_of(GPT2))
+
+
+def test_a_whole_download_is_asked_for_each_time(session, controller, hub, tmp_path):
+    hub.fault(Fault.ignore_range(), path="*/model.safetensors", times=None)
+    controller.open(GPT2)
+    controller.retry(whole=True)
+    old = session.model.commit
+    files = {**write_stand_in(tmp_path / "new", GPT2), "README.md": b"Newer.\n"}
+    hub.add(GPT2, files)
+    controller.check_for_update()
+    assert session.notice.whole > 0
+    assert session.model.commit == old
+
+
+def test_a_failure_leaves_what_is_open(fetched, controller, hub):
+    before = snapshot(fetched)
+    hub.fault(Fault.status(500, AT_ONCE), times=None)
+    controller.open(MEDIUM)
+    assert fetched.notice.retry
+    assert is_same(fetched, before)
+    assert fetched.recent == (GPT2,)

@@ -1,0 +1,319 @@
+"""The window and the Hub, through real events: fetch, cancel, try again, agree, keep."""
+
+import re
+import threading
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from tests.gui.window.hub.window_hub import (
+    CONTROL,
+    GPT2,
+    LONG,
+    MEDIUM,
+    click,
+)
+from tests.loopback_hub import Fault
+from tests.stand_ins import positions_of, write_stand_in
+
+AT_ONCE = {"Retry-After": "0"}
+WAIT_MS = 20_000
+WEIGHTS = "*/model.safetensors"
+
+
+def type_id(window, text):
+    """Ask for a model by its id, with the keyboard alone."""
+    QTest.keyClick(window, Qt.Key.Key_H, CONTROL)
+    field = QApplication.focusWidget()
+    assert field is window.panels["models"].search
+    QTest.keyClicks(field, text)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+# ---- fetching --------------------------------------------------------------------------
+
+
+def test_a_typed_id_is_fetched_and_told_of(application, window, hub, qtbot, table):
+    height, bar = window.status_bar.height(), window.status_bar
+    gate = threading.Semaphore(0)
+    playing = hub.fault(Fault.slow(4_000, gate), path=WEIGHTS, after=1)
+    assert not bar.fetch.isVisible()
+    type_id(window, LONG)
+    assert playing.reached.wait(10)
+
+    def is_under_way():
+        gate.release()  # one piece more
+        return bar.fetch.isVisible() and bar.fetch.bar.value() > 0
+
+    qtbot.waitUntil(is_under_way, timeout=WAIT_MS)
+    assert "Fetching wpe.weight: " in bar.fetch.text.text()
+    assert " of 1.6" in bar.fetch.text.text()
+    assert 0 < bar.fetch.bar.value() < bar.fetch.bar.maximum()
+    assert bar.status.text() == "Opening long…"
+    empty = window.empty_state
+    assert empty.title.text() == "Opening long…"
+    assert empty.details.text() == bar.fetch.text.text()
+    assert empty.bar.value() == bar.fetch.bar.value()
+    assert window.status_bar.height() == height
+    gate.release(1000)
+    qtbot.waitUntil(lambda: application.session.model is not None, timeout=WAIT_MS)
+    np.testing.assert_array_equal(application.session.model.W_pos, table)
+    assert not bar.fetch.isVisible()
+    assert not empty.isVisible()
+    assert window.windowTitle().startswith("long")
+
+
+def test_a_wait_that_the_hub_asks_for_is_told(application, window, hub, qtbot):
+    hub.fault(Fault.status(429, {"Retry-After": "50"}), path=WEIGHTS)
+    type_id(window, GPT2)
+    fetch = window.status_bar.fetch
+
+    def left() -> int | None:
+        found = re.search(r"Trying again in (\d+) seconds", fetch.text.text())
+        return int(found[1]) if found else None
+
+    qtbot.waitUntil(lambda: left() is not None, timeout=WAIT_MS)
+    first = left()
+    assert first <= 50
+    # The seconds that are left are counted, where both places say them.
+    qtbot.waitUntil(lambda: left() < first, timeout=WAIT_MS)
+    assert window.empty_state.details.text() == fetch.text.text()
+    assert fetch.bar.maximum() == 0  # it runs to and fro
+    click(window.empty_state.cancel)
+    assert application.session.opening == ""
+
+
+def test_a_model_is_searched_found_and_opened(application, window, hub, wait_until_idle, qtbot):
+    panel, session = window.panels["models"], application.session
+    window.empty_state.hubRequested.emit()
+    QTest.keyClicks(panel.search, "long")
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session.found_for == "long", timeout=WAIT_MS)
+    assert [entry.id for entry in session.found] == [LONG]
+    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: session.model is not None, timeout=WAIT_MS)
+    wait_until_idle(application)
+    assert session.model.name == "long"
+
+
+# ---- cancelling ------------------------------------------------------------------------
+
+STAGES = {
+    "the first answer": (Fault.stall(None), WEIGHTS, 0),
+    "the header": (Fault.stall(20_000), WEIGHTS, 0),
+    "the configuration": (Fault.stall(None), "*/config.json", 0),
+    "the table": (Fault.stall(500_000), WEIGHTS, 1),
+    "a wait": (Fault.status(503, {"Retry-After": "50"}), WEIGHTS, 0),
+}
+WAYS = ("status bar", "empty state", "panel", "Esc", "Esc while typing")
+
+
+def cancel(window, way):
+    if way == "status bar":
+        click(window.status_bar.fetch.cancel)
+    elif way == "empty state":
+        click(window.empty_state.cancel)
+    elif way == "panel":
+        click(window.panels["models"].working.cancel)
+    elif way == "Esc":
+        window.viewport.interactor.setFocus()
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+    else:
+        window.panels["models"].search.clear()
+        window.panels["models"].search.setFocus()
+        QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_cancelling_ends_it_at_every_stage_and_it_can_be_opened_after(
+    application, window, hub, qtbot, wait_until_idle, table, stage
+):
+    session, (fault, path, after) = application.session, STAGES[stage]
+    for way in WAYS:
+        playing = hub.fault(fault, path=path, after=after)
+        application.controller.open(LONG)
+        assert playing.reached.wait(10)
+        qtbot.waitUntil(lambda: session.transfer is not None, timeout=WAIT_MS)
+        cancel(window, way)
+        assert (session.opening, session.transfer) == ("", None)
+        assert session.status == "Opening cancelled"
+        assert not window.status_bar.fetch.isVisible()
+        wait_until_idle(application)  # its thread has ended
+        assert (session.model, session.notice) == (None, None)
+    application.controller.open(LONG)
+    wait_until_idle(application)
+    np.testing.assert_array_equal(session.model.W_pos, table)
+
+
+def test_cancelling_leaves_what_is_open_on_the_screen(start, hub, qtbot, wait_until_idle):
+    application = start(GPT2)
+    window, session = application.window, application.session
+    application.controller.select((7,))
+    playing = hub.fault(Fault.stall(500_000), path=WEIGHTS, after=1)
+    application.controller.open(LONG)
+    assert playing.reached.wait(30)
+    qtbot.waitUntil(lambda: session.transfer is not None, timeout=WAIT_MS)
+    window.viewport.interactor.setFocus()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert session.opening == ""
+    assert (session.model.name, session.selection) == ("gpt2", (7,))
+    QTest.keyClick(window, Qt.Key.Key_Escape)  # there is nothing to cancel any more
+    assert session.selection == ()
+    wait_until_idle(application)
+    assert window.viewport.scene.state.caption[0].startswith("gpt2")
+
+
+def test_another_model_stops_the_one_being_fetched(application, hub, qtbot, wait_until_idle):
+    session = application.session
+    playing = hub.fault(Fault.stall(500_000), path=f"/{LONG}/*.safetensors", after=1)
+    application.controller.open(LONG)
+    assert playing.reached.wait(30)
+    qtbot.waitUntil(lambda: session.transfer is not None, timeout=WAIT_MS)
+    application.controller.open(GPT2)
+    wait_until_idle(application)
+    assert session.model.name == "gpt2"
+    assert session.recent == (GPT2,)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_window_closes_while_the_network_hangs(
+    start, hub, qtbot, stage, table, new_pool_threads
+):
+    fault, path, after = STAGES[stage]
+    application = start()
+    playing = hub.fault(fault, path=path, after=after)
+    application.controller.open(LONG)
+    assert playing.reached.wait(30)
+    qtbot.waitUntil(lambda: application.session.transfer is not None, timeout=WAIT_MS)
+    application.window.close()
+    application.close()
+    assert not new_pool_threads()
+    again = start(LONG)
+    np.testing.assert_array_equal(again.session.model.W_pos, table)
+
+
+def test_a_search_that_hangs_does_not_keep_the_window(start, hub, qtbot, new_pool_threads):
+    application = start()
+    playing = hub.fault(Fault.stall(None), path="/api/models")
+    application.controller.search_hub("long")
+    assert playing.reached.wait(10)
+    application.close()
+    assert not new_pool_threads()
+
+
+# ---- faults ----------------------------------------------------------------------------
+
+
+def test_what_failed_is_tried_again_with_a_click(application, window, hub, wait_until_idle):
+    hub.fault(Fault.status(503, AT_ONCE), times=4)
+    type_id(window, GPT2)
+    wait_until_idle(application)
+    bar = window.notice_bar
+    assert "out of order or overloaded" in bar.text
+    assert not bar.whole_button.isVisible()
+    assert window.empty_state.isVisible()
+    assert not window.empty_state.cancel.isVisible()
+    click(bar.retry_button)
+    wait_until_idle(application)
+    assert not bar.isVisible()
+    assert application.session.model.name == "gpt2"
+
+
+def test_a_whole_download_is_asked_for_and_made(application, window, hub, wait_until_idle, table):
+    hub.fault(Fault.ignore_range(), path=WEIGHTS, times=None)
+    type_id(window, LONG)
+    wait_until_idle(application)
+    bar = window.notice_bar
+    assert "does not send parts of files: all 2.0 MB of model.safetensors" in bar.text
+    assert bar.whole_button.text() == "Download 2.0\xa0MB"
+    assert not bar.retry_button.isVisible()
+    click(bar.whole_button)
+    wait_until_idle(application)
+    assert not bar.isVisible()
+    np.testing.assert_array_equal(application.session.model.W_pos, table)
+
+
+def test_what_cannot_be_had_offers_nothing(application, window, hub, wait_until_idle):
+    type_id(window, "nobody/nothing")
+    wait_until_idle(application)
+    assert "nobody/nothing" in window.notice_bar.text
+    assert not window.notice_bar.retry_button.isVisible()
+    assert not window.notice_bar.whole_button.isVisible()
+
+
+# ---- other commands --------------------------------------------------------------------
+
+
+def test_a_newer_version_is_asked_for_where_there_can_be_one(
+    start, hub, wait_until_idle, write_table, tmp_path
+):
+    application = start(str(write_table()))
+    window, session = application.window, application.session
+    command = window.commands.by_name["check_update"]
+    assert not command.isEnabled()
+    application.controller.open(GPT2)
+    wait_until_idle(application)
+    assert command.isEnabled()
+    old = session.model.commit
+    QTest.keyClick(window, Qt.Key.Key_F5)
+    wait_until_idle(application)
+    assert window.status_bar.status.text() == f"gpt2 is up to date: commit {old[:7]}"
+    files = {**write_stand_in(tmp_path / "newer", GPT2), "README.md": b"Newer.\n"}
+    new = hub.add(GPT2, files)
+    QTest.keyClick(window, Qt.Key.Key_F5)
+    wait_until_idle(application)
+    assert session.model.commit == new
+    assert new[:7] in window.notice_bar.text
+    assert new[:7] in window.viewport.scene.state.caption[0]
+
+
+def test_a_tokenizer_is_fetched_in_sight_and_can_be_cancelled(start, hub, qtbot, wait_until_idle):
+    application = start(GPT2)
+    window, session = application.window, application.session
+    hub.fault(Fault.stall(None), path="*/tokenizer.json")
+    session.prompt = "hello adam"
+    qtbot.waitUntil(lambda: window.status_bar.fetch.isVisible(), timeout=WAIT_MS)
+    click(window.status_bar.fetch.cancel)
+    assert not window.status_bar.fetch.isVisible()
+    wait_until_idle(application)
+    assert session.tokens is None
+    assert "cancelled" in window.panels["prompt"].sentence.text()
+    session.prompt = "hello"
+    wait_until_idle(application)
+    assert len(session.tokens.texts) == 2
+
+
+def test_the_settings_say_what_is_kept_and_remove_it(start, hub, qtbot, wait_until_idle):
+    application = start(GPT2)
+    window, session = application.window, application.session
+    QTest.keyClick(window, Qt.Key.Key_Comma, CONTROL)
+    dialog = application._page.dialog
+    qtbot.waitUntil(dialog.isVisible)
+    wait_until_idle(application)
+    dialog.limitRequested.emit(500_000_000)
+    assert application.settings.cache_limit == 500_000_000
+    dialog.offlineRequested.emit(True)
+    assert session.offline
+    assert application.settings.offline
+    states = {row.entry.id: row.state for row in session.models}
+    assert states[GPT2] == "cached"
+    application.controller.cache.clear()
+    dialog.removed.emit()
+    wait_until_idle(application)
+    states = {row.entry.id: row.state for row in session.models}
+    assert states[GPT2] == "online"
+    application.close()
+    assert not dialog.isVisible()
+
+
+def test_the_limit_of_the_cache_is_the_remembered_one(start, settings):
+    settings.cache_limit = 300_000_000
+    assert start().controller.cache.max_bytes == 300_000_000
+
+
+def test_positions_are_those_of_the_hub(start):
+    application = start(MEDIUM)
+    np.testing.assert_array_equal(application.session.model.W_pos, positions_of(MEDIUM))

@@ -1,0 +1,64 @@
+"""What the start imports: in a process of its own, as far as the first painted curve."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from gui.controller import Controller
+from gui.jobs import InlineJobs
+from gui.session import Session
+from gui.settings import Settings
+from tests.loopback_hub import LoopbackHub
+from tests.stand_ins import write_stand_in
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "tests" / "benchmarks"
+GPT2 = "openai-community/gpt2"
+SLOW = {"torch", "transformers", "tokenizers", "huggingface_hub", "httpx2"}
+
+
+def test_torch_and_transformers_are_not_imported_before_the_first_curve(
+    gpt2_folder: Path, tmp_path: Path, monkeypatch
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "child_ours.py"), str(gpt2_folder)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = dict(line.partition(" ")[::2] for line in done.stdout.splitlines())
+    assert "first" in printed
+    imported = set(printed["imported"].split(","))
+    assert not imported & SLOW
+
+
+def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
+    loopback_hub: LoopbackHub, tmp_path: Path, run_python: Callable[[str], str]
+) -> None:
+    """Not the lists of models that are made after the first frame either."""
+    loopback_hub.add(GPT2, write_stand_in(tmp_path / "made", GPT2))
+    session = Session()
+    controller = Controller(session, InlineJobs())
+    controller.open(GPT2)
+    controller.close()
+    settings = Settings(tmp_path / "settings.ini")
+    settings.save_session(session)
+    settings.sync()
+    loopback_hub.forget_requests()
+    printed = run_python(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from gui.app import Application, prepare_qt\n"
+        "from gui.settings import Settings\n"
+        "qt = prepare_qt()\n"
+        f"application = Application(qt, Settings(Path({str(tmp_path / 'settings.ini')!r})))\n"
+        "while application.session.model is None or not application.idle:\n"
+        "    qt.processEvents()\n"
+        "session = application.session\n"
+        "print(session.model.source, session.notice, len(session.models) > 0)\n"
+        "application.close()\n"
+        f"print({SLOW!r} & set(sys.modules))\n"
+    )
+    assert printed.splitlines() == [f"{GPT2} None True", "set()"]
+    assert loopback_hub.requests == []
