@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from geometry.errors import HelixscopeError, RangeError
+from geometry.checkpoints.errors import HelixscopeError, RangeError
 from gui.arguments import (
     REPORT_HELP,
     Fresh,
@@ -253,8 +253,8 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
 
     An unknown architecture is the window's to ask about, and what the Hub has is its to wait for.
     """
-    from geometry.components import check_range
-    from geometry.sources import UnknownArchitecture, is_on_hub, open_source
+    from geometry.models.sources import UnknownArchitecture, is_on_hub, open_source
+    from geometry.pca.components import check_range
     from gui.reopening import is_work
 
     if is_work(source):

@@ -12,8 +12,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.catalogue import SAMPLE
-from geometry.sources import open_source
+from geometry.models.catalogue import SAMPLE
+from geometry.models.sources import open_source
 from gui.app import Application
 from gui.laid import Laying, OfCompared
 from gui.palette import Palette

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from guide_pictures import picture_guide
 from picturing import Panel, opened, picture_panel, picture_window, settle
 
-from geometry.catalogue import SAMPLE
 from geometry.history.here import history_here
-from geometry.residual_stream import Subject
-from geometry.sources import open_source
+from geometry.models.catalogue import SAMPLE
+from geometry.models.residual_stream import Subject
+from geometry.models.sources import open_source
 from gui.app import Application, prepare_qt
 from gui.laid import Laying, OfRange
 from gui.lapse_export import make_lapse, write_timelapse

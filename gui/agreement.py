@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from geometry.hub.faults import WholeDownload
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.questions import Subjects
 
 

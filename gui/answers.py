@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
-from geometry.once import Once
+from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.once import Once
 from gui.agreement import FetchFirst, answer_within
 from gui.answer import Answer
 from gui.cache import ResultCache
@@ -25,8 +25,8 @@ from gui.theme import format_bytes, format_part
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import TransferProgress
-    from geometry.model import PositionalModel
-    from geometry.residual_stream import ResidualStream
+    from geometry.models.model import PositionalModel
+    from geometry.models.residual_stream import ResidualStream
     from gui.questions import Progress
 
 log = logging.getLogger(__name__)
@@ -184,8 +184,8 @@ class Answers:
         )
 
     def _stream_of(self, model: PositionalModel) -> ResidualStream:
-        from geometry.kept_directions import DirectionsOnDisk
-        from geometry.residual_stream import ResidualStream
+        from geometry.models.kept_directions import DirectionsOnDisk
+        from geometry.models.residual_stream import ResidualStream
 
         if self._stream is None:
             self._stream = ResidualStream(model, DirectionsOnDisk(model))

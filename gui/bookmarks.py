@@ -10,7 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.session import Notice
 
 if TYPE_CHECKING:

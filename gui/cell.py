@@ -20,7 +20,7 @@ from gui.session import Session
 from gui.slotted_jobs import SlottedJobs
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 
 @dataclass(frozen=True, eq=False, slots=True)

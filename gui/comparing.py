@@ -23,7 +23,7 @@ from gui.session import Notice, Session
 from gui.shown_range import inside
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Comparing:
     show
         Shows a model in place of the open one.
     opener
-        Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.neighbours import position_details
+from geometry.measures.neighbours import position_details
 from gui.answers import Answers
 from gui.cell import Held
 from gui.compared_answers import ComparedAnswers
@@ -40,7 +40,7 @@ from gui.shown_range import inside
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.work import Work
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class Controller:
     jobs
         What runs slow work.
     opener
-        Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
     cache_limit
         Bytes that may be kept of what is fetched; the cache's default if None.
     """

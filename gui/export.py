@@ -10,12 +10,12 @@ import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonCore import vtkLogger
 
-from geometry.curve import place_curve
-from geometry.errors import HelixscopeError, RangeError
-from geometry.model import PositionalModel
-from geometry.norms import NormProfile, norm_profile
-from geometry.pca import PositionPCA, fit_pca
-from geometry.whole_files import whole_file
+from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.checkpoints.whole_files import whole_file
+from geometry.measures.norms import NormProfile, norm_profile
+from geometry.models.model import PositionalModel
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import PositionPCA, fit_pca
 from gui.camera import VIEWS, CameraPose, view_pose
 from gui.scene_state import SceneState, resolve_scene
 from gui.scenes import HelixScene
@@ -186,7 +186,7 @@ def render_picture(
     ------
     PictureError
         If the file cannot be written, or there is no such view or theme.
-    geometry.errors.RangeError
+    geometry.checkpoints.errors.RangeError
         If the model has no such positions or components.
     """
     if view not in VIEWS or theme not in THEMES:
@@ -219,7 +219,7 @@ def still_session(
 
     Raises
     ------
-    geometry.errors.RangeError
+    geometry.checkpoints.errors.RangeError
         If the model has no such positions or components.
     """
     # A table with fewer than three is drawn as the window draws it: flat.

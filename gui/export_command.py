@@ -79,8 +79,8 @@ def export(
     .glb: glTF, for presentations and 3D programs.
     .mp4, .gif: a turntable, one turn of the scene that begins again.
     """
-    from geometry.number_files import FORMATS
-    from geometry.table import tabulate, write_table
+    from geometry.checkpoints.number_files import FORMATS
+    from geometry.measures.table import tabulate, write_table
     from gui.film import FILMS
     from gui.scene_files import SCENES, export_scene
 

@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from geometry.whole_files import whole_file
+from geometry.checkpoints.whole_files import whole_file
 from gui.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)

@@ -10,8 +10,8 @@ from cmap import Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from geometry.curve import Curve
-from geometry.spectra import TOP, Spectrum
+from geometry.measures.spectra import TOP, Spectrum
+from geometry.pca.curve import Curve
 from gui.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
 from gui.theme import COLORMAPS, LIGHT, SMALL, Theme, format_count, format_number, format_percent
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from geometry.whole_files import whole_file
+from geometry.checkpoints.whole_files import whole_file
 
 
 def write_whole(path: Path, data: bytes, *, durable: bool = True) -> None:

@@ -13,8 +13,8 @@ from typing import IO
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
-from geometry.whole_files import whole_file
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import whole_file
 
 FILMS = (".mp4", ".gif")
 #: What H.264 players take everywhere, without visible loss.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.curve import place_curve
-from geometry.pca import PositionPCA, fit_pca
-from geometry.range_pca import RangePCA
-from geometry.threads import one_thread
+from geometry.checkpoints.threads import one_thread
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import PositionPCA, fit_pca
+from geometry.pca.range_pca import RangePCA
 from gui.cache import ResultCache
 from gui.jobs import Jobs, OnError
 from gui.listening import Listening
@@ -19,7 +19,7 @@ from gui.session import Session
 from gui.turn import turn_onto
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 N_COMPONENTS = 10
 """Components that an exact fit has at least: as many as are shown as bars and on offer as axes."""

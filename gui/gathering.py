@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from geometry.history.origins import Origin, Snapshot
     from geometry.history.plan import HistoryPlan
     from geometry.hub.network import Network
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.components import PositionPCA
+from geometry.pca.components import PositionPCA
 
 if TYPE_CHECKING:
     from gui.session import Session

@@ -10,14 +10,14 @@ from configparser import Error as ConfigError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from geometry.matrices import WEIGHTS
-from geometry.sources import is_on_hub, open_source
+from geometry.models.matrices import WEIGHTS
+from geometry.models.sources import is_on_hub, open_source
 from gui.terminal import say
 
 if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
     from geometry.hub.transfer import Transfer, TransferProgress
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def open_for_command(
     Parameters
     ----------
     source, table
-        As in :func:`geometry.sources.open_source`.
+        As in :func:`geometry.models.sources.open_source`.
     offline
         No request leaves.
     whole
@@ -109,8 +109,8 @@ def announce_fetch(model: PositionalModel, layer: int) -> None:
     """Say what a report of a layer has to fetch before it does, if that is much."""
     nbytes = model.bytes_to_fetch_for([("W_E", 0), *((name, layer) for name in WEIGHTS)])
     if nbytes:
+        from geometry.checkpoints.sizes import size_text
         from geometry.hub.network import LARGE
-        from geometry.sizes import size_text
 
         if nbytes > LARGE:
             say(f"The report reads {size_text(nbytes)} more of {model.name}.")

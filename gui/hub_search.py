@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.fetching import Fetch, Fetching
 from gui.jobs import Jobs, OnError
 from gui.notices import notice_of
 from gui.session import Session
 
 if TYPE_CHECKING:
-    from geometry.catalogue import CatalogueEntry
     from geometry.hub.client import FoundModel
+    from geometry.models.catalogue import CatalogueEntry
 
 HUB_GROUP = "On the Hub"
 """What the models that are found are listed under."""
@@ -72,7 +72,7 @@ class HubSearch:
 
 def _entry(found: FoundModel) -> CatalogueEntry:
     """Describe a model that was found as far as it is known: the shape of its table is not."""
-    from geometry.catalogue import CatalogueEntry, find_entry
+    from geometry.models.catalogue import CatalogueEntry, find_entry
 
     known = find_entry(found.id)
     if known is not None and known.id == found.id:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from geometry.alignment import (
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.alignment import (
     Alignment,
     Middle,
     align,
@@ -21,11 +22,10 @@ from geometry.alignment import (
     in_basis,
     share_held,
 )
-from geometry.curve import Curve
-from geometry.errors import RangeError
+from geometry.pca.curve import Curve
 
 if TYPE_CHECKING:
-    from geometry.components import Array, PositionPCA
+    from geometry.pca.components import Array, PositionPCA
 
 How = Literal["turned", "scaled", "basis"]
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from geometry.checkpoints.sizes import size_text
 from geometry.history.gathering import Gathered, Gathering
 from geometry.history.here import NoHistory
 from geometry.history.origins import find_history, list_snapshots
 from geometry.history.plan import DEFAULT_COUNT, log_spaced, plan_history
 from geometry.history.record import read_history
-from geometry.sizes import size_text
 from gui.headless import for_command_line, interruptible, user_cache
 from gui.terminal import say
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from geometry.history.origins import Origin
     from geometry.hub.network import Network
     from geometry.hub.transfer import TransferProgress
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 ADVICE = "A folder of checkpoint-N has one, a model on the Hub with such branches, and “sample”."
 

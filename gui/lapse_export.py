@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.curve import place_curve
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import write_numbers
 from geometry.history.timelapse import Basis, make_timelapse
-from geometry.norms import norm_profile
-from geometry.number_files import write_numbers
+from geometry.measures.norms import norm_profile
+from geometry.pca.curve import place_curve
 from gui.film import FILMS, Film, film_size
 from gui.lapse import COMPONENTS, Lapse, columns_for, shown_lapse
 from gui.scene_state import resolve_scene
@@ -22,7 +22,7 @@ from gui.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
     from geometry.history.history import History
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.camera import CameraPose
     from gui.export import OffScreen
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.curve import Curve
-from geometry.pca import fit_pca
-from geometry.threads import one_thread
+from geometry.checkpoints.threads import one_thread
+from geometry.pca.curve import Curve
+from geometry.pca.pca import fit_pca
 from gui.compared import Compared
 from gui.guides import Guide, with_guide
 from gui.jobs import Jobs
@@ -24,9 +24,9 @@ from gui.shown_range import inside
 from gui.theme import format_count
 
 if TYPE_CHECKING:
-    from geometry.components import PositionPCA
     from geometry.history.history import History
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
+    from geometry.pca.components import PositionPCA
 
 log = logging.getLogger(__name__)
 

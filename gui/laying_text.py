@@ -11,7 +11,7 @@ from gui.snippets import opened, opening
 from gui.theme import format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.laid import Laid
     from gui.session import Session
 
@@ -109,8 +109,8 @@ def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) ->
     if laid.alignment is None:
         names = ["angles_between", "in_basis", "share_held"]
     lines = [
-        f"from geometry.alignment import {', '.join(names)}",
-        "from geometry.pca import fit_pca",
+        f"from geometry.measures.alignment import {', '.join(names)}",
+        "from geometry.pca.pca import fit_pca",
         "",
         f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {max(curve.components)})",
         *_other(laid, other),

@@ -16,7 +16,7 @@ from gui.questions import Tensor
 from gui.theme import format_count, format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 SHAPES: Mapping[str, str] = {
     "line": "a line", "circle": "a circle", "helix": "a helix",
@@ -258,7 +258,7 @@ def tensors_for(names: Sequence[str]) -> tuple[Tensor, ...]:
 
 def number(name: str, found: Findings) -> str | None:
     """Return a number in words; None where the model has none."""
-    from geometry.errors import HelixscopeError
+    from geometry.checkpoints.errors import HelixscopeError
     from geometry.hub.faults import HubError
 
     try:
@@ -271,7 +271,7 @@ def number(name: str, found: Findings) -> str | None:
 
 def holds(name: str, found: Findings) -> bool:
     """Tell whether a condition holds; of what cannot be measured it does not."""
-    from geometry.errors import HelixscopeError
+    from geometry.checkpoints.errors import HelixscopeError
     from geometry.hub.faults import HubError
 
     if name in FEATURES:

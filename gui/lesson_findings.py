@@ -9,14 +9,14 @@ import numpy as np
 from gui.questions import Subjects
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.once import Once
+    from geometry.claims.measured_model import MeasuredModel
+    from geometry.claims.measured_range import MeasuredRange
     from geometry.history.history import History
-    from geometry.kernels import HeadKernels
-    from geometry.lookback import Kind, LookBack, Scoring
-    from geometry.measured_model import MeasuredModel
-    from geometry.measured_range import MeasuredRange
-    from geometry.model import PositionalModel
-    from geometry.once import Once
-    from geometry.shape import ShapeName, Shapes
+    from geometry.measures.kernels import HeadKernels
+    from geometry.measures.lookback import Kind, LookBack, Scoring
+    from geometry.measures.shape import ShapeName, Shapes
+    from geometry.models.model import PositionalModel
 
 HELICES: tuple[ShapeName, ...] = ("helix", "drifting_helix")
 EARLY, LATE = 20, 100
@@ -43,7 +43,7 @@ class Findings:
     """
 
     def __init__(self, about: Subjects, positions: tuple[int, int]) -> None:
-        from geometry.measured_range import MeasuredRange
+        from geometry.claims.measured_range import MeasuredRange
 
         self.model, self.positions = about.model, positions
         self.of_model: MeasuredModel = about.measured()
@@ -67,7 +67,7 @@ class Findings:
 
     def look_back(self, scoring: Scoring = "even_odd") -> LookBack:
         """Return the motions that look back, in three components, by :data:`BACK`."""
-        from geometry.lookback import longest_lag, look_back
+        from geometry.measures.lookback import longest_lag, look_back
 
         coordinates = self.of_range.pca.project(self.of_range.rows)[:, :3]
         lags = [lag for lag in BACK if lag <= longest_lag(*coordinates.shape)]
@@ -96,8 +96,8 @@ class Findings:
     @property
     def kernels(self) -> HeadKernels:
         """What the heads of the first layer attend to by position alone."""
-        from geometry.heads import project_heads
-        from geometry.kernels import head_kernels
+        from geometry.measures.heads import project_heads
+        from geometry.measures.kernels import head_kernels
 
         return self._once(
             ("lesson kernels", self.positions),
@@ -168,7 +168,7 @@ class Findings:
 
 def has_history(model: PositionalModel) -> bool:
     """Tell whether a model comes with its history; nothing is asked of any network."""
-    from geometry.errors import HelixscopeError
+    from geometry.checkpoints.errors import HelixscopeError
     from geometry.history.origins import find_history
 
     try:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDockWidget
 from gui.docks import RIGHT
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.camera import Place
     from gui.main_window import MainWindow
 

@@ -14,7 +14,7 @@ from gui.lesson_setup import Condition, Setup, Term, range_of
 from gui.lessons import PLACEHOLDER, SECTIONS, Lesson, Section, Step
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 Wanted = tuple[str, tuple[int, int]]
 """The name of a number or a condition, and the range of positions that it is about."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.curve import Curve
-from geometry.first_look import first_look
-from geometry.norms import NormProfile, norm_profile
-from geometry.range_pca import RangePCA
+from geometry.measures.norms import NormProfile, norm_profile
+from geometry.pca.curve import Curve
+from geometry.pca.first_look import first_look
+from geometry.pca.range_pca import RangePCA
 from gui.session import ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,16 +78,16 @@ def open_from(
     network
         Makes what a model from the Hub goes through; not called for what lies on this machine.
     opener
-        ``geometry.sources.open_source`` unless a test brings its own.
+        ``geometry.models.sources.open_source`` unless a test brings its own.
     table
         Tensor to take as the position table, or None for what the family says.
 
     Raises
     ------
-    geometry.errors.HelixscopeError
+    geometry.checkpoints.errors.HelixscopeError
         If the source cannot be opened.
     """
-    from geometry.sources import is_on_hub, open_source
+    from geometry.models.sources import is_on_hub, open_source
 
     through = network() if is_on_hub(source) else None
     return (opener or open_source)(source, table=table, network=through)
@@ -110,7 +110,7 @@ def load(
 
     Raises
     ------
-    geometry.errors.HelixscopeError
+    geometry.checkpoints.errors.HelixscopeError
         If the source cannot be opened or has no such positions.
     """
     model = open_from(wanted.source, network, opener, table=wanted.table)
@@ -138,9 +138,9 @@ def first_source(last: str) -> tuple[str | None, str | None]:
     instead : str or None
         What to open if ``source`` has to be fetched and cannot be; None if there is nothing.
     """
-    from geometry.catalogue import is_here, read_catalogue
-    from geometry.computed import is_computed
-    from geometry.sources import is_on_hub
+    from geometry.models.catalogue import is_here, read_catalogue
+    from geometry.models.computed import is_computed
+    from geometry.models.sources import is_on_hub
 
     if last and (path_exists(last) or is_here(last)):
         return last, None
@@ -159,7 +159,7 @@ def path_exists(source: str | Path) -> bool:
 
 def list_models() -> tuple[ModelRow, ...]:
     """Read the catalogue and what of it is on this machine, then what else the Hub cache has."""
-    from geometry.catalogue import cached_models, read_catalogue, state
+    from geometry.models.catalogue import cached_models, read_catalogue, state
 
     listed = tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())
     return listed + tuple(ModelRow(entry, "cached") for entry in cached_models())
@@ -167,9 +167,9 @@ def list_models() -> tuple[ModelRow, ...]:
 
 def remembered_name(source: str) -> str:
     """Return a source as it is remembered: paths absolute, models by their ids on the Hub."""
-    from geometry.catalogue import SAMPLE, canonical
-    from geometry.computed import computed_source, is_computed
     from geometry.hub.address import parse_address
+    from geometry.models.catalogue import SAMPLE, canonical
+    from geometry.models.computed import computed_source, is_computed
 
     if is_computed(source):
         return computed_source(source)
@@ -183,7 +183,7 @@ def remembered_name(source: str) -> str:
 def has_versions(model: PositionalModel) -> bool:
     """Tell whether the Hub may have a newer version of a model than the one that is open."""
     from geometry.hub.address import parse_address
-    from geometry.sources import is_on_hub
+    from geometry.models.sources import is_on_hub
 
     if model.commit is None or not is_on_hub(model.source):
         return False
@@ -197,8 +197,8 @@ def short_name(source: str) -> str:
     The same as in captions once it is open: "gpt2" for "openai-community/gpt2" and for the address
     of its page, "gpt2@refs/pr/3" for a revision of it.
     """
-    from geometry.computed import computed_name, is_computed
     from geometry.hub.address import parse_address
+    from geometry.models.computed import computed_name, is_computed
 
     if is_computed(source):
         return computed_name(source)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geometry.norms import NormProfile, norm_profile
+from geometry.measures.norms import NormProfile, norm_profile
 from gui.jobs import Jobs, OnError
 from gui.listening import Listening
 from gui.session import Session
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 JOB = "lengths"
 MISHAP = "The steps between positions could not be measured"
@@ -70,7 +70,7 @@ class Measuring:
         session, model = self._session, self._session.model
         if session.norms_quantity != "step" or session.lengths is not None or model is None:
             return
-        from geometry.row_lengths import row_lengths
+        from geometry.measures.row_lengths import row_lengths
 
         self._jobs.start(
             JOB,

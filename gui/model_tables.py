@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from geometry.catalogue import cached_models, find_entry, is_here, read_catalogue, state
-from geometry.sizes import size_text
+from geometry.checkpoints.sizes import size_text
+from geometry.models.catalogue import cached_models, find_entry, is_here, read_catalogue, state
 
 if TYPE_CHECKING:
-    from geometry.catalogue import CatalogueEntry, State
     from geometry.hub.transfer import TransferProgress
+    from geometry.models.catalogue import CatalogueEntry, State
 
 Rows = list[tuple[str, ...]]
 Table = tuple[tuple[str, ...], Rows]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geometry.sphere import SphereSection, sphere_section
-from geometry.stretches import measure_stretch
+from geometry.measures.sphere import SphereSection, sphere_section
+from geometry.measures.stretches import measure_stretch
 from gui.session import Session
 from gui.theme import format_number
 

@@ -6,7 +6,7 @@ import os
 import traceback
 from dataclasses import replace
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
 from gui.loading import short_name
 from gui.session import Notice

@@ -13,7 +13,7 @@ from gui.session import Notice, Session
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import TransferProgress
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 SHORT_COMMIT = 7
 """Digits of a commit that people read."""
@@ -31,7 +31,7 @@ class Opening:
     on_error
         Called with an error, what failed in words, and the source.
     opener
-        Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
     """
 
     def __init__(

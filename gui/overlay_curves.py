@@ -15,7 +15,7 @@ from gui.theme import SERIES, Theme, format_number
 if TYPE_CHECKING:
     import numpy as np
 
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.answer import Answer
 
 

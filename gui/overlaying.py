@@ -17,8 +17,8 @@ from gui.session import Overlay, Session
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
-    from geometry.model import PositionalModel
-    from geometry.row_lengths import RowLengths
+    from geometry.measures.row_lengths import RowLengths
+    from geometry.models.model import PositionalModel
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def measure(
     opener: Callable[..., PositionalModel] | None = None,
 ) -> Measured:
     """Open a source, as :func:`gui.loading.open_from` does, and measure its rows."""
-    from geometry.row_lengths import row_lengths
+    from geometry.measures.row_lengths import row_lengths
 
     model = open_from(source, network, opener)
     return Measured(model.name, row_lengths(model.W_pos))
@@ -54,7 +54,7 @@ class Overlaying:
     session, jobs, fetching
         What it reads and writes, what runs the work, what it goes through.
     opener
-        Opens a source; ``geometry.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
     """
 
     def __init__(

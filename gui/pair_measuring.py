@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.curve import Curve
-from geometry.neighbours import PairDistance, pair_distance
+from geometry.measures.neighbours import PairDistance, pair_distance
+from geometry.pca.curve import Curve
 from gui.guides import Guide, with_guide
 from gui.listening import Listening
 from gui.session import Session

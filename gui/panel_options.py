@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from geometry.directions import Side
-from geometry.interference import MEASURES
-from geometry.residual_stream import NAMES, Subject
-from geometry.synthetic import KINDS, SyntheticCurve
+from geometry.measures.directions import Side
+from geometry.measures.interference import MEASURES
+from geometry.measures.synthetic import KINDS, SyntheticCurve
+from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.experiment_question import MOST_POSITIONS, Settings
 from gui.panels.interference_question import Example
 from gui.panels.kernels_text import SORTS
@@ -22,7 +22,7 @@ from gui.theme import COLORMAPS
 from gui.work import flag, whole
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 Check = Callable[[Any], bool]
 Options = Mapping[str, Any]

@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
+from geometry.checkpoints.sizes import size_text
 from geometry.hub.transfer import TransferProgress
-from geometry.sizes import size_text
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from geometry.errors import TensorUnavailable
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.hub.faults import LargeTokenizer, Offline
 from gui.fetching import Fetch
 from gui.jobs import Jobs, OnError
@@ -12,7 +12,7 @@ from gui.session import Session
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import Transfer, TransferProgress
-    from geometry.model import PositionalModel, TokenizedPrompt
+    from geometry.models.model import PositionalModel, TokenizedPrompt
 
 MISHAP = "The prompt could not be split into tokens"
 CANCELLED = "Fetching the tokenizer was cancelled; change the text to fetch it after all."

@@ -11,13 +11,13 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from geometry.matrices import WeightName
-from geometry.model import PositionalModel
-from geometry.once import Once
-from geometry.residual_stream import ResidualStream, Subject
+from geometry.checkpoints.once import Once
+from geometry.models.matrices import WeightName
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import ResidualStream, Subject
 
 if TYPE_CHECKING:
-    from geometry.measured_model import MeasuredModel
+    from geometry.claims.measured_model import MeasuredModel
 
 TELL_S = 0.05
 """Between two tellings of how far an answer is; nobody reads faster."""
@@ -81,7 +81,7 @@ class Subjects:
         tell
             Called with a share and words by what takes long; :meth:`tell` if None.
         """
-        from geometry.measured_model import MeasuredModel
+        from geometry.claims.measured_model import MeasuredModel
 
         return MeasuredModel(self.model, stream=self.stream, once=self.once, tell=tell or self.tell)
 

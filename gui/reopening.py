@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.camera import Place
 from gui.compared import MAIN
 from gui.laid import Laying, OfCompared
@@ -20,7 +20,7 @@ from gui.shown_range import inside
 
 # What reads and writes the files is not needed for the first frame.
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.comparing import Comparing
     from gui.work import OtherView, Work
 
@@ -244,7 +244,7 @@ def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel
 
 def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
     """Return what to open for saved work: a model of the Hub as it was at that commit."""
-    from geometry.sources import is_on_hub
+    from geometry.models.sources import is_on_hub
 
     source = found(work, path)
     if is_on_hub(source) and work.commit is not None:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from geometry.claims import Verdict
-from geometry.curve import place_curve
-from geometry.errors import RangeError, TensorUnavailable
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.claims.claims import Verdict
+from geometry.claims.measurements import Measurements
+from geometry.claims.report import NOT_HERE
 from geometry.hub.faults import Offline
-from geometry.measurements import Measurements
-from geometry.model import PositionalModel
-from geometry.report import NOT_HERE
-from geometry.residual_stream import Name, Subject
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Name, Subject
+from geometry.pca.curve import place_curve
 from gui.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
 from gui.panels import interference_text, lookback_text
@@ -272,7 +272,7 @@ def _shape(reported: Reported) -> Figure:
 
 
 def _kernels(reported: Reported) -> Figure:
-    from geometry.kernels import attention_map
+    from geometry.measures.kernels import attention_map
 
     measured, of = reported.measured, HeadsOf(reported.layer)
     check_map_size(measured.positions)

@@ -9,13 +9,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geometry.claims import Verdict, check_claims
-from geometry.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.whole_files import write_text
+from geometry.claims.claims import Verdict, check_claims
+from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import NOT_HERE, describe
 from geometry.hub.faults import Offline
-from geometry.measurements import Measurements, Scope
-from geometry.model import PositionalModel
-from geometry.report import NOT_HERE, describe
-from geometry.whole_files import write_text
+from geometry.models.model import PositionalModel
 
 if TYPE_CHECKING:
     from gui.report_figures import Reported
@@ -43,7 +43,7 @@ class ReportRequest:
     layer, fold_ln
         Layer of overlaps and kernels, and whether LayerNorm's gain is folded into weights.
     rank, after
-        As in :func:`geometry.report.report`.
+        As in :func:`geometry.claims.report.report`.
     figures
         Draw the figures too.
     """

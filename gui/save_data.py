@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.save_result import ask_where
 from gui.session import Notice
 

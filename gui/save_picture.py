@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.errors import HelixscopeError
-from geometry.whole_files import whole_file
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import whole_file
 from gui.export import PictureError
 from gui.grid import ViewGrid
 from gui.grid_picture import picture_of_grid, picture_of_viewport

@@ -12,8 +12,8 @@ from PySide6.QtCore import QStandardPaths
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from geometry.number_files import write_numbers
-from geometry.whole_files import not_written, write_text
+from geometry.checkpoints.number_files import write_numbers
+from geometry.checkpoints.whole_files import not_written, write_text
 from gui.session import Session
 
 if TYPE_CHECKING:

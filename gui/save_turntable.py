@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QDialog
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.camera import CameraPose
 from gui.save_film import KINDS
 from gui.save_result import ask_where

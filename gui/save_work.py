@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray, QSize
 from PySide6.QtWidgets import QFileDialog
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.docks import BOTTOM, DOCKS
 from gui.laid import OfStep
 from gui.lapsing import SLOT as TRAINING

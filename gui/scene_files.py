@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from geometry.errors import HelixscopeError
-from geometry.whole_files import not_written, whole_file
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import not_written, whole_file
 from gui.camera import CameraPose, view_pose
 from gui.scene_state import SceneState, point_text, resolve_scene
 from gui.theme import THEMES, Theme
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.session import Session
 
 SCENES = (".html", ".glb")

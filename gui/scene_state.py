@@ -17,8 +17,8 @@ from gui.theme import format_number, format_percent
 from gui.token_text import token_label
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
-    from geometry.sphere import SphereSection
+    from geometry.measures.sphere import SphereSection
+    from geometry.models.model import PositionalModel
     from gui.norm_sphere import NormSphere
     from gui.trails import Ways
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 
 SELECTION_LIMIT = 2_000
 """The most positions that one range selects; more could be neither listed nor told apart."""

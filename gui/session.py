@@ -18,16 +18,16 @@ from psygnal import SignalGroupDescriptor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from geometry.catalogue import CatalogueEntry
-    from geometry.curve import Curve
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
     from geometry.hub.transfer import TransferProgress
-    from geometry.model import PositionalModel, TokenizedPrompt
-    from geometry.neighbours import PairDistance, PositionDetails
-    from geometry.norms import NormProfile
-    from geometry.pca import PositionPCA
-    from geometry.row_lengths import RowLengths
+    from geometry.measures.neighbours import PairDistance, PositionDetails
+    from geometry.measures.norms import NormProfile
+    from geometry.measures.row_lengths import RowLengths
+    from geometry.models.catalogue import CatalogueEntry
+    from geometry.models.model import PositionalModel, TokenizedPrompt
+    from geometry.pca.curve import Curve
+    from geometry.pca.pca import PositionPCA
     from gui.answer import Answer
     from gui.bookmarks import Bookmark
     from gui.compared import Compared

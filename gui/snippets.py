@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from geometry.model import PositionalModel
-from geometry.residual_stream import Subject
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
 
 
 def opening(model: PositionalModel) -> str:
@@ -11,12 +11,13 @@ def opening(model: PositionalModel) -> str:
 
     It is ``model`` from then on.
     """
-    return f"from geometry.sources import open_source\n\nmodel = {opened(model)}  # {model.name}\n"
+    imports = "from geometry.models.sources import open_source"
+    return f"{imports}\n\nmodel = {opened(model)}  # {model.name}\n"
 
 
 def opened(model: PositionalModel) -> str:
     """Return the expression that opens a model as it is open here, by ``open_source``."""
-    from geometry.sources import is_on_hub
+    from geometry.models.sources import is_on_hub
 
     source, table = model.source, ""
     if is_on_hub(source) and model.commit is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
-from geometry.sphere import SphereSection
+from geometry.measures.sphere import SphereSection
 
 SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
 """Lines of the unit sphere: pieces of each circle, whole meridians, parallels between the poles."""

@@ -21,7 +21,7 @@ from gui.arguments import (
 from gui.terminal import open_in_step, print_table, progress_bar, say
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.panels.compare_question import Line
 
 ENDINGS = (".csv", ".md", ".tex", ".json")
@@ -53,7 +53,7 @@ def table(
     Each model is measured in the same range and components. In .csv and .json shares are from 0
     to 1 and numbers in full precision; .json says what each means.
     """
-    from geometry.scalar_results import QUANTITIES
+    from geometry.claims.scalar_results import QUANTITIES
     from gui.panels import compare_text as text
 
     span, axes = parse_positions(positions), parse_components(components)
@@ -83,8 +83,8 @@ def _line(
     span: tuple[int, int] | None,
     components: tuple[int, int, int],
 ) -> Line:
-    from geometry.errors import RangeError
-    from geometry.scalar_results import scalar_results
+    from geometry.checkpoints.errors import RangeError
+    from geometry.claims.scalar_results import scalar_results
     from gui.panels.compare_question import Line, RowOf
 
     last = model.n_positions - 1
@@ -97,7 +97,7 @@ def _line(
 
 
 def _write(out: Path, lines: list[Line]) -> None:
-    from geometry.whole_files import not_written, write_text
+    from geometry.checkpoints.whole_files import not_written, write_text
     from gui.panels import compare_text as text
 
     write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,

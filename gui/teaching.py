@@ -17,7 +17,7 @@ from gui.listening import Listening
 from gui.session import Notice
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.lesson_setup import Setup
     from gui.lesson_text import Facts
     from gui.lessons import Course, Lesson, Step
@@ -276,7 +276,7 @@ def _number(steps: Sequence[Step], line: int) -> int:
 
 def _options(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, Any]:
     """Return a panel's options as it takes them."""
-    from geometry.residual_stream import Subject
+    from geometry.models.residual_stream import Subject
     from gui.lesson_text import options_for
 
     named: tuple[str, ...] = _AS_SUBJECTS.get(setup.panel, ())

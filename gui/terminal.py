@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 
 if TYPE_CHECKING:
     from geometry.hub.transfer import TransferProgress
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.progress import Bars
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from geometry.sizes import amount_text, size_text
+from geometry.checkpoints.sizes import amount_text, size_text
 
 ThemeName = Literal["light", "dark"]
 ThemeChoice = Literal["system", "light", "dark"]

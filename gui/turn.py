@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.curve import Curve
-from geometry.pca import procrustes_rotation
+from geometry.pca.curve import Curve
+from geometry.pca.pca import procrustes_rotation
 
 #: A turn by less (radians) moves no point by a pixel on the largest screen: it is none.
 INVISIBLE = 1e-5

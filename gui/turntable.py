@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.camera import CameraPose, view_pose
 from gui.film import Film, film_size
 from gui.lapse_export import FilmLook, off_screen
@@ -17,7 +17,7 @@ from gui.scene_state import resolve_scene
 from gui.theme import THEMES
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.session import Session
 
 About = Literal["up", "x", "y", "z"]

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
 
-from geometry.errors import HelixscopeError
-from geometry.whole_files import PART, part_of
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import PART, part_of
 from gui.listening import Listening
 from gui.reopening import ENDING
 

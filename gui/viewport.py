@@ -26,7 +26,7 @@ from gui.turn_ease import TurnEase
 from gui.view_camera import ViewCamera
 
 if TYPE_CHECKING:
-    from geometry.norms import NormProfile
+    from geometry.measures.norms import NormProfile
 
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
-from geometry.number_files import write_numbers
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import write_numbers
 from gui.lapse import shown_lapse
 from gui.laying_over import SLOT as LAID
 from gui.laying_text import caption
@@ -19,7 +19,7 @@ from gui.loading import remembered_name
 from gui.scene_state import resolve_scene
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.laid import Laid
     from gui.session import Session
 

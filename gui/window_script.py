@@ -87,9 +87,9 @@ from pathlib import Path
 
 import numpy as np
 
-from geometry.curve import place_curve
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca
+from geometry.pca.curve import place_curve
+from geometry.measures.norms import norm_profile
+from geometry.pca.pca import fit_pca
 from gui.camera import CameraPose
 from gui.export import render_scene, still_session, write_png
 from gui.scene_state import resolve_scene
@@ -177,7 +177,7 @@ class _Part:
             return []
         said = f"{tuple(pair.positions)}, {tuple(curve.components)}"
         return [
-            "from geometry.neighbours import pair_distance",
+            "from geometry.measures.neighbours import pair_distance",
             "from gui.guides import with_guide",
             "from gui.pair_measuring import SLOT, pair_guide",
             f"guide = pair_guide(curve, pair_distance(model.W_pos, pca, {said}))",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.file_writing import write_whole
 from gui.work import FIELDS, OtherView, Work, whole
 from gui.work_parts import (

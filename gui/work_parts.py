@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from geometry.alignment import Middle
+from geometry.measures.alignment import Middle
 from gui.camera import CameraPose, Place
 from gui.laid import How, Laying, OfCompared, OfRange, OfStep
 from gui.work import flag, whole

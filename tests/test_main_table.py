@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from geometry.scalar_results import QUANTITIES, scalar_results
-from geometry.sources import open_source
+from geometry.claims.scalar_results import QUANTITIES, scalar_results
+from geometry.models.sources import open_source
 from tests.command_line import run
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from huggingface_hub import HfApi, hf_hub_download, model_info
 
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import (
     CHECKPOINTS,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.history.history import Floats
 from geometry.history.origins import Snapshot
 from geometry.hub.address import parse_address
 from geometry.hub.checkpoint import known_commit
 from geometry.hub.faults import BrokenTransfer, HubError, NotOnHub
 from geometry.hub.tensor_cache import TensorCache
-from geometry.model import PositionalModel
+from geometry.models.model import PositionalModel
 
 
 def is_its_own(error: HelixscopeError) -> bool:

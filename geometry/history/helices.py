@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.components import Array
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from geometry.history.timelapse import Tell, Timelapse
-from geometry.shape import fit_shapes
+from geometry.measures.shape import fit_shapes
+from geometry.pca.components import Array
 
 Best = Literal["line", "circle", "helix", "drifting_helix", "none"]
 
@@ -21,7 +21,7 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Helices:
-    """The fits of :func:`geometry.shape.fit_shapes` to each snapshot's own three components.
+    """Fits by :func:`geometry.measures.shape.fit_shapes` to each snapshot's three components.
 
     All arrays are read-only, NaN where a snapshot has not been fitted yet.
 

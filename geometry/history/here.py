@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.history.gathering import Gathering
 from geometry.history.history import History
 from geometry.history.origins import find_history, list_snapshots
@@ -14,7 +14,7 @@ from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
 from geometry.hub.transfer import Transfer
-from geometry.model import PositionalModel
+from geometry.models.model import PositionalModel
 
 
 class NoHistory(HelixscopeError):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.components import Array
-from geometry.errors import RangeError, SourceError
+from geometry.checkpoints.errors import RangeError, SourceError
+from geometry.pca.components import Array
 
 Steps = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating[Any]]

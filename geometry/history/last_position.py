@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.components import Array
 from geometry.history.history import History, Steps
-from geometry.norms import row_norms
+from geometry.measures.norms import row_norms
+from geometry.pca.components import Array
 
 NEIGHBOURS = 8
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from geometry.catalogue import canonical, locate_address
-from geometry.files import CHECKPOINT, checkpoints_in
+from geometry.checkpoints.files import CHECKPOINT, checkpoints_in
 from geometry.history.record import FILE_NAME
 from geometry.hub.address import HubAddress, parse_address
-from geometry.model import PositionalModel
-from geometry.sources import is_on_hub
+from geometry.models.catalogue import canonical, locate_address
+from geometry.models.model import PositionalModel
+from geometry.models.sources import is_on_hub
 
 if TYPE_CHECKING:
     from geometry.hub.client import Revision
@@ -55,7 +55,7 @@ class Snapshot:
     step
         Of training.
     source
-        What :func:`geometry.sources.open_source` opens it by.
+        What :func:`geometry.models.sources.open_source` opens it by.
     commit
         Which commit the Hub says it is; None of one that is on this machine.
     here

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from geometry.history.origins import Origin, Snapshot
 
 DEFAULT_COUNT = 40

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.safetensors_store import read_header
+from geometry.checkpoints.stores import LocalFile, Region, TensorInfo, numbers, stored_dtype
 from geometry.history.history import Floats, History
-from geometry.safetensors_store import read_header
-from geometry.stores import LocalFile, Region, TensorInfo, numbers, stored_dtype
 
 FILE_NAME = "history.safetensors"
 FORMAT, VERSION = "helixscope-history", "1"

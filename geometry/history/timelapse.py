@@ -17,12 +17,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.components import Array, PositionPCA, check_range, make_pca
-from geometry.exact_pca import EIGENVALUE_FLOOR, fit_pca
+from geometry.checkpoints.threads import one_thread
 from geometry.history.history import History, Steps
-from geometry.norms import row_norms
-from geometry.pca import procrustes_rotation
-from geometry.threads import one_thread
+from geometry.measures.norms import row_norms
+from geometry.pca.components import Array, PositionPCA, check_range, make_pca
+from geometry.pca.exact_pca import EIGENVALUE_FLOOR, fit_pca
+from geometry.pca.pca import procrustes_rotation
 
 Basis = Literal["frozen", "aligned"]
 Coordinates = npt.NDArray[np.float32]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from geometry.config import read_json
-from geometry.errors import SourceError
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.errors import SourceError
 
 FILE_NAME = "trainer_state.json"
 

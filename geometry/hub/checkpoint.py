@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from geometry.config import parse_json
-from geometry.files import WEIGHTS, choose_weights
+from geometry.checkpoints.config import parse_json
+from geometry.checkpoints.files import WEIGHTS, choose_weights
+from geometry.checkpoints.sharded_store import Shards, read_weight_map
+from geometry.checkpoints.stores import Region
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import NotOnHub
 from geometry.hub.hub_files import HubFiles, file_key
@@ -18,8 +20,6 @@ from geometry.hub.hub_tokenizer import tokenizer_folder
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.sharded_store import Shards, read_weight_map
-from geometry.stores import Region
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from geometry.errors import SourceError
-from geometry.sizes import size_text
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.sizes import size_text
 
 
 class HubError(SourceError):

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.errors import SourceError
-from geometry.files import KINDS, kind_of
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import KINDS, kind_of
+from geometry.checkpoints.safetensors_store import read_header
+from geometry.checkpoints.stores import ByteFile, Consent, Region, stored_bytes
+from geometry.checkpoints.torch_store import read_places
+from geometry.checkpoints.zip_records import Record
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload
 from geometry.hub.hub_torch import WithTail
@@ -21,10 +25,6 @@ from geometry.hub.network import Network
 from geometry.hub.ranged_file import RangedFile
 from geometry.hub.transfer import Transfer
 from geometry.hub.whole_file import fitting, read_all
-from geometry.safetensors_store import read_header
-from geometry.stores import ByteFile, Consent, Region, stored_bytes
-from geometry.torch_store import read_places
-from geometry.zip_records import Record
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -333,7 +333,7 @@ def _places(file: RangedFile) -> dict[str, Region]:
 
 @dataclass(frozen=True, slots=True)
 class _Remote:
-    """One of the files (a :class:`geometry.stores.ByteFile`), opened when bytes are asked for."""
+    """One of the files, a :class:`geometry.checkpoints.stores.ByteFile`, opened on first read."""
 
     files: HubFiles
     name: str

@@ -8,13 +8,20 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
+from geometry.checkpoints.stores import (
+    Consent,
+    FloatArray,
+    Region,
+    TensorInfo,
+    numbers,
+    stored_bytes,
+)
 from geometry.hub.hub_files import HubFiles, tensor_key
 from geometry.hub.transfer import Transfer
-from geometry.stores import Consent, FloatArray, Region, TensorInfo, numbers, stored_bytes
 
 
 class HubStore:
-    """A :class:`geometry.stores.TensorStore` over files on the Hub.
+    """A :class:`geometry.checkpoints.stores.TensorStore` over files on the Hub.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
-from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
-from geometry.tokens import VOCABULARIES
+from geometry.models.tokens import VOCABULARIES
 
 #: What a tokenizer is built from where there is no tokenizer.json, besides its vocabulary.
 _BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",

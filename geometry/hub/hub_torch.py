@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from geometry.stores import ByteFile
+from geometry.checkpoints.stores import ByteFile
 
 #: The end of a file that is fetched at once: the directory of gpt2-xl's 580 storages takes 52 kB.
 TAIL_BYTES = 65_536
@@ -15,7 +15,7 @@ TAIL_BYTES = 65_536
 
 @dataclass(eq=False, slots=True)
 class WithTail:
-    """A file (a :class:`geometry.stores.ByteFile`) whose end is fetched once and then kept.
+    """A :class:`geometry.checkpoints.stores.ByteFile` whose end is fetched once and then kept.
 
     Python's zipfile looks for the directory in several small steps from the end. The rest of what
     is read of a torch file, the pickle, stands at its beginning, which came when it was opened.

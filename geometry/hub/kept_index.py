@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from geometry.stores import ByteFile, Region, TensorInfo
-from geometry.zip_records import Record
+from geometry.checkpoints.stores import ByteFile, Region, TensorInfo
+from geometry.checkpoints.zip_records import Record
 
 #: Part of the entry's name: what another version of the program wrote is not read.
 VERSION = 1

@@ -10,7 +10,8 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.sizes import size_text
 from geometry.hub.address import HubAddress, parse_address, without_login
 from geometry.hub.answers import Answer, read_answer
 from geometry.hub.connections import Connections
@@ -19,7 +20,6 @@ from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
 from geometry.hub.patience import Patience
 from geometry.hub.pieces import Piece, Sweep
 from geometry.hub.transfer import Transfer
-from geometry.sizes import size_text
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,7 +33,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class RangedFile:
-    """A file at one commit; a :class:`~geometry.stores.ByteFile`.
+    """A file at one commit; a :class:`~geometry.checkpoints.stores.ByteFile`.
 
     Made by :meth:`geometry.hub.client.Hub.open_file`. Safe for several threads.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 
 #: The speed told is that of the last seconds.
 _SPEED_OVER_S = 2.0

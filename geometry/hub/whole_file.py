@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import FLOATS, Region, numbers, stored_bytes
+from geometry.checkpoints.zip_records import AGAIN, ROOM, Record
 from geometry.hub.ranged_file import RangedFile
-from geometry.stores import FLOATS, Region, numbers, stored_bytes
-from geometry.zip_records import AGAIN, ROOM, Record
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -103,7 +103,7 @@ def is_sound(region: Region, data: Bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A part of a file that is here (a :class:`geometry.stores.ByteFile`)."""
+    """A part of a file that is here (a :class:`geometry.checkpoints.stores.ByteFile`)."""
 
     name: str
     length: int

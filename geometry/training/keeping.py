@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from geometry.checkpoints.whole_files import whole_file
 from geometry.training.settings import TrainingError
-from geometry.whole_files import whole_file
 
 
 @contextmanager

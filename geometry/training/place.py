@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from geometry.config import read_json
-from geometry.errors import SourceError
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.whole_files import part_of
 from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
-from geometry.whole_files import part_of
 
 _ABOUT = "training.json"
 

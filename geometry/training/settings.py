@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 
 #: The bytes and the token that ends a document: what every vocabulary holds.
 SMALLEST_VOCABULARY = 257

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtWidgets import QWidget
 
-from geometry.model import PositionalModel
-from geometry.residual_stream import NAMES, Subject
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.capture_question import CaptureOf, Captures
 from gui.panels.drop_down import DropDown
 from gui.panels.figure_text import capture_scope, capture_title
@@ -250,8 +250,8 @@ class CapturePanel(OverlayPanel):
         k = self._rank(result)
         return (
             opening(session.model)
-            + f"""from geometry.overlaps import capture
-from geometry.residual_stream import ResidualStream, Subject
+            + f"""from geometry.measures.overlaps import capture
+from geometry.models.residual_stream import ResidualStream, Subject
 
 P, other = ResidualStream(model).pair(Subject("P"), {written(result.of)})
 captured = capture(P, other, rank={k})

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geometry.overlaps import squared_overlaps
-from geometry.residual_stream import Subject
+from geometry.measures.overlaps import squared_overlaps
+from geometry.models.residual_stream import Subject
 from gui.questions import Subjects, Tensor, tensors_of
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
 
-from geometry.claims import Claim, Verdict
+from geometry.claims.claims import Claim, Verdict
 from gui.panels.base import label
 from gui.panels.claims_links import leading_to, what_a_click_opens
 from gui.panels.claims_question import ClaimsOf, Ledger
@@ -125,8 +125,8 @@ class ClaimsPanel(ResultPanel):
         assert self.session.model is not None
         return (
             opening(self.session.model)
-            + "from geometry.claims import check_claims\n"
-            + "from geometry.measurements import Measurements, Scope\n\n"
+            + "from geometry.claims.claims import check_claims\n"
+            + "from geometry.claims.measurements import Measurements, Scope\n\n"
             + f"measured = Measurements(model, Scope(positions={self.session.positions}))\n"
             + 'words = {True: "holds", False: "does not hold", None: "cannot tell"}\n'
             + "for verdict in check_claims(measured):\n"

@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from matplotlib.figure import Figure
 
-from geometry.claims import Verdict
+from geometry.claims.claims import Verdict
 from gui.figure_base import POINTS
 from gui.panels.claims_text import SIGNS, WORDS, counts, expected, measured, outcome
 from gui.theme import LIGHT, SMALL, TEXT, Theme

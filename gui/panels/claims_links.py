@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from geometry.claims import Claim
-from geometry.residual_stream import Name, Subject
+from geometry.claims.claims import Claim
+from geometry.models.residual_stream import Name, Subject
 from gui.docks import DOCKS
 
 _NEAREST = {

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
-from geometry.claims import CLAIMS, Verdict, check, known_verdict
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.claims import CLAIMS, Verdict, check, known_verdict
+from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import HubError
-from geometry.matrices import WeightName
-from geometry.measurements import Measurements, Scope
-from geometry.residual_stream import Subject
+from geometry.models.matrices import WeightName
+from geometry.models.residual_stream import Subject
 from gui.questions import Progress, Subjects, Tensor, tensors_of
 
 LAYER = 0

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.claims import Verdict
+from geometry.claims.claims import Verdict
 from gui.panels.claims_paint import MARK, TwoLines, outcome_mark
 from gui.panels.claims_text import (
     SHORT_ARTICLES,
@@ -119,7 +119,7 @@ class ClaimsTable(QTableView):
     Signals
     -------
     chosen(object)
-        The :class:`geometry.claims.Claim` that was clicked, or on which Enter was pressed.
+        The :class:`geometry.claims.claims.Claim` that was clicked, or on which Enter was pressed.
     """
 
     chosen = Signal(object)

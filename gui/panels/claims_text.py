@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Literal
 
-from geometry.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
+from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
 from gui.theme import format_number
 
 Outcome = Literal["holds", "fails", "unknown", "pending"]

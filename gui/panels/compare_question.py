@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import ref
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.scalar_results import Scalar, scalar_results
 from geometry.hub.transfer import Cancelled
-from geometry.scalar_results import Scalar, scalar_results
 from gui.questions import Progress, Subjects
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
 
 MOST_KEPT = 512
 READING = "it is still being read"

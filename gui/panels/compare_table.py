@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.scalar_results import QUANTITIES
+from geometry.claims.scalar_results import QUANTITIES
 from gui.panels.compare_question import Line
 from gui.panels.compare_rows import ARROWS, CompareRows
 from gui.panels.compare_text import COLUMNS, FIXED, cells

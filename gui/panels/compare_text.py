@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from geometry.model import PositionalModel
-from geometry.scalar_results import QUANTITIES, Quantity, Scalar
+from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
+from geometry.models.model import PositionalModel
 from gui.compared import MAIN
 from gui.panels.compare_question import Line
 from gui.panels.table_text import Column
@@ -212,8 +212,8 @@ def latex(lines: Sequence[Line]) -> str:
 def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, int, int]]]) -> str:
     """Return Python that prints the single numbers of models, each in its range and components."""
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
-    return f"""from geometry.scalar_results import scalar_results
-from geometry.sources import open_source
+    return f"""from geometry.claims.scalar_results import scalar_results
+from geometry.models.sources import open_source
 
 shown = [
 {rows}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from geometry.pca import PositionPCA
+from geometry.pca.pca import PositionPCA
 from gui.panels.base import label
 from gui.panels.drop_down import DropDown
 from gui.panels.readout import Readout

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.pca import PositionPCA, fit_pca
+from geometry.pca.pca import PositionPCA, fit_pca
 from gui.questions import Progress, Subjects
 
 if TYPE_CHECKING:
-    from geometry.single_dimensions import Sinusoids
+    from geometry.measures.single_dimensions import Sinusoids
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +81,7 @@ class DimensionsOf:
             The range has too few positions for components.
         """
         # It brings parts of SciPy, which the window must not wait for.
-        from geometry.single_dimensions import best_sinusoids, r2_after_projection
+        from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 
         W_pos = about.model.W_pos
         yield Progress(None, "Fitting the components")
@@ -112,7 +112,7 @@ def dimensions_of(
     sinusoids
         Those of the rows as they are; if None, they are fitted to the rows after projection.
     """
-    from geometry.single_dimensions import best_sinusoids
+    from geometry.measures.single_dimensions import best_sinusoids
 
     first, last = pca.positions
     rows, basis = W_pos[first : last + 1], _basis(pca, components)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geometry.model import PositionalModel
+from geometry.models.model import PositionalModel
 from gui.panels.dimensions_question import Dimensions, DimensionsOf
 from gui.panels.table_text import Row
 from gui.snippets import opening
@@ -107,8 +107,8 @@ def script(model: PositionalModel, question: DimensionsOf, entries: Sequence[int
         fitted = "best_sinusoids(projected, (0, len(projected) - 1))"
     return (
         opening(model)
-        + f"""from geometry.pca import fit_pca
-from geometry.single_dimensions import best_sinusoids, r2_after_projection
+        + f"""from geometry.pca.pca import fit_pca
+from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 
 positions = {question.positions}
 pca = fit_pca(model.W_pos, positions, {max(components)})

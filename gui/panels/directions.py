@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
-from geometry.model import PositionalModel
-from geometry.overlaps import LARGE
-from geometry.stores import RegionStore
+from geometry.checkpoints.stores import RegionStore
+from geometry.measures.overlaps import LARGE
+from geometry.models.model import PositionalModel
 from gui.panels.choice_table import ChoiceTable, choose
 from gui.panels.directions_question import TOP, DirectionsOf, TopDirections
 from gui.panels.directions_text import (

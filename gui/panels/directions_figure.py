@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from geometry.overlaps import LARGE
+from geometry.measures.overlaps import LARGE
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.panels.directions_question import TopDirections
 from gui.panels.directions_text import home_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geometry.errors import TensorUnavailable
-from geometry.overlaps import Sparsity, random_directions, sparsity
-from geometry.residual_stream import Subject
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.overlaps import Sparsity, random_directions, sparsity
+from geometry.models.residual_stream import Subject
 from gui.questions import Progress, Subjects, Tensor, tensors_of
 
 TOP = 5

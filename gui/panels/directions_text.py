@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geometry.model import PositionalModel
-from geometry.overlaps import LARGE, Sparsity
+from geometry.measures.overlaps import LARGE, Sparsity
+from geometry.models.model import PositionalModel
 from gui.panels.directions_question import TopDirections
 from gui.panels.table_text import Row
 from gui.snippets import opening
@@ -134,8 +134,8 @@ print("share of E", (E[:, union] ** 2).sum() / (E**2).sum(), "chance", len(union
 """
     return (
         opening(model)
-        + f"""from geometry.overlaps import random_directions, sparsity
-from geometry.residual_stream import ResidualStream, Subject
+        + f"""from geometry.measures.overlaps import random_directions, sparsity
+from geometry.models.residual_stream import ResidualStream, Subject
 
 drawn = {[number - 1 for number in sorted(drawn)]}  # from 0, the strongest first
 vectors = ResidualStream(model).directions(Subject("P")).vectors[drawn]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from geometry.synthetic import CurveKind
+from geometry.measures.synthetic import CurveKind
 from gui.panel_options import settings_of
 from gui.panels.experiment_question import (
     MOST_POSITIONS,

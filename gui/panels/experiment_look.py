@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.synthetic import KINDS, CurveKind
+from geometry.measures.synthetic import KINDS, CurveKind
 from gui.theme import SERIES, Theme
 
 #: How the coordinates around the axis (two), along it and away from the origin lie in a picture,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
-from geometry.synthetic import KINDS, CurveKind
+from geometry.measures.synthetic import KINDS, CurveKind
 from gui.colors import legible, lookup_table
 from gui.panels.base import label
 from gui.panels.experiment_look import flat, thinned

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geometry.errors import HelixscopeError, RangeError
-from geometry.synthetic import KINDS, LEAST_POSITIONS, LEAST_TURNS, CurveKind, SyntheticCurve
+from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.measures.synthetic import (
+    KINDS,
+    LEAST_POSITIONS,
+    LEAST_TURNS,
+    CurveKind,
+    SyntheticCurve,
+)
 from gui.questions import Progress, Subjects
 
 if TYPE_CHECKING:
-    from geometry.line_or_helix import Survival
-    from geometry.model import PositionalModel
+    from geometry.measures.line_or_helix import Survival
+    from geometry.models.model import PositionalModel
 
 MOST_POSITIONS = 4096
 """Of a made-up curve: more take longer than a drag can wait."""
@@ -108,8 +114,8 @@ class ExperimentLike:
         RangeError
             There are too few positions.
         """
-        from geometry.measurements import Measurements, Scope
-        from geometry.synthetic import curve_like
+        from geometry.claims.measurements import Measurements, Scope
+        from geometry.measures.synthetic import curve_like
 
         first, last = self.positions
         if last - first + 1 < LEAST_POSITIONS:
@@ -140,7 +146,7 @@ def experiment_steps(
 
     While a slider is dragged most are given up: after each curve there is a point to do so.
     """
-    from geometry.line_or_helix import survival
+    from geometry.measures.line_or_helix import survival
 
     curve, found = settings.curve, {}
     for done, kind in enumerate(KINDS):
@@ -160,7 +166,7 @@ def experiment_steps(
 
 def token_norm(model: PositionalModel) -> float:
     """Return the mean norm of a model's tokens; 0 where there are none, or not on this machine."""
-    from geometry.heads import mean_token_norm
+    from geometry.measures.heads import mean_token_norm
 
     try:
         return 0.0 if model.bytes_to_fetch("W_E") else mean_token_norm(model)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.line_or_helix import Distances, Survival
-from geometry.model import PositionalModel
-from geometry.synthetic import KINDS, CurveKind
+from geometry.measures.line_or_helix import Distances, Survival
+from geometry.measures.synthetic import KINDS, CurveKind
+from geometry.models.model import PositionalModel
 from gui.panels.experiment_question import Experiment
 from gui.theme import format_count, format_number, format_percent
 
@@ -137,8 +137,8 @@ def columns(result: Experiment) -> dict[str, np.ndarray]:
 def script(result: Experiment) -> str:
     """Return Python that makes the curves, and prints what is left of each after LayerNorm."""
     settings = result.settings
-    return f"""from geometry.line_or_helix import compare
-from geometry.synthetic import SyntheticCurve
+    return f"""from geometry.measures.line_or_helix import compare
+from geometry.measures.synthetic import SyntheticCurve
 
 curve = {settings.curve!r}
 for kind, one in compare(curve, {settings.token_norm!r}, {settings.lag!r}).items():

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
-from geometry.synthetic import KINDS, CurveKind
+from geometry.measures.synthetic import KINDS, CurveKind
 from gui.panels.base import label
 from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.experiment_form import ExperimentForm

@@ -5,8 +5,8 @@ Each function gives a title, or the scope: of which rows a figure is, and what w
 
 from __future__ import annotations
 
-from geometry.model import PositionalModel
-from geometry.residual_stream import Subject
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
 from gui.panels.shape_question import Shape
 from gui.panels.subject_text import subject_name
 from gui.theme import format_count, format_number

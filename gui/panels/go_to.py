@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QToolButton, QWidget
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from gui.panels.base import label
 from gui.selection import SELECTION_LIMIT, read_positions
 from gui.theme import GRID, format_count

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from geometry.catalogue import CatalogueEntry, canonical
-from geometry.files import SUFFIXES
+from geometry.checkpoints.files import SUFFIXES
 from geometry.hub.address import HubAddress, parse_address
+from geometry.models.catalogue import CatalogueEntry, canonical
 from gui.panels.model_line import Group, Line, identity, is_path
 from gui.session import Session
 from gui.theme import format_count, format_rough

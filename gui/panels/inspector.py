@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.neighbours import Neighbour, PositionDetails
+from geometry.measures.neighbours import Neighbour, PositionDetails
 from gui import selection as select
 from gui.loading import short_name
 from gui.panels.base import Panel, label

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geometry.neighbours import PositionDetails
+from geometry.measures.neighbours import PositionDetails
 from gui.session import Session
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 
 from matplotlib.figure import Figure
 
-from geometry.interference import Measure
+from geometry.measures.interference import Measure
 from gui.figure_base import CHARACTERS, POINTS, SIZE, name_axes, new_figures
 from gui.panels.interference_question import Compared
 from gui.panels.interference_text import AXES, histogram, rank

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from geometry.addable_tokens import addable_tokens
-from geometry.errors import HelixscopeError
-from geometry.interference import Interference, RandomPairs, interference, random_pairs
-from geometry.model import PositionalModel
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.measures.interference import Interference, RandomPairs, interference, random_pairs
+from geometry.models.addable_tokens import addable_tokens
+from geometry.models.model import PositionalModel
 from gui.panels.one_token import AnyToken, read_token, write_token
 from gui.questions import Progress, ReadsTokens, Subjects
 

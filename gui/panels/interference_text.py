@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.interference import MEASURES, Interference, Measure, RandomPairs
-from geometry.model import PositionalModel
+from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
+from geometry.models.model import PositionalModel
 from gui.panels.interference_question import Compared, Term
 from gui.panels.table_text import Column, Row
 from gui.snippets import opening
@@ -157,7 +157,7 @@ def script(model: PositionalModel, result: Compared) -> str:
         opening(model)
         + """import numpy as np
 
-from geometry.interference import MEASURES, interference, random_pairs
+from geometry.measures.interference import MEASURES, interference, random_pairs
 
 E, P = model.W_E, model.W_pos
 added = {"token_scale": model.token_scale, "type_row": model.token_type}

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
-from geometry.interference import MEASURES, Measure
+from geometry.measures.interference import MEASURES, Measure
 from gui.panels.base import label
 from gui.panels.choice_table import ChoiceTable
 from gui.panels.histogram_plot import HistogramPlot

@@ -9,8 +9,8 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QWidget
 
-from geometry.kernels import BLOCK
-from geometry.model import PositionalModel
+from geometry.measures.kernels import BLOCK
+from geometry.models.model import PositionalModel
 from gui.guides import Guide
 from gui.panels.drop_down import DropDown
 from gui.panels.kernels_beside import KernelsBeside

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
-from geometry.kernels import NEAR, HeadKernels
+from geometry.measures.kernels import NEAR, HeadKernels
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.figure_models import draw_others, name_models

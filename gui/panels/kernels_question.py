@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from geometry.errors import RangeError
-from geometry.kernels import BLOCK, HeadKernels, attention_map, average_blocks, head_kernels
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.kernels import (
+    BLOCK,
+    HeadKernels,
+    attention_map,
+    average_blocks,
+    head_kernels,
+)
 from gui.questions import Subjects, Tensor
 from gui.theme import format_count
 
 if TYPE_CHECKING:
-    from geometry.heads import HeadProjections
-    from geometry.model import PositionalModel
+    from geometry.measures.heads import HeadProjections
+    from geometry.models.model import PositionalModel
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -50,7 +56,7 @@ class HeadsOf:
 
     def project(self, model: PositionalModel) -> HeadProjections:
         """Make them, in single precision: it is right to more digits than are shown."""
-        from geometry.heads import project_heads
+        from geometry.measures.heads import project_heads
 
         rows = average_blocks(model.W_pos, BLOCK) if self.averaged else None
         return project_heads(model, self.layer, content=self.content, rows=rows, dtype=np.float32)
@@ -147,7 +153,7 @@ class NearestHead:
     head
         Which one it is, from 0.
     lags : (L,) int
-        As in :class:`geometry.kernels.HeadKernels`.
+        As in :class:`geometry.measures.kernels.HeadKernels`.
     attention, scores : (L,) float64
         Its attention and score by lag.
     previous_token, mean_lag

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.kernels import BLOCK, HeadKernels
+from geometry.measures.kernels import BLOCK, HeadKernels
 from gui.theme import format_number, format_percent
 
 if TYPE_CHECKING:
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.panels.kernels_question import HeadsOf, Kernels, NearestHead
 
 SORTS = (
@@ -124,8 +124,8 @@ def python_of(opened: str, result: Kernels | NearestHead) -> str:
         options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
     return (
         opened
-        + "from geometry.heads import project_heads\n"
-        + f"from geometry.kernels import {imports}\n\n"
+        + "from geometry.measures.heads import project_heads\n"
+        + f"from geometry.measures.kernels import {imports}\n\n"
         + f"heads = project_heads(model{''.join(options)})\n"
         + f"found = head_kernels(heads, {result.positions})\n"
         + "for head in range(found.n_heads):\n"

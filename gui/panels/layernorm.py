@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 
-from geometry.interference import MEASURES, Measure
+from geometry.measures.interference import MEASURES, Measure
 from gui.panels import interference_text, layernorm_text
 from gui.panels.figure_text import layernorm_scope
 from gui.panels.interference_form import ExampleBox

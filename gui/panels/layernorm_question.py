@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geometry.errors import HelixscopeError
-from geometry.measurements import Measurements, Scope
-from geometry.model import PositionalModel
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.measurements import Measurements, Scope
+from geometry.models.model import PositionalModel
 from gui.questions import Progress, ReadsTokens, Subjects
 from gui.token_text import token_label
 

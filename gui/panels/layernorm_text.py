@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.model import PositionalModel
+from geometry.models.model import PositionalModel
 from gui.panels.layernorm_question import LayerNorms, OnlyErrors
 from gui.snippets import opening
 
@@ -41,7 +41,7 @@ def script(model: PositionalModel, positions: tuple[int, int]) -> str:
         opening(model)
         + f"""import numpy as np
 
-from geometry.measurements import Measurements, Scope
+from geometry.claims.measurements import Measurements, Scope
 
 measured = Measurements(model, Scope(positions={positions}))
 for errors in (measured.layernorm.orthogonal, measured.layernorm.constant_norm):

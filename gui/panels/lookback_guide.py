@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from geometry.lookback import CLEAR_R2
+from geometry.measures.lookback import CLEAR_R2
 from gui.guides import Guide
 from gui.panels.lookback_question import OfPositions
 from gui.theme import format_number

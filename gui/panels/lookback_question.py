@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from geometry.errors import RangeError
-from geometry.head_lookback import HeadLookBack, look_back_heads
-from geometry.lookback import LookBack, Scoring, Turning, follow_turning
-from geometry.lookback_range import RangeLookBack, look_back_range
-from geometry.measured_range import first_three
+from geometry.checkpoints.errors import RangeError
+from geometry.claims.measured_range import first_three
+from geometry.measures.head_lookback import HeadLookBack, look_back_heads
+from geometry.measures.lookback import LookBack, Scoring, Turning, follow_turning
+from geometry.measures.lookback_range import RangeLookBack, look_back_range
 from gui.questions import Subjects, Tensor
 
 if TYPE_CHECKING:
-    from geometry.measurements import Measurements
+    from geometry.claims.measurements import Measurements
 
 Space = Literal["3", "6", "all", "heads"]
 COUNTS: dict[str, int | None] = {"3": 3, "6": 6, "all": None}
@@ -106,7 +106,7 @@ class LookBackOf:
     space
         "3", "6" or "all".
     scoring
-        See :class:`geometry.lookback.LookBack`.
+        See :class:`geometry.measures.lookback.LookBack`.
     """
 
     positions: tuple[int, int]
@@ -154,7 +154,7 @@ class HeadsLookBackOf:
         TensorUnavailable
             The checkpoint or the family lacks what this needs.
         """
-        from geometry.heads import project_heads
+        from geometry.measures.heads import project_heads
 
         about.tell(None, "Projecting positions into all heads")
         heads = project_heads(about.model)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QToolButton, QWidget
 
-from geometry.residual_stream import NAMES, Name, Subject
+from geometry.models.residual_stream import NAMES, Name, Subject
 from gui.panels.drop_down import DropDown
 from gui.panels.flow_row import FlowRow
 from gui.panels.subject_text import WORDS
@@ -58,7 +58,7 @@ class MatrixChips(QWidget):
         n_layers
             Its layers; None where nobody knows.
         missing
-            What it lacks and why, as :attr:`geometry.model.PositionalModel.missing`.
+            What it lacks and why, as :attr:`geometry.models.model.PositionalModel.missing`.
         """
         self._missing = missing
         blocked = self.layer.blockSignals(True)

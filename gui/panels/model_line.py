@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from geometry.catalogue import canonical
 from geometry.hub.address import HubAddress, parse_address
+from geometry.models.catalogue import canonical
 
 Kind = Literal["source", "search", "note"]
 

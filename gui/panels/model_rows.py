@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
-from geometry.catalogue import CatalogueEntry
-from geometry.computed import is_computed
 from geometry.hub.address import parse_address
+from geometry.models.catalogue import CatalogueEntry
+from geometry.models.computed import is_computed
 from gui.loading import short_name
 from gui.panels.hub_rows import (
     ONLY_THE_TABLE,

@@ -14,7 +14,7 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
-from geometry.stretches import AFTER
+from geometry.measures.stretches import AFTER
 from gui.loading import short_name
 from gui.overlay_curves import OverlayCurves, overlay_color
 from gui.panels import norms_compared, norms_taking

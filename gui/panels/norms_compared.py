@@ -13,7 +13,7 @@ from gui.overlay_curves import overlay_curves
 from gui.session import Overlay, Session
 
 if TYPE_CHECKING:
-    from geometry.row_lengths import RowLengths
+    from geometry.measures.row_lengths import RowLengths
     from gui.questions import Subjects
 
 SLOT = "norms"
@@ -25,7 +25,7 @@ class RowLengthsOf:
 
     def answer(self, about: Subjects) -> RowLengths:
         """Measure them."""
-        from geometry.row_lengths import row_lengths
+        from geometry.measures.row_lengths import row_lengths
 
         return row_lengths(about.model.W_pos)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from geometry.norms import NormProfile
-from geometry.stretches import measure_stretch
+from geometry.measures.norms import NormProfile
+from geometry.measures.stretches import measure_stretch
 from gui.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.panels.norms_reading import Beside, Reading
 from gui.theme import LIGHT, SMALL, Theme, format_count, format_number, format_percent

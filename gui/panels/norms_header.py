@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.stretches import AFTER
+from geometry.measures.stretches import AFTER
 from gui.panels.base import label
 from gui.panels.flow_row import FlowRow
 from gui.panels.norms_reading import Beside, Reading

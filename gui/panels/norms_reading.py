@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.stretches import Stretch, measure_stretch
+from geometry.measures.stretches import Stretch, measure_stretch
 from gui.panels.norms_compared import laid_over
 from gui.session import Quantity, Session
 
 if TYPE_CHECKING:
-    from geometry.components import Array
+    from geometry.pca.components import Array
     from gui.session import Overlay
 
 

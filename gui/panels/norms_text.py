@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from geometry.norms import NEIGHBOURS, OUTLIER_LOG_RATIO
-from geometry.stretches import AFTER
+from geometry.measures.norms import NEIGHBOURS, OUTLIER_LOG_RATIO
+from geometry.measures.stretches import AFTER
 from gui.panels.norms_reading import Beside, Reading
 from gui.panels.plot_marks import format_position
 from gui.session import Quantity

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from geometry.errors import HelixscopeError, TensorUnavailable
-from geometry.interference import check_rows
-from geometry.model import PositionalModel
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.measures.interference import check_rows
+from geometry.models.model import PositionalModel
 from gui.sentences import as_sentence
 from gui.theme import format_count
 from gui.token_text import token_label

@@ -9,8 +9,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QImage, QPixmap
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QHBoxLayout, QWidget
 
-from geometry.model import PositionalModel
-from geometry.residual_stream import Subject
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
 from gui.colors import lookup_table
 from gui.panels.base import label
 from gui.panels.drop_down import DropDown

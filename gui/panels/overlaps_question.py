@@ -8,10 +8,10 @@ from typing import Literal, cast
 
 import numpy as np
 
-from geometry.errors import TensorUnavailable
-from geometry.matrices import WEIGHTS
-from geometry.overlaps import Contrast, corner_contrast, squared_overlaps, top3
-from geometry.residual_stream import Name, Subject
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.overlaps import Contrast, corner_contrast, squared_overlaps, top3
+from geometry.models.matrices import WEIGHTS
+from geometry.models.residual_stream import Name, Subject
 from gui.questions import Progress, Subjects, Tensor, tensors_of
 from gui.sentences import as_sentence
 

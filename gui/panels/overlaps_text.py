@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from geometry.model import PositionalModel
-from geometry.overlaps import Contrast
-from geometry.residual_stream import Subject
+from geometry.measures.overlaps import Contrast
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
 from gui.panels.overlaps_question import (
     TABLES,
     WITH_HEADS,
@@ -94,9 +94,9 @@ def python_of(model: PositionalModel, pairs: list[tuple[Subject, Subject]]) -> s
     listed = "".join(f"    ({written(one)}, {written(other)}),\n" for one, other in pairs)
     return (
         opening(model)
-        + "from geometry.errors import TensorUnavailable\n"
-        + "from geometry.overlaps import corner_contrast, squared_overlaps, top3\n"
-        + "from geometry.residual_stream import ResidualStream, Subject\n\n"
+        + "from geometry.checkpoints.errors import TensorUnavailable\n"
+        + "from geometry.measures.overlaps import corner_contrast, squared_overlaps, top3\n"
+        + "from geometry.models.residual_stream import ResidualStream, Subject\n\n"
         + "stream = ResidualStream(model)\n"
         + f"pairs = [\n{listed}]\n"
         + "for rows, columns in pairs:\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from geometry.neighbours import PairDistance
+from geometry.measures.neighbours import PairDistance
 from gui.panels.base import label
 from gui.panels.position_card import Number
 from gui.theme import GRID, format_count, format_number

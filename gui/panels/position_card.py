@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from superqt import QElidingLabel
 
-from geometry.neighbours import PositionDetails
+from geometry.measures.neighbours import PositionDetails
 from gui.panels.base import label
 from gui.theme import GRID, format_number
 from gui.token_text import token_label

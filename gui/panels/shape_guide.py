@@ -12,7 +12,7 @@ from gui.panels.figure_text import CURVES
 from gui.theme import format_number
 
 if TYPE_CHECKING:
-    from geometry.shape import ShapeFit
+    from geometry.measures.shape import ShapeFit
     from gui.panels.shape_question import Shape
 
 PER_TURN = 64

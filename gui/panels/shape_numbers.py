@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from geometry.scalar_results import QUANTITIES
-from geometry.shape_fit import FREE
+from geometry.claims.scalar_results import QUANTITIES
+from geometry.measures.shape_fit import FREE
 from gui.panels.base import label
 from gui.panels.choice_table import ChoiceTable
 from gui.panels.figure_text import CURVES, VERDICTS
@@ -68,7 +68,7 @@ def cells(curve: Curve, *, best: bool) -> tuple[str, ...]:
 
 def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
     """Say what a helix has to do, and whether the better one does it."""
-    from geometry.shape import CLEAR_MARGIN, CLEAR_R2, CLEAR_TURNS
+    from geometry.measures.shape import CLEAR_MARGIN, CLEAR_R2, CLEAR_TURNS
 
     better, margin = shape.better_helix, shape.margin
     return (

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from geometry.errors import RangeError
-from geometry.pca import PositionPCA, fit_pca
-from geometry.roughness import FEWEST, Roughness, roughness
-from geometry.shape_fit import FREE
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.roughness import FEWEST, Roughness, roughness
+from geometry.measures.shape_fit import FREE
+from geometry.pca.pca import PositionPCA, fit_pca
 from gui.questions import Progress, Subjects
 
 if TYPE_CHECKING:
-    from geometry.shape import ShapeFit, Shapes
+    from geometry.measures.shape import ShapeFit, Shapes
 
 LEAST_POSITIONS = 4
 """Fewer points than these lie on any of the curves."""
@@ -130,7 +130,7 @@ class ShapeOf:
         RangeError
             There are too few positions or dimensions.
         """
-        from geometry.shape import fit_shapes
+        from geometry.measures.shape import fit_shapes
 
         check_positions(self.positions)
         yield Progress(None, "Finding the components")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from geometry.model import PositionalModel
-from geometry.roughness import FEWEST
+from geometry.measures.roughness import FEWEST
+from geometry.models.model import PositionalModel
 from gui.panels.figure_text import CURVES, VERDICTS
 from gui.panels.shape_question import Shape, ShapeOf
 from gui.snippets import opening
@@ -78,9 +78,9 @@ def script(model: PositionalModel, question: ShapeOf, name: str) -> str:
     (first, last), chosen = question.positions, [number - 1 for number in question.components]
     text = (
         opening(model)
-        + f"""from geometry.pca import fit_pca
-from geometry.roughness import roughness
-from geometry.shape import fit_shapes
+        + f"""from geometry.pca.pca import fit_pca
+from geometry.measures.roughness import roughness
+from geometry.measures.shape import fit_shapes
 
 pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
 points = pca.project(model.W_pos[{first}:{last + 1}])[:, {chosen}]

@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from geometry.similarity import Similarity
+from geometry.measures.similarity import Similarity
 from gui.overlay_curves import said_at
 from gui.panels.color_bar import ColorBar
 from gui.panels.figure_text import similarity_scope, similarity_title
@@ -287,7 +287,7 @@ class SimilarityPanel(OverlayPanel):
         fit = "similarity(model.W_pos, positions)"
         imports, prepare = "", ""
         if components is not None:
-            imports = "from geometry.pca import fit_pca\n"
+            imports = "from geometry.pca.pca import fit_pca\n"
             kept = [component - 1 for component in components]
             prepare = (
                 f"pca = fit_pca(model.W_pos, positions, {max(components)})\n"
@@ -298,7 +298,7 @@ class SimilarityPanel(OverlayPanel):
             ("import dataclasses\n\n" if components is not None else "")
             + opening(session.model)
             + imports
-            + f"""from geometry.similarity import similarity
+            + f"""from geometry.measures.similarity import similarity
 
 positions = {positions}
 {prepare}found = {fit}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from geometry.similarity import Similarity
+from geometry.measures.similarity import Similarity
 from gui.colors import lookup_table
 from gui.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.figure_models import draw_others, name_models

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from geometry.errors import RangeError
-from geometry.pca import PositionPCA, fit_pca
-from geometry.similarity import Similarity, mean_by_lag, similarity
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.similarity import Similarity, mean_by_lag, similarity
+from geometry.pca.pca import PositionPCA, fit_pca
 from gui.questions import Subjects
 from gui.theme import format_count
 

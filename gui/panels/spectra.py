@@ -10,9 +10,9 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 
-from geometry.model import PositionalModel
-from geometry.residual_stream import Subject
-from geometry.stores import RegionStore
+from geometry.checkpoints.stores import RegionStore
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
 from gui.panel_options import subject_of
 from gui.panels.base import label
 from gui.panels.figure_text import spectra_scope, spectra_title
@@ -298,7 +298,7 @@ class SpectraPanel(OverlayPanel):
         subjects = ", ".join(written(found.subject) for found in result.found)
         return (
             opening(session.model)
-            + f"""from geometry.residual_stream import ResidualStream, Subject
+            + f"""from geometry.models.residual_stream import ResidualStream, Subject
 
 stream = ResidualStream(model)
 for subject in ({subjects},):

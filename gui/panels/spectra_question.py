@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geometry.chance import gaussian_singular_values
-from geometry.directions import Directions
-from geometry.errors import TensorUnavailable
-from geometry.residual_stream import Subject
-from geometry.spectra import summarise
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.chance import gaussian_singular_values
+from geometry.measures.directions import Directions
+from geometry.measures.spectra import summarise
+from geometry.models.residual_stream import Subject
 from gui.questions import Progress, Subjects, Tensor, tensors_of
 
 

@@ -8,8 +8,8 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpinBox, QWidget
 
-from geometry.model import PositionalModel
-from geometry.residual_stream import NAMES, Subject
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.drop_down import DropDown
 from gui.panels.overlaps_question import TABLES, WITH_HEADS, side_of
 from gui.sentences import as_sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from geometry.residual_stream import NAMES, Subject
+from geometry.models.residual_stream import NAMES, Subject
 from gui.theme import SERIES, Theme
 
 WORDS = {

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFocusEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
 from geometry.history.origins import find_history
 from gui.panels.lapse_menu import lapse_menu
 from gui.panels.result_panel import ResultPanel
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from geometry.history.history import History
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.panels.training_plots import TrainingPlots
 
 BASES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from geometry.sources import is_on_hub
+from geometry.models.sources import is_on_hub
 from gui.loading import short_name
 from gui.theme import format_bytes, format_count
 from gui.tooltips import wrapped
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from geometry.history.gathering import Gathered
     from geometry.history.history import Skipped
     from geometry.history.plan import HistoryPlan
-    from geometry.model import PositionalModel
+    from geometry.models.model import PositionalModel
     from gui.gathering import GatherState
 
 MOST_NAMED = 12

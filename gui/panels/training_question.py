@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from geometry.history.helices import Helices, grow_helices
 from geometry.history.here import history_here
 from geometry.history.history import History

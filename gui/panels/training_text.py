@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geometry.model import PositionalModel
+from geometry.models.model import PositionalModel
 from gui.panels.training_question import Training
 from gui.scene_state import titled
 from gui.snippets import opening

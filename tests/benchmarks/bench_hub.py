@@ -27,12 +27,12 @@ import numpy as np
 from checkpoints import SMALL, write_gpt2
 from ratios import Report, interleave
 
-from geometry.first_look import first_look
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
-from geometry.sources import open_source
+from geometry.models.sources import open_source
+from geometry.pca.first_look import first_look
 
 NAMES = [f"helix/gpt2-{number}" for number in range(9)]
 LATENCY_S = 0.04

@@ -13,12 +13,12 @@ from bench_pca import read_table
 from ratios import Report, interleave
 from safetensors.numpy import save_file
 
-from geometry.attention_layer import AttentionLayer
-from geometry.heads import attention_input, project_heads
-from geometry.kernels import HeadKernels, attention_map, head_kernels
-from geometry.model import PositionalModel
-from geometry.sources import open_source
-from geometry.threads import one_thread
+from geometry.checkpoints.threads import one_thread
+from geometry.measures.heads import attention_input, project_heads
+from geometry.measures.kernels import HeadKernels, attention_map, head_kernels
+from geometry.models.attention_layer import AttentionLayer
+from geometry.models.model import PositionalModel
+from geometry.models.sources import open_source
 
 D_MODEL, HEADS = 768, 12
 RANGE = (1, 1023)

@@ -25,8 +25,8 @@ from PySide6.QtWidgets import QApplication
 from ratios import Report
 from windows import our_window, rest, run_until
 
-from geometry.first_look import first_look
-from geometry.sources import open_source
+from geometry.models.sources import open_source
+from geometry.pca.first_look import first_look
 from gui.app import prepare_qt
 
 REPEATS, MEMORY_REPEATS = 15, 3

@@ -17,10 +17,10 @@ from bench_pca import read_table
 from ratios import Report, interleave
 from safetensors.numpy import load_file, save_file
 
-from geometry.directions import Directions
-from geometry.measurements import Measurements
-from geometry.overlaps import capture, squared_overlaps
-from geometry.sources import open_source
+from geometry.claims.measurements import Measurements
+from geometry.measures.directions import Directions
+from geometry.measures.overlaps import capture, squared_overlaps
+from geometry.models.sources import open_source
 
 VOCABULARY, D_MODEL, RANK = 50257, 768, 30
 MEMORY_FACTOR = 2.2

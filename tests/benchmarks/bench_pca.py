@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from ratios import ROOT, Report, interleave
 
-from geometry.pca import RangePCA, fit_pca
+from geometry.pca.pca import RangePCA, fit_pca
 
 Range = tuple[int, int]
 SMALL_STEPS = [(first, 1023) for first in range(1, 7)] + [
@@ -26,7 +26,7 @@ def read_table() -> tuple[str, np.ndarray]:
     shared = Path(os.environ.get("HELIXSCOPE_SHARED", ROOT.parent / "shared"))
     folder = shared / "checkpoints" / "gpt2"
     if (folder / "model.safetensors").is_file():
-        from geometry.sources import open_source
+        from geometry.models.sources import open_source
 
         return "GPT-2 small's real table, 1024 × 768", open_source(folder).W_pos
     return "a synthetic helix with GPT-2's spectrum, 1024 × 768", synthetic_table()

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import QApplication
 from ratios import Report, interleave
 from windows import our_window, run_until
 
-from geometry.model import PositionalModel
-from geometry.report import report
-from geometry.residual_stream import Subject
-from geometry.sources import open_source
+from geometry.claims.report import report
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
+from geometry.models.sources import open_source
 from gui.app import prepare_qt
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"

@@ -11,8 +11,8 @@ from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
-from geometry.matrices import WEIGHTS
-from geometry.model import PositionalModel
+from geometry.models.matrices import WEIGHTS
+from geometry.models.model import PositionalModel
 from tests.loopback_hub import LoopbackHub
 
 #: More than a tensor: what opening a safetensors model may cost.

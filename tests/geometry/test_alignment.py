@@ -6,7 +6,8 @@ import scipy.spatial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.alignment import (
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.alignment import (
     align,
     angles_between,
     common_positions,
@@ -14,9 +15,8 @@ from geometry.alignment import (
     in_basis,
     share_held,
 )
-from geometry.errors import RangeError
-from geometry.pca import fit_pca
-from geometry.sources import open_source
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 SEEDS = st.integers(0, 10_000)
 SIZES = st.integers(1, 7)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.catalogue import (
+from geometry.models.catalogue import (
     OTHER_GROUP,
     SAMPLE,
     cached_models,
@@ -18,7 +18,7 @@ from geometry.catalogue import (
     read_catalogue,
     state,
 )
-from geometry.sources import is_on_hub, open_source
+from geometry.models.sources import is_on_hub, open_source
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geometry.chance import gaussian_singular_values
+from geometry.measures.chance import gaussian_singular_values
 
 
 @pytest.mark.parametrize("shape", [(400, 60), (60, 400), (64, 64), (5, 1), (1, 1)])

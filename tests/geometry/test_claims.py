@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from geometry.claim_measures import smallest_distance
-from geometry.claims import (
+from geometry.checkpoints.errors import RangeError
+from geometry.claims.claim_measures import smallest_distance
+from geometry.claims.claims import (
     CLAIMS,
     HELIX,
     NORMS,
@@ -18,10 +19,9 @@ from geometry.claims import (
     check_claims,
     more_than,
 )
-from geometry.errors import RangeError
-from geometry.measurements import Measurements, Scope
-from geometry.report import report
-from geometry.sources import open_source
+from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import report
+from geometry.models.sources import open_source
 
 #: What does not hold for all-MiniLM-L6-v2, by the ground truth: no helix, other directions.
 NOT_IN_MINILM = {
@@ -93,7 +93,7 @@ def test_rows_that_are_alike_are_found(table):
 
 @pytest.mark.parametrize("n", [2, 6, 7, 8, 150])
 def test_the_smallest_distance_is_that_of_all_pairs(n, tmp_path, monkeypatch):
-    monkeypatch.setattr("geometry.claim_measures.BLOCK_ROWS", 7)
+    monkeypatch.setattr("geometry.claims.claim_measures.BLOCK_ROWS", 7)
     rows = np.random.default_rng(n).standard_normal((n, 4))
     np.save(tmp_path / "table.npy", rows)
     measured = Measurements(open_source(tmp_path / "table.npy"))

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.catalogue import find_entry, is_here, state
-from geometry.computed import DEFAULT_SIZE, computed_name, is_computed
-from geometry.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.claims.report import report
 from geometry.history.origins import find_history
-from geometry.lookback import look_back
-from geometry.matrices import WEIGHTS
-from geometry.report import report
-from geometry.sinusoids import sinusoid
-from geometry.sources import is_on_hub, open_source
-from geometry.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, parse_curve
+from geometry.measures.lookback import look_back
+from geometry.measures.sinusoids import sinusoid
+from geometry.measures.synthetic import KINDS, MOST_NUMBERS, SyntheticCurve, parse_curve
+from geometry.models.catalogue import find_entry, is_here, state
+from geometry.models.computed import DEFAULT_SIZE, computed_name, is_computed
+from geometry.models.matrices import WEIGHTS
+from geometry.models.sources import is_on_hub, open_source
 
 NAMES = ("sinusoidal", "sinusoidal-fairseq")
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.directions import BLOCK_ROWS, Directions, singular_directions
-from geometry.errors import RangeError, TensorUnavailable
-from geometry.overlaps import (
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.measures.directions import BLOCK_ROWS, Directions, singular_directions
+from geometry.measures.overlaps import (
     capture,
     corner_contrast,
     random_directions,
@@ -17,8 +17,8 @@ from geometry.overlaps import (
     squared_overlaps,
     top3,
 )
-from geometry.residual_stream import ResidualStream, Subject
-from geometry.sources import open_source
+from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.models.sources import open_source
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -193,7 +193,7 @@ def test_what_is_small_is_decomposed_on_one_thread(monkeypatch, shape, small, ex
         entered.append(True)
         yield
 
-    monkeypatch.setattr("geometry.directions.one_thread", one_thread)
-    monkeypatch.setattr("geometry.directions.SMALL", small)
+    monkeypatch.setattr("geometry.measures.directions.one_thread", one_thread)
+    monkeypatch.setattr("geometry.measures.directions.SMALL", small)
     singular_directions(np.random.default_rng(0).standard_normal(shape))
     assert len(entered) == expected

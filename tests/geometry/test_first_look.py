@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from geometry.curve import place_curve
-from geometry.errors import RangeError
-from geometry.first_look import first_look
-from geometry.pca import fit_pca
+from geometry.checkpoints.errors import RangeError
+from geometry.pca.curve import place_curve
+from geometry.pca.first_look import first_look
+from geometry.pca.pca import fit_pca
 
 
 def waves(n_positions: int, d_model: int, sizes: list[float], noise: float = 0.01) -> np.ndarray:
@@ -33,7 +33,7 @@ def test_agrees_with_the_exact_components(positions: tuple[int, int]) -> None:
 
 
 def test_agrees_on_gpt2(gpt2_folder) -> None:
-    from geometry.sources import open_source
+    from geometry.models.sources import open_source
 
     W_pos = open_source(gpt2_folder).W_pos
     assert error(W_pos, (1, 1023)) < 1e-4

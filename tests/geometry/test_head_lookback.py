@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from geometry.claim_lookback import different_lags, in_heads
-from geometry.claim_measures import CannotTell
-from geometry.errors import RangeError, TensorUnavailable
-from geometry.head_lookback import look_back_heads, preferred_lags
-from geometry.heads import HeadProjections, project_heads
-from geometry.lookback import follow_turning
-from geometry.measurements import Measurements, Scope
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.claims.claim_lookback import different_lags, in_heads
+from geometry.claims.claim_measures import CannotTell
+from geometry.claims.measurements import Measurements, Scope
+from geometry.measures.head_lookback import look_back_heads, preferred_lags
+from geometry.measures.heads import HeadProjections, project_heads
+from geometry.measures.lookback import follow_turning
+from geometry.models.sources import open_source
 
 
 def rotary(lags: tuple[int, ...], omega: float = 0.07, n: int = 300) -> HeadProjections:

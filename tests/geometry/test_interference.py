@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from geometry.addable_tokens import addable_tokens
-from geometry.errors import RangeError
-from geometry.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.interference import BLOCK_PAIRS, MEASURES, interference, random_pairs
+from geometry.models.addable_tokens import addable_tokens
+from geometry.models.sources import open_source
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 import torch
 import transformers
 
-from geometry.errors import RangeError
-from geometry.heads import HeadProjections, project_heads
-from geometry.kernels import attention_map, average_blocks, head_kernels
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.heads import HeadProjections, project_heads
+from geometry.measures.kernels import attention_map, average_blocks, head_kernels
+from geometry.models.sources import open_source
 from tests.geometry.family_cases import BERT, GPT
 
 RANDOM = np.random.default_rng(3)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from geometry.errors import RangeError
-from geometry.layernorm import layernorm_errors, token_position_cosines
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.layernorm import layernorm_errors, token_position_cosines
+from geometry.models.sources import open_source
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.lookback import (
+from geometry.measures.lookback import (
     KINDS,
     all_lags,
     follow_turning,
@@ -13,7 +13,7 @@ from geometry.lookback import (
     look_back,
     look_back_each,
 )
-from geometry.rigid_motion import fit_motion
+from geometry.measures.rigid_motion import fit_motion
 
 SCORINGS = ("even_odd", "halves")
 

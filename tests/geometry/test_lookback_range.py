@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from geometry.claim_lookback import beyond_a_shift, everywhere, steady_turning
-from geometry.claim_measures import CannotTell
-from geometry.errors import RangeError
-from geometry.lookback import all_lags, follow_turning, look_back
-from geometry.lookback_range import MOST, MOST_LAGS, look_back_range, spread_lags
-from geometry.measurements import Measurements, Scope
-from geometry.pca import fit_pca
-from geometry.report import report
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.claims.claim_lookback import beyond_a_shift, everywhere, steady_turning
+from geometry.claims.claim_measures import CannotTell
+from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import report
+from geometry.measures.lookback import all_lags, follow_turning, look_back
+from geometry.measures.lookback_range import MOST, MOST_LAGS, look_back_range, spread_lags
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 
 def waves(n: int = 300, frequencies: tuple[float, ...] = (0.03, 0.11, 0.29)) -> np.ndarray:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.errors import RangeError
-from geometry.neighbours import PairDistance, pair_distance, position_details
-from geometry.pca import fit_pca, off_subspace_residual
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.neighbours import PairDistance, pair_distance, position_details
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca, off_subspace_residual
 
 
 def random_walk(seed, n=60, d=7):

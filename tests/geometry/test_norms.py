@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.norms import find_outliers, norm_profile, row_norms
-from geometry.sources import open_source
+from geometry.measures.norms import find_outliers, norm_profile, row_norms
+from geometry.models.sources import open_source
 
 
 def random_table(seed, n=40, d=6):

@@ -5,13 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry import range_pca, reduced_table
-from geometry.errors import RangeError
-from geometry.pca import RangePCA, fit_pca
-from geometry.reduced_table import ReducedTable
-from geometry.ritz_bounds import coordinate_errors
-from geometry.sources import open_source
-from geometry.subspace import krylov_subspaces, spectral_norm_bound
+from geometry.checkpoints.errors import RangeError
+from geometry.models.sources import open_source
+from geometry.pca.pca import RangePCA, fit_pca, range_pca, reduced_table
+from geometry.pca.reduced_table import ReducedTable
+from geometry.pca.ritz_bounds import coordinate_errors
+from geometry.pca.subspace import krylov_subspaces, spectral_norm_bound
 
 TOLERANCE = 1e-4
 

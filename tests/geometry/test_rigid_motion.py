@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from geometry.rigid_motion import Motion, fit_motion
+from geometry.measures.rigid_motion import Motion, fit_motion
 
 SEEDS = st.integers(0, 10_000)
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from geometry.pca import fit_pca
-from geometry.roughness import roughness
-from geometry.sources import open_source
+from geometry.measures.roughness import roughness
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 
 def helix(n: int, turns: float, climb: float = 3.0, noise: float = 0.0) -> np.ndarray:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from geometry import row_lengths as module
-from geometry.row_lengths import row_lengths
-from geometry.sources import open_source
+from geometry.measures import row_lengths as module
+from geometry.measures.row_lengths import row_lengths
+from geometry.models.sources import open_source
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 30])

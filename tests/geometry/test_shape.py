@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from geometry.pca import fit_pca
-from geometry.shape import _turned, fit_shapes
-from geometry.sources import open_source
+from geometry.measures.shape import _turned, fit_shapes
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 
 def pose(seed: int) -> np.ndarray:

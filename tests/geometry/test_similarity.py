@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from geometry.errors import RangeError
-from geometry.pca import fit_pca
-from geometry.similarity import mean_by_lag, similarity
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.similarity import mean_by_lag, similarity
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 
 def test_a_circle_has_the_cosine_of_its_angle():

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.pca import fit_pca
-from geometry.single_dimensions import best_sinusoids, r2_after_projection
-from geometry.sources import open_source
+from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 
 def brute_r2(column: np.ndarray, cycles: np.ndarray) -> float:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.sources import open_source
-from geometry.spectra import spectrum
+from geometry.measures.spectra import spectrum
+from geometry.models.sources import open_source
 
 
 def test_gpt2(gpt2_folder):

@@ -10,12 +10,12 @@ import pytest
 import torch
 from safetensors.torch import save_file as save_torch_file
 
-from geometry.array_store import NpzStore, open_npy
-from geometry.errors import SourceError
-from geometry.files import open_store
-from geometry.safetensors_store import open_safetensors
-from geometry.sharded_store import open_sharded
-from geometry.torch_store import open_torch
+from geometry.checkpoints.array_store import NpzStore, open_npy
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import open_store
+from geometry.checkpoints.safetensors_store import open_safetensors
+from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.torch_store import open_torch
 
 WriteSafetensors = Callable[..., Path]
 
@@ -202,8 +202,8 @@ def test_a_header_of_any_length_is_told_from_other_kinds(
 
 def test_opening_safetensors_needs_no_heavy_library(run_python: Callable[[str], str]) -> None:
     loaded = run_python(
-        "import sys, geometry.sources, geometry.catalogue\n"
-        "geometry.catalogue.read_catalogue()\n"
+        "import sys, geometry.models.sources, geometry.models.catalogue\n"
+        "geometry.models.catalogue.read_catalogue()\n"
         "print(sorted(m for m in ('torch', 'transformers', 'tokenizers', 'safetensors', "
         "'huggingface_hub', 'scipy') if m in sys.modules))"
     )

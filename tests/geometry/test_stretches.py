@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from geometry.norms import norm_profile
-from geometry.stretches import AFTER, measure_stretch
+from geometry.measures.norms import norm_profile
+from geometry.measures.stretches import AFTER, measure_stretch
 
 
 @pytest.mark.parametrize("after", [1, 7, 38])
@@ -46,7 +46,7 @@ def test_what_cannot_be_measured_is_said():
 
 
 def test_a_profile_measured_from_elsewhere_is_the_profile_of_that(gpt2_folder):
-    from geometry.sources import open_source
+    from geometry.models.sources import open_source
 
     W_pos = open_source(gpt2_folder).W_pos
     first = norm_profile(W_pos)

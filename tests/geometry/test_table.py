@@ -5,9 +5,9 @@ import csv
 import numpy as np
 import pytest
 
-from geometry.errors import HelixscopeError, RangeError
-from geometry.pca import fit_pca, off_subspace_residual
-from geometry.table import tabulate, write_table
+from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.measures.table import tabulate, write_table
+from geometry.pca.pca import fit_pca, off_subspace_residual
 
 TABLE = np.random.default_rng(0).standard_normal((50, 8)).cumsum(axis=0)
 

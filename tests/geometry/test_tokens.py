@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.errors import HelixscopeError, TensorUnavailable
-from geometry.model import PositionalModel
-from geometry.sources import open_source
-from geometry.tokens import readable, readable_bytes
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.models.model import PositionalModel
+from geometry.models.sources import open_source
+from geometry.models.tokens import readable, readable_bytes
 
 PROMPT = "Hello my name is Adam"
 WriteSafetensors = Callable[..., Path]

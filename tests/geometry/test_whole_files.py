@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from geometry import whole_files
-from geometry.whole_files import part_of, whole_file, write_text
+from geometry.checkpoints import whole_files
+from geometry.checkpoints.whole_files import part_of, whole_file, write_text
 
 
 def test_what_was_there_stays_until_the_block_ends(tmp_path):

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
-from geometry.model import PositionalModel
-from geometry.sources import open_source
+from geometry.models.model import PositionalModel
+from geometry.models.sources import open_source
 from gui.app import Application, prepare_qt
 from gui.controller import Controller
 from gui.jobs import InlineJobs

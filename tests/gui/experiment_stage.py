@@ -1,6 +1,6 @@
 """What the tests of the panel "Line or helix" share: settings, and what comes of them."""
 
-from geometry.synthetic import SyntheticCurve
+from geometry.measures.synthetic import SyntheticCurve
 from gui.panels.experiment_question import ExperimentOf, Settings
 
 

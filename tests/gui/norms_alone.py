@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
-from geometry.norms import norm_profile
+from geometry.measures.norms import norm_profile
 from gui.panels.norms import NormsPanel
 from gui.theme import LIGHT
 from tests.gui.on_screen import put_on_screen

@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from geometry.curve import place_curve
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca
+from geometry.measures.norms import norm_profile
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.panels.positions import PositionsPanel
 from gui.session import Session
 from gui.theme import LIGHT

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.curve import place_curve
-from geometry.pca import fit_pca
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.cache import ResultCache, array_bytes
 
 

@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from geometry.directions import singular_directions
-from geometry.errors import TensorUnavailable
-from geometry.overlaps import capture
-from geometry.residual_stream import ResidualStream, Subject
-from geometry.sources import open_source
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.directions import singular_directions
+from geometry.measures.overlaps import capture
+from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.models.sources import open_source
 from gui.panels.capture import CapturePanel
 from gui.panels.capture_question import CaptureOf
 from gui.questions import Subjects, resolve, tensors_of

@@ -5,10 +5,10 @@ import csv
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from geometry.claims import CLAIMS, Verdict, check_claims
+from geometry.claims.claims import CLAIMS, Verdict, check_claims
+from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import NoNetwork
-from geometry.measurements import Measurements, Scope
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from gui.panels.claims_figure import ledger_figure
 from gui.panels.claims_question import ClaimsOf
 from gui.panels.claims_text import comma_separated, counts, expected, markdown, measured, outcome

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geometry.sinusoids import sinusoid
+from geometry.measures.sinusoids import sinusoid
 from gui.colors import MIN_CONTRAST, color_scale, legible, lookup_table
 from gui.panels.norms_reading import read
 from gui.panels.norms_text import bulk_span

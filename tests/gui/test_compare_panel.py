@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.scalar_results import QUANTITIES, scalar_results
+from geometry.claims.scalar_results import QUANTITIES, scalar_results
 from gui.answers import Answers
 from gui.panels.compare import ALONE
 from gui.panels.compare_text import MARK, NO_NUMBER, PENDING, written

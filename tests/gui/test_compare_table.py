@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.scalar_results import scalar_results
+from geometry.claims.scalar_results import scalar_results
 from gui.theme import DARK, LIGHT
 from tests.gui.compare_stage import TITLES, CompareStage
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from geometry.scalar_results import QUANTITIES, scalar_results
+from geometry.claims.scalar_results import QUANTITIES, scalar_results
 from gui.panels.compare_figure import CHARACTERS, compare_figure
 from gui.panels.compare_text import NO_NUMBER, in_order, latex, markdown, named, numbers, written
 from tests.gui.compare_stage import CompareStage

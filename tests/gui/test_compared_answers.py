@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from gui.compared_answers import AT_ONCE, ComparedAnswers
 from gui.jobs import InlineJobs
 from gui.questions import Subjects

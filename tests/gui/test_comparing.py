@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from geometry.pca import fit_pca
+from geometry.pca.pca import fit_pca
 from gui.colors import color_scale
 from gui.compared import MAIN
 from gui.comparing import MOST

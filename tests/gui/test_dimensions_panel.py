@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.pca import fit_pca
-from geometry.single_dimensions import best_sinusoids, r2_after_projection
+from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
+from geometry.pca.pca import fit_pca
 from gui.panels.choice_table import choose
 from gui.panels.dimensions import MOST, DimensionsPanel
 from gui.panels.dimensions_question import DimensionsOf

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.errors import TensorUnavailable
-from geometry.overlaps import random_directions, sparsity
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.overlaps import random_directions, sparsity
 from gui.panels.directions import DirectionsPanel
 from gui.panels.directions_question import DirectionsOf, column_energy
 from gui.panels.directions_text import RANDOM, home_of, summary, union_of

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from geometry.synthetic import KINDS
+from geometry.measures.synthetic import KINDS
 from gui.panels.experiment import ExperimentPanel
 from gui.panels.experiment_form import FIELDS
 from gui.panels.experiment_look import flat, thinned

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from geometry.errors import RangeError
-from geometry.heads import mean_token_norm
-from geometry.sources import open_source
-from geometry.synthetic import KINDS
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.heads import mean_token_norm
+from geometry.measures.synthetic import KINDS
+from geometry.models.sources import open_source
 from gui.panels.experiment_question import MOST_POSITIONS, ExperimentLike, ExperimentOf
 from gui.panels.experiment_text import amount, reading, scope
 from gui.questions import Subjects, resolve

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from gui.camera import VIEWS
 from gui.export import MAX_PIXELS, PictureError, _averaged, render_picture, render_scene, write_png
 from gui.scene_state import resolve_scene
@@ -195,7 +195,7 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
     """Headless machines have none; VTK's complaint about it is kept quiet."""
     out = tmp_path / "a.png"
     code = (
-        "from geometry.sources import open_source\n"
+        "from geometry.models.sources import open_source\n"
         "from gui.export import render_picture\n"
         "from pathlib import Path\n"
         "import sys\n"

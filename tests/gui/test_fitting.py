@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from geometry.curve import place_curve
-from geometry.pca import fit_pca
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui import fitting
 from gui.controller import Controller
 from gui.jobs import InlineJobs
@@ -194,7 +194,7 @@ def test_a_fit_in_the_background_that_fails_does_not_stop_the_next(
 ):
     session.dragging = True
     with monkeypatch.context() as patch:
-        patch.setattr("geometry.range_pca.RangePCA.fit", lambda *a, **k: 1 / 0)
+        patch.setattr("geometry.pca.range_pca.RangePCA.fit", lambda *a, **k: 1 / 0)
         by_hand.request_positions(10, 180)
         hand_jobs.deliver("range")
     assert "ZeroDivisionError" in session.notice.text

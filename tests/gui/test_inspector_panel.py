@@ -9,10 +9,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.curve import place_curve
-from geometry.neighbours import position_details
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca
+from geometry.measures.neighbours import position_details
+from geometry.measures.norms import norm_profile
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.panels.inspector import InspectorPanel
 from gui.panels.position_table import PositionTable
 from gui.session import Session

@@ -5,8 +5,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from geometry.interference import MEASURES, random_pairs
-from geometry.sources import open_source
+from geometry.measures.interference import MEASURES, random_pairs
+from geometry.models.sources import open_source
 from gui.panels.interference_question import ExampleOf, Typed
 from gui.panels.layernorm import SUMS_FORMULA, LayerNormPanel
 from gui.panels.one_token import read_token, write_token

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from geometry.errors import RangeError
-from geometry.heads import project_heads
-from geometry.kernels import attention_map, average_blocks, head_kernels
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.heads import project_heads
+from geometry.measures.kernels import attention_map, average_blocks, head_kernels
+from geometry.models.sources import open_source
 from gui.panels.kernels_question import LEAST, MOST, HeadsOf, KernelsOf
 from gui.questions import Subjects, resolve
 from tests.gui.result_stage import write_small_gpt2

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from safetensors.numpy import load_file, save_file
 
-from geometry.claims import check_claims
-from geometry.errors import TensorUnavailable
-from geometry.measurements import Measurements, Scope
-from geometry.sources import open_source
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.claims.claims import check_claims
+from geometry.claims.measurements import Measurements, Scope
+from geometry.models.sources import open_source
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import LayerNormOf

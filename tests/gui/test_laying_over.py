@@ -8,9 +8,9 @@ import pytest
 import scipy.spatial
 from scipy.stats import ortho_group
 
-from geometry.alignment import in_basis, share_held
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
 from geometry.history.history import in_memory
+from geometry.measures.alignment import in_basis, share_held
 from gui.compared import Compared
 from gui.controller import Controller
 from gui.jobs import InlineJobs

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from geometry.catalogue import SAMPLE, CatalogueEntry, read_catalogue
-from geometry.synthetic import SyntheticCurve
+from geometry.measures.synthetic import SyntheticCurve
+from geometry.models.catalogue import SAMPLE, CatalogueEntry, read_catalogue
 from gui.loading import remembered_name, short_name
 from gui.panels.model_line import identity, matches
 from gui.panels.model_rows import MAX_RECENT, list_groups, source_title

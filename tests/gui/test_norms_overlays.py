@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
-from geometry.catalogue import read_catalogue
+from geometry.models.catalogue import read_catalogue
 from gui.panels.norms_legend import NormsLegend
 from gui.panels.norms_reading import beside, read
 from gui.panels.norms_text import full_span

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry import catalogue
-from geometry.errors import SourceError
-from geometry.sources import open_source
+from geometry.checkpoints.errors import SourceError
+from geometry.models import catalogue
+from geometry.models.sources import open_source
 from gui.controller import MAX_RECENT, Controller
 from gui.scene_state import resolve_scene
 

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from geometry.errors import SourceError
-from geometry.sources import open_source
+from geometry.checkpoints.errors import SourceError
+from geometry.models.sources import open_source
 from gui.controller import Controller
 from gui.jobs import InlineJobs
 from gui.overlaying import COLORS

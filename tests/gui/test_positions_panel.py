@@ -8,8 +8,8 @@ from PySide6.QtGui import QFocusEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.curve import place_curve
-from geometry.pca import fit_pca
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.panels.presets import longest_run, range_presets
 from gui.session import Session
 from gui.theme import DARK

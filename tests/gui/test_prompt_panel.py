@@ -8,8 +8,8 @@ from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from geometry.sources import open_source
-from geometry.tokens import TokenizedPrompt
+from geometry.models.sources import open_source
+from geometry.models.tokens import TokenizedPrompt
 from gui.panels.prompt import PromptPanel
 from gui.session import Session
 from gui.theme import DARK, LIGHT

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from gui.camera import CameraPose, Place
 from gui.reopening import OTHER, RESUMED, take_work
 from gui.work_file import read_work, write_work

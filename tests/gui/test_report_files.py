@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from geometry.hub.faults import Offline
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from gui import report_files
 from gui.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
 from tests.geometry.family_cases import CASES

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
-from geometry import sources
+from geometry.models import sources
 from gui.laid import Laying, OfCompared
 from gui.save_picture import PictureOptions
 from gui.settings import LAYOUT_VERSION, Settings

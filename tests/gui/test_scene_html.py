@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from gui.export import still_session
 from gui.scene_files import SceneExport
 from gui.theme import DARK, LIGHT

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from gui import selection as select
 
 

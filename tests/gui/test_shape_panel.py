@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from geometry.errors import RangeError
-from geometry.measurements import Measurements, Scope
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.claims.measurements import Measurements, Scope
+from geometry.models.sources import open_source
 from gui.panels.figure_text import shape_title
 from gui.panels.shape import ShapePanel
 from gui.panels.shape_figure import shape_figure

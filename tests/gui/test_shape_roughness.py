@@ -6,8 +6,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.roughness import roughness
-from geometry.sources import open_source
+from geometry.measures.roughness import roughness
+from geometry.models.sources import open_source
 from gui.panels.shape import TITLES, ShapePanel
 from gui.panels.shape_figure import shape_figure
 from gui.panels.shape_question import ShapeOf

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.catalogue import CatalogueEntry
+from geometry.models.catalogue import CatalogueEntry
 from gui.session import ModelRow
 from gui.side_by_side import ARTICLE
 

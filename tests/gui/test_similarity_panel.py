@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from geometry.errors import RangeError
-from geometry.pca import fit_pca
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.similarity_question import MOST, SimilarityOf, chosen
 from gui.questions import Subjects, resolve

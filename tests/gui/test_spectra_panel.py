@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QToolButton
 
-from geometry.residual_stream import Subject
-from geometry.sources import open_source
+from geometry.models.residual_stream import Subject
+from geometry.models.sources import open_source
 from gui.panels.spectra import SpectraPanel
 from gui.panels.spectra_question import SpectraOf
 from gui.questions import Subjects, resolve

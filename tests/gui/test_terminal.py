@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.transfer import TransferProgress
 from gui.progress import amount_text
 from gui.terminal import print_table, progress_bar, say, sentence

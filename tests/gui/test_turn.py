@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
-from geometry.curve import Curve, place_curve
-from geometry.pca import PositionPCA, fit_pca
+from geometry.pca.curve import Curve, place_curve
+from geometry.pca.pca import PositionPCA, fit_pca
 from gui.turn import ease_to_true, turn_onto
 
 EYE = np.eye(3)

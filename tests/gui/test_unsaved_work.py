@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from filelock import UnixFileLock
 
-from geometry.whole_files import part_of
+from geometry.checkpoints.whole_files import part_of
 from gui.reopening import RESUMED
 from gui.settings import Settings
 from gui.unsaved_work import TRIED, UnsavedWork, left_over

@@ -118,7 +118,7 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
 
 def test_a_snapshot_of_the_training(session, run, tmp_path):
     from geometry.history.here import history_here
-    from geometry.sources import open_source
+    from geometry.models.sources import open_source
     from gui.export import render_scene
     from gui.lapse_export import make_lapse
     from gui.scene_state import resolve_scene

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.camera import CameraPose, Place
 from gui.laid import Laying, OfCompared, OfRange, OfStep
 from gui.session import Session

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
-from geometry.errors import HelixscopeError
-from geometry.matrices import WEIGHTS
-from geometry.sources import open_source
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.models.matrices import WEIGHTS
+from geometry.models.sources import open_source
 
 
 def opens_or_refuses(path: Path) -> None:

@@ -5,7 +5,7 @@ from threading import Event, Thread
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from geometry.threads import one_thread
+from geometry.checkpoints.threads import one_thread
 
 PATIENCE = 30
 BLAS = ThreadpoolController().select(user_api="blas")

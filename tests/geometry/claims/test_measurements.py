@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.claims import CLAIMS, check, check_claims, known_verdict
+from geometry.checkpoints.once import Once
+from geometry.claims.claims import CLAIMS, check, check_claims, known_verdict
+from geometry.claims.measured_model import LEADING, MeasuredModel
+from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import NoNetwork
 from geometry.hub.transfer import Cancelled
-from geometry.measured_model import LEADING, MeasuredModel
-from geometry.measurements import Measurements, Scope
-from geometry.once import Once
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 
 N, D = 160, 16
 ONE, OTHER = (1, N - 1), (20, 130)
@@ -68,8 +68,8 @@ def test_what_was_measured_before_is_not_measured_again(gpt2, monkeypatch):
     of_model = MeasuredModel(gpt2)
     check_claims(Measurements(gpt2, Scope(ONE), of_model))
     for slow in ("token_position_cosines", "squared_overlaps", "norm_profile", "capture"):
-        monkeypatch.setattr(f"geometry.measured_model.{slow}", None)
-    monkeypatch.setattr("geometry.residual_stream.singular_directions", None)
+        monkeypatch.setattr(f"geometry.claims.measured_model.{slow}", None)
+    monkeypatch.setattr("geometry.models.residual_stream.singular_directions", None)
     check_claims(Measurements(gpt2, Scope(OTHER), of_model))
 
 
@@ -98,7 +98,7 @@ def test_a_verdict_that_is_given_up_is_none(gpt2):
 
 
 def test_cosines_tell_how_far_they_are(gpt2, monkeypatch):
-    monkeypatch.setattr("geometry.layernorm.BLOCK_ROWS", 40)
+    monkeypatch.setattr("geometry.measures.layernorm.BLOCK_ROWS", 40)
     told = []
     of_model = MeasuredModel(gpt2, tell=lambda share, message: told.append((share, message)))
     _ = of_model.cosines

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from geometry.errors import RangeError
-from geometry.report import report
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.claims.report import report
+from geometry.models.sources import open_source
 
 SECTIONS = {
     "model", "missing", "pca", "norms", "spectrum", "capture", "overlaps", "directions",

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.errors import RangeError, SourceError
+from geometry.checkpoints.errors import RangeError, SourceError
+from geometry.checkpoints.stores import LocalFile
 from geometry.history.checkpoints import coarse_first
 from geometry.history.gathering import Gathering
 from geometry.history.here import NoHistory, history_here
@@ -17,8 +18,7 @@ from geometry.history.origins import Snapshot, find_history, list_snapshots
 from geometry.history.plan import BESIDE_BYTES, log_spaced, plan_history
 from geometry.history.record import read_history
 from geometry.history.trainer_log import read_log
-from geometry.sources import open_source
-from geometry.stores import LocalFile
+from geometry.models.sources import open_source
 from tests.geometry.history_stage import D, N, decays_of, growing, write_checkpoint, write_record
 
 STEPS = [0, 10, 100, 1000]

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.catalogue import cached_models
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
 from geometry.history.gathering import Gathered, Gathering
 from geometry.history.here import NotFetched, history_here
 from geometry.history.last_position import last_position
@@ -19,7 +18,8 @@ from geometry.hub.faults import HubBusy, NotOnHub, Offline
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
 from geometry.hub.transfer import Cancelled, Transfer
-from geometry.sources import open_source
+from geometry.models.catalogue import cached_models
+from geometry.models.sources import open_source
 from tests.geometry.hub_opening import QUICK, asked, network_of
 from tests.loopback_hub import Fault, LoopbackHub
 from tests.stand_ins import OPENAI, STANFORD, positions_of, write_stand_in

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.claims import CLAIMS, check, check_claims
+from geometry.claims.claims import CLAIMS, check, check_claims
+from geometry.claims.measurements import Measurements
 from geometry.history.last_position import follow, last_position
-from geometry.measurements import Measurements
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from tests.geometry.history_stage import (
     D,
     N,

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
 from geometry.history.helices import fit_helices, grow_helices
 from geometry.history.timelapse import Timelapse, make_timelapse
-from geometry.pca import fit_pca
-from geometry.shape import fit_shapes
+from geometry.measures.shape import fit_shapes
+from geometry.pca.pca import fit_pca
 from tests.geometry.history_stage import D, N, growing, helix, history_of
 
 STEPS = [0, 100, 300, 1000, 3000, 10000]

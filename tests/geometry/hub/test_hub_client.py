@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
 from geometry.hub.address import HubAddress
 from geometry.hub.client import FETCH_BYTES, HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import BrokenTransfer
 from geometry.hub.transfer import Transfer, TransferProgress
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from tests.geometry.hub_opening import (
     add_files,
     asked,

@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.catalogue import (
+from geometry.checkpoints.errors import SourceError
+from geometry.claims.report import report
+from geometry.hub.client import Hub
+from geometry.hub.faults import Offline
+from geometry.hub.keeping import wait_until_kept
+from geometry.hub.network import Network, default_network
+from geometry.hub.tensor_cache import TensorCache
+from geometry.hub.transfer import Transfer
+from geometry.models.catalogue import (
     FETCHED_GROUP,
     OTHER_GROUP,
     cached_models,
@@ -18,15 +26,7 @@ from geometry.catalogue import (
     read_catalogue,
     state,
 )
-from geometry.errors import SourceError
-from geometry.hub.client import Hub
-from geometry.hub.faults import Offline
-from geometry.hub.keeping import wait_until_kept
-from geometry.hub.network import Network, default_network
-from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
-from geometry.report import report
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_files, add_two_shards, assert_same, kept, network_of
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import NINE, OPENAI, STANFORD, add_nine, positions_of, write_stand_in
@@ -43,7 +43,7 @@ def offline(cache: Path) -> Network:
 
 OPEN = """
 import sys
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 model = open_source({name!r})
 print(model.fingerprint, model.commit)
 heavy = "huggingface_hub httpx2 torch transformers tokenizers scipy platformdirs".split()

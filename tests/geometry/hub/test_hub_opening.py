@@ -8,11 +8,11 @@ import pytest
 import torch
 import transformers
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
 from geometry.hub.transfer import Transfer, TransferProgress
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.hub_opening import (
     ALLOWANCE,

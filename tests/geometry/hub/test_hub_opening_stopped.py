@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.transfer import Cancelled, Transfer
 from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
@@ -102,7 +102,7 @@ from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
 from geometry.hub.transfer import Transfer
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 network = Network(Hub(endpoint=sys.argv[1]), TensorCache(Path(sys.argv[2])), Transfer())
 open_source({NAME!r}, network=network)
 """

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.architecture import UnknownArchitecture
-from geometry.errors import NoPositionalEmbeddings, SourceError
+from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
 from geometry.hub.faults import NotOnHub
-from geometry.sources import open_source
+from geometry.models.architecture import UnknownArchitecture
+from geometry.models.sources import open_source
 from tests.geometry.hub_opening import (
     ALLOWANCE,
     add_files,

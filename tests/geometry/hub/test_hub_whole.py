@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.faults import HubError, WholeDownload
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
-from geometry.model import PositionalModel
-from geometry.sources import open_source
+from geometry.models.model import PositionalModel
+from geometry.models.sources import open_source
 from tests.geometry.hub_kinds import write_model
 from tests.geometry.hub_opening import add_files, asked, kept, network_of, serve
 from tests.loopback_hub import Fault, LoopbackHub

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from geometry.errors import RangeError
+from geometry.checkpoints.errors import RangeError
+from geometry.claims.scalar_results import QUANTITIES, scalar_results
 from geometry.hub.transfer import Cancelled
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca, off_subspace_residual
-from geometry.roughness import roughness
-from geometry.scalar_results import QUANTITIES, scalar_results
-from geometry.shape import fit_shapes
-from geometry.sources import open_source
-from geometry.spectra import spectrum
+from geometry.measures.norms import norm_profile
+from geometry.measures.roughness import roughness
+from geometry.measures.shape import fit_shapes
+from geometry.measures.spectra import spectrum
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca, off_subspace_residual
 
 
 def values(model, *arguments, **options):

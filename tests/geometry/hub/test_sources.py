@@ -9,9 +9,9 @@ import pytest
 import torch
 import transformers
 
-from geometry.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
 from geometry.hub.faults import Offline
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 
 WriteSafetensors = Callable[..., Path]
 

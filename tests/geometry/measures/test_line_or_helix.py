@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.line_or_helix import compare, distances, look_back_r2, normalised, survival
-from geometry.pca import fit_pca
-from geometry.shape import fit_shapes
-from geometry.sources import open_source
-from geometry.synthetic import (
+from geometry.measures.line_or_helix import compare, distances, look_back_r2, normalised, survival
+from geometry.measures.shape import fit_shapes
+from geometry.measures.synthetic import (
     DIRECTIONS,
     KINDS,
     NOISE_DIRECTIONS,
@@ -19,6 +17,8 @@ from geometry.synthetic import (
     curve_like,
     mean_free_directions,
 )
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 CURVES = st.builds(
     SyntheticCurve,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.shape import fit_shapes
+from geometry.measures.shape import fit_shapes
 
 MORE = 1 + 1e-9
 LENGTHS = (200, 333, 512, 1023)

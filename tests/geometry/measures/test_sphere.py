@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from geometry.pca import fit_pca
-from geometry.sources import open_source
-from geometry.sphere import sphere_section
+from geometry.measures.sphere import sphere_section
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 
 
 def orthonormal(k, d, seed):

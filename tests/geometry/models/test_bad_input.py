@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import torch
 
-from geometry.errors import SourceError
-from geometry.sources import UnknownArchitecture, open_source
-from geometry.stores import LocalFile, cannot_read
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import LocalFile, cannot_read
+from geometry.models.sources import UnknownArchitecture, open_source
 
 WriteSafetensors = Callable[..., Path]
 CONFIG = {"model_type": "gpt2", "n_embd": 4, "n_positions": 8, "n_layer": 1, "n_head": 2}
@@ -59,7 +59,7 @@ def test_no_path_at_all(source: str) -> None:
 
 
 def test_an_installation_without_its_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("geometry.catalogue._in_package", lambda entry: None)
+    monkeypatch.setattr("geometry.models.catalogue._in_package", lambda entry: None)
     assert str(refusal("sample")) == "The bundled model is missing."
 
 

@@ -12,11 +12,11 @@ import pytest
 import torch
 import transformers
 
-from geometry.addable_tokens import addable_tokens
-from geometry.errors import NoPositionalEmbeddings
-from geometry.families import FAMILIES
-from geometry.interference import interference
-from geometry.sources import UnknownArchitecture, open_source
+from geometry.checkpoints.errors import NoPositionalEmbeddings
+from geometry.measures.interference import interference
+from geometry.models.addable_tokens import addable_tokens
+from geometry.models.families import FAMILIES
+from geometry.models.sources import UnknownArchitecture, open_source
 from tests.geometry.family_cases import CASES, Case
 
 

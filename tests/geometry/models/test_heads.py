@@ -10,10 +10,10 @@ import pytest
 import torch
 import transformers
 
-from geometry.attention_layer import AttentionLayer
-from geometry.errors import TensorUnavailable
-from geometry.heads import mean_token_norm, project_heads
-from geometry.sources import open_source
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.heads import mean_token_norm, project_heads
+from geometry.models.attention_layer import AttentionLayer
+from geometry.models.sources import open_source
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
 from tests.geometry.models.test_families import built, run
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry import kept_directions, residual_stream
-from geometry.directions import BLOCK_ROWS, singular_directions
-from geometry.kept_directions import DirectionsOnDisk, weights_identity
-from geometry.residual_stream import ResidualStream, Subject
-from geometry.sources import open_source
+from geometry.measures.directions import BLOCK_ROWS, singular_directions
+from geometry.models import kept_directions, residual_stream
+from geometry.models.kept_directions import DirectionsOnDisk, weights_identity
+from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.models.sources import open_source
 
 P = Subject("P")
 D = 200

@@ -9,9 +9,9 @@ import pytest
 import torch
 import transformers
 
-from geometry.attention_layer import AttentionLayer
-from geometry.errors import TensorUnavailable
-from geometry.sources import open_source
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.models.attention_layer import AttentionLayer
+from geometry.models.sources import open_source
 
 WriteSafetensors = Callable[..., Path]
 

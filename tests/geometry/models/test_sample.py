@@ -11,12 +11,12 @@ from safetensors import safe_open
 from tokenizers import Tokenizer
 from transformers import GPT2LMHeadModel
 
-from geometry.catalogue import SAMPLE, locate
 from geometry.history.record import read_history
-from geometry.model import PositionalModel
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca
-from geometry.sources import open_source
+from geometry.measures.norms import norm_profile
+from geometry.models.catalogue import SAMPLE, locate
+from geometry.models.model import PositionalModel
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca
 from geometry.training.settings import TrainingSettings
 
 #: Written for this test, and nowhere in what the model was trained on.

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.errors import RangeError
-from geometry.pca import fit_pca, off_subspace_residual, procrustes_rotation
-from geometry.sources import open_source
+from geometry.checkpoints.errors import RangeError
+from geometry.models.sources import open_source
+from geometry.pca.pca import fit_pca, off_subspace_residual, procrustes_rotation
 
 
 @pytest.fixture(scope="module")

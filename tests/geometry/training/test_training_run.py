@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from geometry.history.record import read_history
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from geometry.training.gradients import Gradients
 from geometry.training.run import TrainingProgress, train
 from geometry.training.settings import TrainingError, TrainingSettings

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from geometry.curve import place_curve
-from geometry.norms import norm_profile
-from geometry.pca import fit_pca
-from geometry.sources import open_source
-from geometry.spectra import spectrum
+from geometry.measures.norms import norm_profile
+from geometry.measures.spectra import spectrum
+from geometry.models.sources import open_source
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
 from gui.panels.norms_figure import norms_figure
 from gui.theme import DARK, LIGHT

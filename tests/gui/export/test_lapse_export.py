@@ -6,10 +6,10 @@ import os
 import numpy as np
 import pytest
 
-from geometry.curve import place_curve
-from geometry.errors import HelixscopeError
-from geometry.pca import fit_pca
-from geometry.sources import open_source
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.models.sources import open_source
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.export import OffScreen, PictureError
 from gui.film import FilmError
 from gui.lapse_export import (

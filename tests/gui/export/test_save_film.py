@@ -9,8 +9,8 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
-from geometry.curve import place_curve
-from geometry.pca import fit_pca
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.export import OffScreen
 from gui.film_dialog import FilmDialog, FilmOptions, FilmProgress
 from gui.panels.segmented import Segmented

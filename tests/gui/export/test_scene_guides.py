@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from gui.colors import point_colors
 from gui.export import still_session
 from gui.guide_lines import DASHES, LIT_SIZES

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from gui.camera import CameraPose, view_pose
 from gui.export import render_scene, still_session
 from gui.film_dialog import FilmOptions, FilmProgress

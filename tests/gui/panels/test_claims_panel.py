@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTabBar
 
-from geometry.claims import CLAIMS, Verdict
-from geometry.residual_stream import Subject
+from geometry.claims.claims import CLAIMS, Verdict
+from geometry.models.residual_stream import Subject
 from gui.docks import DOCKS
 from gui.panels import claims_question
 from gui.panels.claims import NONE_SUCH, ClaimsPanel

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
-from geometry.claims import CLAIMS
+from geometry.claims.claims import CLAIMS
 from gui.panels.claims_text import comma_separated, counts, outcome
 from tests.gui.claims_stage import LEFT, show_claims
 

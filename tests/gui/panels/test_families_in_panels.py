@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.residual_stream import Subject
+from geometry.models.residual_stream import Subject
 from gui.docks import BOTTOM, DOCKS
 from gui.panels.capture import CapturePanel
 from gui.panels.claims import ClaimsPanel

@@ -5,8 +5,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from PySide6.QtWidgets import QApplication
 
-from geometry.interference import MEASURES, interference
-from geometry.sources import open_source
+from geometry.measures.interference import MEASURES, interference
+from geometry.models.sources import open_source
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import InterferenceOf, Typed
 from gui.questions import Subjects, resolve

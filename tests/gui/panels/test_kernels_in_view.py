@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.heads import project_heads
-from geometry.kernels import attention_map
-from geometry.sources import open_source
+from geometry.measures.heads import project_heads
+from geometry.measures.kernels import attention_map
+from geometry.models.sources import open_source
 from tests.gui.result_stage import write_small_gpt2
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier

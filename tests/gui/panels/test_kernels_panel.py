@@ -10,9 +10,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.heads import project_heads
-from geometry.kernels import attention_map, average_blocks, head_kernels
-from geometry.sources import open_source
+from geometry.measures.heads import project_heads
+from geometry.measures.kernels import attention_map, average_blocks, head_kernels
+from geometry.models.sources import open_source
 from gui.panels.head_wall import SHADES
 from gui.panels.kernels import KernelsPanel
 from gui.panels.kernels_question import LEAST, HeadsOf

@@ -78,7 +78,7 @@ def test_a_dragged_range_hides_them_until_it_is_answered(app, wait_until_idle):
 
 
 def test_a_claim_leads_to_what_it_measures(app, wait_until_idle):
-    from geometry.claims import CLAIMS
+    from geometry.claims.claims import CLAIMS
     from gui.panels.claims_links import leading_to
 
     panel = app.window.panels["lookback"]

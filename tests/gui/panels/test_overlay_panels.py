@@ -10,16 +10,16 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.heads import project_heads
-from geometry.kernels import head_kernels
-from geometry.lookback_range import look_back_range
-from geometry.measurements import Measurements, Scope
-from geometry.overlaps import capture
-from geometry.pca import fit_pca
-from geometry.residual_stream import ResidualStream, Subject
-from geometry.roughness import roughness
-from geometry.shape import fit_shapes
-from geometry.similarity import similarity
+from geometry.claims.measurements import Measurements, Scope
+from geometry.measures.heads import project_heads
+from geometry.measures.kernels import head_kernels
+from geometry.measures.lookback_range import look_back_range
+from geometry.measures.overlaps import capture
+from geometry.measures.roughness import roughness
+from geometry.measures.shape import fit_shapes
+from geometry.measures.similarity import similarity
+from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.pca.pca import fit_pca
 from gui.controller import Controller
 from gui.overlay_curves import overlay_color
 from gui.panels.capture import CapturePanel

@@ -9,8 +9,8 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.curve import place_curve
-from geometry.pca import fit_pca
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
 from gui.panels.components import put_on_axis
 from gui.session import Session
 from tests.gui.positions_stage import N, fill, follow, record, shown, table

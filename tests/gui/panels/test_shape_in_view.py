@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
-from geometry.sources import open_source
+from geometry.models.sources import open_source
 from gui.panels.shape_guide import axis_line, shape_guide
 from gui.panels.shape_numbers import NAMES
 from gui.panels.shape_question import ShapeOf

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from scipy.stats import ortho_group
 
-from geometry.sphere import sphere_section
+from geometry.measures.sphere import sphere_section
 from gui.export import render_scene
 from gui.norm_sphere import norm_sphere
 from gui.scene_state import resolve_scene

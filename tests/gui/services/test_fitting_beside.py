@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from geometry import range_pca
-from geometry.pca import fit_pca
+from geometry.pca.pca import fit_pca, range_pca
 from gui import fitting
 from gui.controller import Controller
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from geometry.pca import fit_pca
+from geometry.pca.pca import fit_pca
 from gui.colors import point_colors
 from gui.export import render_scene
 from gui.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels

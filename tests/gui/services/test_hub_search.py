@@ -2,8 +2,8 @@
 
 import pytest
 
-from geometry.catalogue import find_entry
 from geometry.hub.transfer import Cancelled
+from geometry.models.catalogue import find_entry
 from gui.controller import Controller
 from gui.hub_search import HUB_GROUP
 from tests.loopback_hub import Fault

@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry import catalogue
 from geometry.hub.transfer import Cancelled, TransferProgress
+from geometry.models import catalogue
 from gui.controller import Controller
 from gui.panels.prompt import PromptPanel
 from gui.prompting import CANCELLED, MISHAP

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from geometry.errors import HelixscopeError
+from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.tensor_cache import TensorCache
 from gui.kept_models import (
     Kept,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.errors import SourceError
+from geometry.checkpoints.errors import SourceError
 from geometry.hub import faults
 from gui.notices import ONLINE, UNSET, notice_beside, notice_of
 

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.residual_stream import Subject
+from geometry.models.residual_stream import Subject
 from gui.answer import Answer
 from gui.panels.lookback import LookBackPanel
 from gui.panels.spectra import SpectraPanel

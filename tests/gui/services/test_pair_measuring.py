@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.neighbours import PairDistance
+from geometry.measures.neighbours import PairDistance
 from gui.pair_measuring import SLOT, pair_text
 from gui.panels.pair_card import PairCard
 from gui.scene_guides import guide_traces

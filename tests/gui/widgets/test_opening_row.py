@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.catalogue import read_catalogue
 from geometry.hub.transfer import TransferProgress
+from geometry.models.catalogue import read_catalogue
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import DARK, LIGHT

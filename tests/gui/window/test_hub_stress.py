@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from geometry import catalogue
 from geometry.hub.tensor_cache import default_cache
-from geometry.sources import open_source
+from geometry.models import catalogue
+from geometry.models.sources import open_source
 from gui.controller import Controller
 from gui.jobs import InlineJobs
 from gui.session import Session

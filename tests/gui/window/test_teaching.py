@@ -294,7 +294,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     own, start_application, monkeypatch, qtbot
 ):
     with monkeypatch.context() as nothing_here:
-        nothing_here.setattr("geometry.catalogue.locate", lambda *_: None)
+        nothing_here.setattr("geometry.models.catalogue.locate", lambda *_: None)
         application = start_application(None)
     monkeypatch.setattr(application.window.teaching, "_folders", (own,))
     stage = LessonStage(qtbot, application)
@@ -311,7 +311,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
 def test_without_a_model_the_lesson_waits_for_one(
     own, start_application, monkeypatch, qtbot, write_gpt2
 ):
-    monkeypatch.setattr("geometry.catalogue.locate", lambda *_: None)
+    monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
     application = start_application(None)
     monkeypatch.setattr(application.window.teaching, "_folders", (own,))
     stage = LessonStage(qtbot, application)

@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from geometry.checkpoints.sizes import size_text
 from geometry.hub.client import Hub
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.tensor_cache import default_cache
-from geometry.sizes import size_text
 from gui.jobs import InlineJobs
 from gui.panels.capture import CapturePanel
 from gui.panels.overlaps import OverlapsPanel

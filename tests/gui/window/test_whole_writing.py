@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from geometry.errors import HelixscopeError
-from geometry.number_files import write_numbers
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import write_numbers
 from gui.export import write_png
 from gui.figure_base import new_figure, save_figure
 from gui.file_writing import write_whole

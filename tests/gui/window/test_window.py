@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QListWidget, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
-from geometry.pca import fit_pca
+from geometry.pca.pca import fit_pca
 from gui.app import Application, _Interrupt
 from gui.docks import DOCKS
 from gui.main_window import TITLE_BAR, MainWindow, first_size
@@ -272,7 +272,7 @@ def test_full_screen_is_left_with_one_key_after_a_restart(
 def test_empty_state_explains_itself(
     start_application: Callable[..., Application], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("geometry.catalogue.locate", lambda *_: None)
+    monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
     application = start_application(None)
     window = application.window
     assert application.session.model is None

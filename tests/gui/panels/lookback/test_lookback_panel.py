@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.lookback_range import look_back_range
+from geometry.measures.lookback_range import look_back_range
 from gui.panels.lookback_controls import FIRST_LAG
 from gui.panels.lookback_question import LookBackOf
 from gui.theme import DARK

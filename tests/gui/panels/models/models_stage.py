@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.catalogue import read_catalogue
+from geometry.models.catalogue import read_catalogue
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import LIGHT

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.catalogue import CatalogueEntry, read_catalogue
+from geometry.models.catalogue import CatalogueEntry, read_catalogue
 from gui.panels.models import ModelPanel
 from gui.session import ModelRow, Session
 from gui.theme import DARK, LIGHT

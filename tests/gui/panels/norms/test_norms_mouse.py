@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.model import TokenizedPrompt
+from geometry.models.model import TokenizedPrompt
 from gui.session import Session
 from gui.theme import DARK, LIGHT
 from tests.gui.norms_alone import LEFT, N, at, open_table, show_alone, table

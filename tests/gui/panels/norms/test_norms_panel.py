@@ -14,7 +14,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from geometry.norms import norm_profile
+from geometry.measures.norms import norm_profile
 from gui.panels.line_plot import envelope
 from gui.panels.norms import EMPTY, NormsPanel
 from gui.panels.norms_reading import read

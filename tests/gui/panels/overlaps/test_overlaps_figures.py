@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.residual_stream import ResidualStream, Subject
+from geometry.models.residual_stream import ResidualStream, Subject
 from gui.panels.overlaps_look import arrange
 from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, choose, enter, move
 

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from geometry.errors import TensorUnavailable
-from geometry.overlaps import corner_contrast
-from geometry.residual_stream import ResidualStream, Subject
-from geometry.sources import open_source
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.overlaps import corner_contrast
+from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.models.sources import open_source
 from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
 from gui.questions import Subjects, resolve
 from gui.theme import DARK, LIGHT

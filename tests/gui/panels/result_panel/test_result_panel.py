@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from gui.panels.result_panel import CANCELLED
 from tests.gui.panels.result_panel.sum_panel import FAILURES, LEFT, SumOf, SumPanel
 from tests.gui.result_stage import ResultStage

@@ -87,7 +87,7 @@ def test_pictures_show_the_snapshot_and_the_way_of_a_selected_position(trained, 
 
 
 def test_the_claim_of_the_last_position_leads_here(trained):
-    from geometry.claims import CLAIMS
+    from geometry.claims.claims import CLAIMS
     from gui.panels.claims_links import leading_to
 
     claim = next(claim for claim in CLAIMS if claim.id == "position.last_decays")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from geometry.hub.transfer import Cancelled
-from geometry.residual_stream import Subject
+from geometry.models.residual_stream import Subject
 from gui.answers import Answers
 from gui.jobs import InlineJobs
 from gui.questions import Progress, Seldom, Subjects, resolve
@@ -174,7 +174,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
 def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
     gpt2_folder: Path, tmp_path: Path, monkeypatch
 ):
-    from geometry.sources import open_source
+    from geometry.models.sources import open_source
 
     @dataclass(frozen=True)
     class First:
@@ -189,4 +189,4 @@ def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
         assert session.answers["a"].result == pytest.approx(61.945, abs=1e-3)
         answers.close()
         # From now on nothing is decomposed.
-        monkeypatch.setattr("geometry.residual_stream.singular_directions", None)
+        monkeypatch.setattr("geometry.models.residual_stream.singular_directions", None)

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from geometry.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import WholeDownload
-from geometry.residual_stream import Subject
+from geometry.models.residual_stream import Subject
 from gui.answers import FAULT, Answers
 from gui.jobs import InlineJobs
 from gui.questions import Subjects, tensors_of

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from geometry import catalogue
+from geometry.models import catalogue
 from tests.gui.window.hub.window_hub import serve_three, start_with_keyboard
 
 

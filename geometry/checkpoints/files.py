@@ -1,0 +1,201 @@
+"""What a file is, by its first bytes, and which file of a folder holds the weights."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from geometry.checkpoints.array_store import NpzStore, open_npy
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.safetensors_store import AGAIN, MAX_HEADER, open_safetensors
+from geometry.checkpoints.sharded_store import open_sharded
+from geometry.checkpoints.stores import TensorStore, cannot_read
+
+KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
+
+#: In the order of preference, as transformers looks for them.
+WEIGHTS = (
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+)
+SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
+
+#: Written beside the weights by training scripts.
+NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",
+               "history.safetensors")  # fmt: skip
+
+#: What checkpoints are called, as folders and as revisions: "checkpoint-1000", "step1000".
+CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
+
+#: First bytes of files that people take for weights, and what they are.
+OTHERS: tuple[tuple[bytes, str, str], ...] = (
+    (
+        b"version https://git-lfs",
+        "is a git-LFS pointer: it stands for the weights, which were not downloaded",
+        "Run `git lfs pull` in its folder.",
+    ),
+    (b"GGUF", "is a GGUF file, which is not read", f"Open {KINDS} of the same model."),
+    (b"\x89HDF", "is a TensorFlow (HDF5) file, which is not read", f"Open {KINDS}."),
+    (b"<", "is a web page, not a weights file", "Download the file itself."),
+    (
+        b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.",
+        "is in torch's old format, which cannot be read piece by piece",
+        "Load it once with torch.load(…, weights_only=True) and save it with torch.save.",
+    ),
+    (
+        b"\x80",
+        "is a pickle that is no weights file. It was not run",
+        "Open a safetensors file, or a state dict saved with torch.save.",
+    ),
+)
+
+
+def open_store(path: Path) -> TensorStore:
+    """Open a weights file, whatever its kind, by its index alone.
+
+    Raises
+    ------
+    SourceError
+        It is not a weights file, or is damaged.
+    """
+    head = _head(path)
+    if path.name.endswith(".index.json"):
+        return open_sharded(path)
+    return _opener(path, head)(path)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(64)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+
+
+def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
+    kind = kind_of(path.name, head)
+    if kind == "zip":
+        # Imported when there is such a file, which most models lack.
+        from geometry.checkpoints.torch_store import open_torch
+
+        return NpzStore if _holds_arrays(path) else open_torch
+    return open_npy if kind == "npy" else open_safetensors
+
+
+def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
+    """Tell a weights file's kind by its first 64 bytes.
+
+    Raises
+    ------
+    SourceError
+        It is empty or something else.
+    """
+    if not head:
+        raise SourceError(f"{name} is empty.", AGAIN)
+    # Eight bytes of header length, then JSON. Asked first: the length's bytes can be anything.
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
+        return "safetensors"
+    if head.startswith(b"\x93NUMPY"):
+        return "npy"
+    if head.startswith(b"PK"):
+        return "zip"
+    for magic, what, advice in OTHERS:
+        if head.startswith(magic):
+            raise SourceError(f"{name} {what}.", advice)
+    if name.endswith(".safetensors"):
+        # Its reader says what is wrong with it.
+        return "safetensors"
+    raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
+
+
+def _holds_arrays(path: Path) -> bool:
+    if path.suffix == ".npz":
+        return True
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith(".npy") for name in archive.namelist())
+    # zipfile lets errors of struct, zlib and Unicode through as well, and promises no list of them;
+    # whatever is wrong with it, the opener of torch files says so.
+    except Exception:
+        return False
+
+
+def weights_in(folder: Path) -> Path:
+    """Find the weights of a checkpoint folder; of one of checkpoints only, those of the last one.
+
+    Raises
+    ------
+    SourceError
+        There are none, or several that could be meant.
+    """
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+    if not names:
+        raise SourceError(f"The folder {folder} is empty.", "Open a folder with a checkpoint.")
+    if not any(_is_weights(name) or name in WEIGHTS for name in names):
+        checkpoints = checkpoints_in(folder)
+        if checkpoints:
+            return weights_in(checkpoints[-1][1])
+    return folder / choose_weights(names, f"The folder {folder}")
+
+
+def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
+    """List the folders ``checkpoint-N`` in a folder by rising N, each with its N.
+
+    Raises
+    ------
+    SourceError
+        The folder cannot be read.
+    """
+    try:
+        found = [(CHECKPOINT.fullmatch(path.name), path) for path in folder.iterdir()]
+        return tuple(sorted((int(is_one[1]), path) for is_one, path in found
+                            if is_one and path.is_dir()))  # fmt: skip
+    except OSError as error:
+        raise cannot_read(folder, error) from error
+
+
+def _is_weights(name: str) -> bool:
+    return name.endswith(SUFFIXES) and not name.startswith(NOT_WEIGHTS)
+
+
+def choose_weights(names: list[str], where: str, advice: str = "Open one of the files.") -> str:
+    """Choose the weights among the files of a folder or a repository.
+
+    Parameters
+    ----------
+    names
+        The files' names, sorted.
+    where
+        What holds them, at the beginning of a sentence.
+    advice
+        What to do where several could be meant.
+
+    Raises
+    ------
+    SourceError
+        There are none, or several that could be meant.
+    """
+    for name in WEIGHTS:
+        if name in names:
+            return name
+    found = [name for name in names if _is_weights(name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SourceError(
+            f"{where} holds {len(found)} weights files and no model.safetensors: "
+            f"{', '.join(found[:4])}{', …' if len(found) > 4 else ''}.",
+            advice,
+        )
+    if any(name.endswith((".h5", ".msgpack", ".ckpt.index", ".gguf")) for name in names):
+        raise SourceError(f"{where} holds weights of another framework only.", f"It takes {KINDS}.")
+    some = ", ".join(names[:4]) + (", …" if len(names) > 4 else "")
+    raise SourceError(f"{where} holds no weights, only {some}.", f"A checkpoint has {KINDS}.")

@@ -1,0 +1,64 @@
+"""The numbers behind a figure, in a file."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import not_written, whole_file
+
+FORMATS = (".csv", ".npz")
+
+
+def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
+    """Write named arrays in the format that the file's ending names.
+
+    ``.npz``: the arrays. ``.csv``: each array of one dimension is a column of that name, and one
+    of two dimensions a column for each of its own, called name_1, name_2, …; shorter columns end
+    in empty cells. Numbers are in full precision. The file is there whole, or as it was.
+
+    Raises
+    ------
+    HelixscopeError
+        When the ending is another one, or the file cannot be written; it says why.
+    """
+    write = {".csv": _write_csv, ".npz": _write_npz}.get(path.suffix.lower())
+    if write is None:
+        ending = path.suffix or "no ending"
+        raise HelixscopeError(
+            f"{path.name} has {ending}, and numbers are written as {' or '.join(FORMATS)}",
+            "Choose a file name with one of these endings.",
+        )
+    try:
+        with whole_file(path) as part:
+            write(numbers, part)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
+    columns: dict[str, list[object]] = {}
+    for name, values in numbers.items():
+        array = np.atleast_1d(values)
+        if array.ndim == 1:
+            columns[name] = array.tolist()
+        else:
+            across = array.reshape(len(array), -1).T
+            columns |= {f"{name}_{i}": column.tolist() for i, column in enumerate(across, start=1)}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip_longest(*columns.values(), fillvalue=""))
+
+
+def _write_npz(numbers: Mapping[str, np.ndarray], path: Path) -> None:
+    # An open file: numpy appends its own ending to a path that has another.
+    arrays: dict[str, Any] = {name: np.asarray(values) for name, values in numbers.items()}
+    with path.open("wb") as file:
+        np.savez(file, **arrays)

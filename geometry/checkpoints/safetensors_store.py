@@ -1,0 +1,174 @@
+"""Safetensors files, read by their header alone.
+
+The format: eight bytes of header length (little-endian), a JSON header with each tensor's dtype,
+shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore, TensorInfo
+
+#: The format's own limit.
+MAX_HEADER = 100_000_000
+
+#: Bytes per number. A dtype that is not here is listed by the byte range alone.
+ITEM_SIZES = {
+    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2,
+    "U16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
+}  # fmt: skip
+
+AGAIN = "Download or copy the file again."
+
+
+def open_safetensors(path: Path) -> RegionStore:
+    """Open one safetensors file by its header.
+
+    Raises
+    ------
+    SourceError
+        The file is empty, truncated, or its header is not one.
+    """
+    return RegionStore(read_header(LocalFile(path)))
+
+
+def read_header(file: ByteFile) -> dict[str, Region]:
+    """Read a file's header: each tensor's name and region.
+
+    Raises
+    ------
+    SourceError
+        See :func:`open_safetensors`.
+    """
+    size = file.size()
+    if size < 8:
+        raise SourceError(
+            f"{file.name} holds {size} bytes; a safetensors file starts with 8 bytes of header "
+            "length.",
+            AGAIN,
+        )
+    length = int.from_bytes(file.read_at(0, 8).tobytes(), "little")
+    if length > MAX_HEADER:
+        raise SourceError(
+            f"{file.name} is no safetensors file: its header would be {length} bytes long, and at "
+            f"most {MAX_HEADER} are allowed.",
+            "Check that this is the weights file.",
+        )
+    if length > size - 8:
+        raise SourceError(
+            f"{file.name} is truncated: its header is {length} bytes long, and the file holds "
+            f"{size - 8} after the length.",
+            AGAIN,
+        )
+    entries = _parse(file, file.read_at(8, length).tobytes())
+    start = 8 + length
+    sound = _are_sizes(entries)
+    regions = {
+        name: _region(file, start, name, entry, sound=sound) for name, entry in entries.items()
+    }
+    _check_layout(file, start, size, regions)
+    return regions
+
+
+def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
+    entries = _load(file, raw)
+    # Of a name that comes twice the last entry is left, so that there are fewer than were written.
+    # Looking at every pair takes as long as all the rest, so that only what is odd is looked at.
+    if raw.count(b'"data_offsets"') != len(entries) - ("__metadata__" in entries):
+        _load(file, raw, _unique_names(file))
+    entries.pop("__metadata__", None)
+    return entries
+
+
+def _unique_names(file: ByteFile) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        entries = dict(pairs)
+        if len(entries) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise SourceError(f"The header of {file.name} names {twice!r} twice.", AGAIN)
+        return entries
+
+    return unique
+
+
+def _load(file: ByteFile, raw: bytes, hook: Any = None) -> dict[str, Any]:
+    try:
+        entries = json.loads(raw.decode("utf-8"), object_pairs_hook=hook)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"The header of {file.name} is not JSON.", AGAIN) from error
+    if not isinstance(entries, dict):
+        raise SourceError(
+            f"The header of {file.name} should be a JSON object, got {type(entries).__name__}.",
+            AGAIN,
+        )
+    return entries
+
+
+def _are_sizes(entries: dict[str, Any]) -> bool:
+    """Tell whether all shapes and offsets are numbers that can be sizes.
+
+    Together they are looked at in a fraction of the time; if one is not, each is looked at.
+    """
+    try:
+        sizes = [n for one in entries.values() for n in (*one["data_offsets"], *one["shape"])]
+    except (TypeError, KeyError):
+        return False
+    return set(map(type, sizes)) == {int} and min(sizes) >= 0 and max(sizes) < 2**63
+
+
+def _region(file: ByteFile, start: int, name: str, entry: Any, *, sound: bool) -> Region:
+    try:
+        dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+    except (TypeError, KeyError):
+        dtype, shape, offsets = None, None, None
+    if not (
+        type(dtype) is str
+        and type(shape) is type(offsets) is list
+        and len(offsets) == 2
+        and (sound or _are_sizes({name: entry}))
+    ):
+        raise SourceError(
+            f"The header of {file.name} does not describe {name!r} by dtype, shape and "
+            "data_offsets.",
+            AGAIN,
+        )
+    nbytes = offsets[1] - offsets[0]
+    expected = math.prod(shape) * ITEM_SIZES[dtype] if dtype in ITEM_SIZES else nbytes
+    if nbytes < 0 or nbytes != expected:
+        raise SourceError(
+            f"The header of {file.name} contradicts itself: {name!r} is {dtype} {tuple(shape)}, "
+            f"which takes {expected} bytes, and its data_offsets give {nbytes}.",
+            AGAIN,
+        )
+    return Region(file, start + offsets[0], TensorInfo(name, tuple(shape), dtype, nbytes))
+
+
+def _place(item: tuple[str, Region]) -> tuple[int, int]:
+    return item[1].offset, item[1].info.nbytes
+
+
+def _check_layout(file: ByteFile, start: int, size: int, regions: dict[str, Region]) -> None:
+    """Tensors must follow each other without gap or overlap, to the end of the file."""
+    end, last = start, "the header"
+    for name, region in sorted(regions.items(), key=_place):
+        if region.offset != end:
+            what = "overlaps" if region.offset < end else "leaves a gap after"
+            raise SourceError(f"In {file.name}, {name!r} {what} {last!r}.", AGAIN)
+        end, last = region.offset + region.info.nbytes, name
+    if end > size:
+        raise SourceError(
+            f"{file.name} is truncated: its header describes {end} bytes, and the file holds "
+            f"{size}.",
+            AGAIN,
+        )
+    if end < size:
+        raise SourceError(
+            f"{file.name} holds {size} bytes, and its header describes only {end}.", AGAIN
+        )

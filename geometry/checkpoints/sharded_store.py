@@ -1,0 +1,121 @@
+"""Checkpoints in several files, with an index that says which tensor is in which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.safetensors_store import AGAIN, read_header
+from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
+
+
+class Shards(Mapping[str, Region]):
+    """Where each tensor lies; a shard's own index is read when one of its tensors is asked for.
+
+    Parameters
+    ----------
+    name
+        The index file's, for messages.
+    places
+        The shard of each tensor; see :func:`read_weight_map`.
+    open_shard
+        Reads the index of a shard.
+
+    Raises
+    ------
+    SourceError
+        On asking for a tensor: its shard cannot be read, or lacks it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        places: Mapping[str, str],
+        open_shard: Callable[[str], Mapping[str, Region]],
+    ) -> None:
+        self._name = name
+        self._places = places
+        self._open_shard = open_shard
+        self._opened: dict[str, Mapping[str, Region]] = {}
+
+    def __getitem__(self, tensor: str) -> Region:
+        shard = self._places[tensor]
+        if shard not in self._opened:
+            self._opened[shard] = self._open_shard(shard)
+        region = self._opened[shard].get(tensor)
+        if region is None:
+            raise SourceError(f"{self._name} places {tensor!r} in {shard}, which lacks it.", AGAIN)
+        return region
+
+    # Which tensors there are, the index knows without any shard.
+    def __contains__(self, tensor: object) -> bool:
+        return tensor in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def open_sharded(path: Path) -> RegionStore:
+    """Open a checkpoint by its index (``model.safetensors.index.json`` or ``….bin.index.json``).
+
+    Raises
+    ------
+    SourceError
+        As for one file; a shard is missing; a shard lacks a tensor that the index promises.
+    """
+    places = read_weight_map(path.name, read_json(path))
+    shards = sorted(set(places.values()))
+    absent = [shard for shard in shards if not (path.parent / shard).is_file()]
+    if absent:
+        raise SourceError(
+            f"{path.name} names {len(shards)} files, and {len(absent)} of them "
+            f"({', '.join(absent[:3])}{', …' if len(absent) > 3 else ''}) are not beside it.",
+            "Download the missing files into the same folder.",
+        )
+    regions = Shards(path.name, places, lambda shard: read_index(LocalFile(path.parent / shard)))
+    return RegionStore(dict(regions))
+
+
+def read_index(file: ByteFile) -> dict[str, Region]:
+    """Read where the tensors of one file lie, of the kind that its name tells.
+
+    Raises
+    ------
+    SourceError
+        It is damaged.
+    """
+    if file.name.endswith(".safetensors"):
+        return read_header(file)
+    from geometry.checkpoints.torch_store import read_places
+
+    return read_places(file)
+
+
+def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
+    """Read an index file: each tensor's name and its shard, which lies in the same folder.
+
+    Parameters
+    ----------
+    name
+        The file's, for messages.
+    index
+        Its content.
+
+    Raises
+    ------
+    SourceError
+        It is no such index.
+    """
+    places = index.get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise SourceError(f"{name} has no weight_map.", AGAIN)
+    for shard in places.values():
+        if not isinstance(shard, str) or Path(shard).name != shard:
+            raise SourceError(f"{name} names {shard!r}, which is no file name.", AGAIN)
+    return places

@@ -1,0 +1,200 @@
+"""What is measured on all rows of a model and on its weights, whichever range is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.once import Once
+from geometry.measures.directions import Directions, singular_directions
+from geometry.measures.layernorm import TokenPositionCosines, token_position_cosines
+from geometry.measures.norms import NormProfile, norm_profile
+from geometry.measures.overlaps import (
+    Contrast,
+    Sparsity,
+    capture,
+    check_rank,
+    corner_contrast,
+    sparsity,
+    squared_overlaps,
+    top3,
+)
+from geometry.measures.spectra import Spectrum, summarise
+from geometry.models.addable_tokens import addable_tokens
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Name, ResidualStream, Subject
+from geometry.pca.components import Array
+
+DEFAULT_RANK = 30
+LEADING = 5
+EPSILON = 1e-7
+"""A singular value below this share of the first may be rounding, and has no left vector."""
+
+T = TypeVar("T")
+
+
+class MeasuredModel:
+    """What depends on the model and these settings, and on no range of positions.
+
+    Parameters
+    ----------
+    model
+        The open model; tensors are read when something needs them.
+    layer, rank, after, fold_ln
+        As in :class:`geometry.claims.measurements.Scope`.
+    stream
+        The model's directions; new ones if None.
+    once
+        Where what is found is kept, perhaps by others before; of this model alone.
+    tell
+        Called now and then with a share from 0 to 1 and words by what takes long; what it raises
+        ends the work.
+
+    Raises
+    ------
+    RangeError
+        When the model has no such layer, or P no such rank.
+    """
+
+    def __init__(
+        self,
+        model: PositionalModel,
+        *,
+        layer: int = 0,
+        rank: int | None = None,
+        after: int = 100,
+        fold_ln: bool = False,
+        stream: ResidualStream | None = None,
+        once: Once | None = None,
+        tell: Callable[[float, str], None] | None = None,
+    ) -> None:
+        directions = min(model.n_positions, model.d_model)
+        self.model, self.layer, self.after, self.fold_ln = model, layer, after, fold_ln
+        self.rank = min(DEFAULT_RANK, directions) if rank is None else rank
+        if not 1 <= self.rank <= directions:
+            raise RangeError(
+                f"rank {self.rank} is none that this table has: it has {directions} directions",
+                f"Choose a rank from 1 to {directions}.",
+            )
+        if model.n_layers is not None and not 0 <= layer < max(model.n_layers, 1):
+            raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {layer}")
+        self.stream = stream or ResidualStream(model)
+        self._tell = tell
+        if tell is not None:
+            self.stream = self.stream.told(tell)
+        self._once = once or Once()
+
+    def once(self, key: object, find: Callable[[], T]) -> T:
+        """Return what ``find`` finds under these settings, found once."""
+        return self._once(self._key(key), find)
+
+    def known(self, key: object) -> object | None:
+        """Return what was found under these settings, or None."""
+        return self._once.known(self._key(key))
+
+    def _key(self, key: object) -> tuple[object, ...]:
+        return (self.layer, self.rank, self.after, self.fold_ln, key)
+
+    # ---- norms, directions ---------------------------------------------------------------
+
+    @property
+    def norms(self) -> NormProfile:
+        """Raw norms."""
+        return self.once("norms", lambda: norm_profile(self.model.W_pos, after=self.after))
+
+    def subject(self, name: Name, *, fold_ln: bool | None = None) -> Subject:
+        """Return a matrix as these settings look at it."""
+        if name in ("P", "E"):
+            return Subject(name)
+        return Subject(name, self.layer, fold_ln=self.fold_ln if fold_ln is None else fold_ln)
+
+    def directions(self, name: Name, *, fold_ln: bool | None = None) -> Directions:
+        """Directions of a matrix in the residual stream; TensorUnavailable if it is not there."""
+        return self.stream.directions(self.subject(name, fold_ln=fold_ln))
+
+    def spectrum(self, name: Name) -> Spectrum:
+        """Singular values and what sums them up."""
+        return summarise(self.directions(name).singular_values)
+
+    @property
+    def contexts(self) -> Directions:
+        """P's leading left singular vectors, up to five: its directions over position."""
+        return self.once("contexts", self._find_contexts)
+
+    def _find_contexts(self) -> Directions:
+        P, found = self.model.W_pos, self.directions("P")
+        values = found.singular_values[:LEADING]
+        if values[-1] <= EPSILON * values[0]:  # then P·v/σ is rounding
+            left = singular_directions(P, "output").vectors[:LEADING]
+        else:
+            left = (P @ found.vectors[:LEADING].T / values).T
+            largest = np.abs(left).argmax(axis=1)
+            left = left * np.sign(left[np.arange(len(left)), largest])[:, None]
+        left.flags.writeable = False
+        return Directions(values, left)
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Sparsity of P's leading directions over the embedding's entries."""
+        return self.once("sparsity", lambda: sparsity(self.directions("P").vectors[:LEADING]))
+
+    # ---- overlaps ------------------------------------------------------------------------
+
+    def overlaps(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Array:
+        """Squared overlaps of two matrices, not kept; TensorUnavailable if one is not there."""
+        return self.stream.overlaps(
+            self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln)
+        )
+
+    def contrast(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Contrast:
+        """Corners of the squared overlaps, over chance."""
+        return self._compared(rows, columns, fold_ln)[0]
+
+    def top3(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> float:
+        """Overlap of the three strongest directions of each: 0 to 3."""
+        return self._compared(rows, columns, fold_ln)[1]
+
+    def _compared(self, rows: Name, columns: Name, fold_ln: bool | None) -> tuple[Contrast, float]:
+        """Reduce overlaps to what is told of them: a matrix of them is large."""
+        subjects = (self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln))
+
+        def find() -> tuple[Contrast, float]:
+            one, other = self.stream.pair(*subjects)
+            overlaps = squared_overlaps(one, other)
+            return corner_contrast(overlaps, 1 / one.vectors.shape[1]), top3(overlaps)
+
+        return self.once(("compared", *subjects), find)
+
+    @property
+    def capture(self) -> Array:
+        """How much of each of E's directions lies in P's strongest ``rank``."""
+        return self.once("capture", self._find_capture)
+
+    @property
+    def capture_chance(self) -> float:
+        """What of any direction lies there by chance: rank over the dimensions of their space."""
+        P, _ = self.stream.pair(self.subject("P"), self.subject("E"))
+        return float(self.rank / P.vectors.shape[1])
+
+    def _find_capture(self) -> Array:
+        P, E = self.stream.pair(self.subject("P"), self.subject("E"))
+        return capture(P, E, check_rank(self.rank, P))
+
+    # ---- LayerNorm -----------------------------------------------------------------------
+
+    @property
+    def cosines(self) -> TokenPositionCosines:
+        """Cosines of all tokens with all positions; TensorUnavailable without embeddings."""
+        return self.once("cosines", self._find_cosines)
+
+    def _find_cosines(self) -> TokenPositionCosines:
+        tokens, tell = addable_tokens(self.model), self._tell
+        if tell is None:
+            return token_position_cosines(tokens, self.model.W_pos)
+        said = "Comparing all tokens with all positions"
+        return token_position_cosines(
+            tokens, self.model.W_pos, on_block=lambda share: tell(share, said)
+        )

@@ -1,0 +1,149 @@
+"""What is measured on the rows of a range of positions, each once and only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from geometry.measures.layernorm import LayerNormErrors, layernorm_errors
+from geometry.measures.lookback import (
+    LookBack,
+    Scoring,
+    Turning,
+    follow_turning,
+    longest_lag,
+    look_back,
+)
+from geometry.measures.shape import Shapes, fit_shapes
+from geometry.measures.similarity import Similarity, mean_by_lag, similarity
+from geometry.measures.single_dimensions import Sinusoids, best_sinusoids, r2_after_projection
+from geometry.models.addable_tokens import addable_tokens
+from geometry.models.model import PositionalModel
+from geometry.pca.components import Array, PositionPCA, check_range
+from geometry.pca.pca import fit_pca, off_subspace_residual
+
+N_COMPONENTS = 10
+LAGS = (1, 5, 10, 20, 50, 100, 200)
+"""How far back is looked; for angles, by every lag up to the last of these."""
+
+
+class MeasuredRange:
+    """What depends on the range, and on nothing else of what the user chose.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    positions
+        First and last position, both inclusive.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table.
+    """
+
+    def __init__(self, model: PositionalModel, positions: tuple[int, int]) -> None:
+        self.model = model
+        self.positions = check_range(positions, model.n_positions)
+
+    @property
+    def rows(self) -> Array:
+        """(m, d_model) the range's rows."""
+        first, last = self.positions
+        rows: Array = self.model.W_pos[first : last + 1]
+        return rows
+
+    @cached_property
+    def pca(self) -> PositionPCA:
+        """Exact components of the range: at least ten, as far as they exist."""
+        return fit_pca(self.model.W_pos, self.positions, N_COMPONENTS)
+
+    @cached_property
+    def residual(self) -> Array:
+        """(m,) off-subspace residual of three components."""
+        return off_subspace_residual(self.rows, self.pca)
+
+    @cached_property
+    def similarity(self) -> Similarity:
+        """Cosines of the raw rows, and their mean by lag."""
+        return similarity(self.model.W_pos, self.positions)
+
+    @cached_property
+    def similarity_projected(self) -> Similarity:
+        """The same of the rows projected on the first three components."""
+        return similarity(self.model.W_pos, self.positions, first_three(self.pca))
+
+    @cached_property
+    def by_lag(self) -> Array:
+        """(m,) mean cosine of raw rows by their distance, without the matrix of all pairs."""
+        return mean_by_lag(self.model.W_pos, self.positions)
+
+    @cached_property
+    def by_lag_projected(self) -> Array:
+        """(m,) the same of the rows projected on the first three components."""
+        return mean_by_lag(self.model.W_pos, self.positions, first_three(self.pca))
+
+    @cached_property
+    def sinusoids(self) -> Sinusoids:
+        """The best sinusoid of each entry."""
+        return best_sinusoids(self.model.W_pos, self.positions)
+
+    @cached_property
+    def projected_r2(self) -> Array:
+        """(d_model,) R² of the projection on three components as a prediction of each entry."""
+        return r2_after_projection(self.model.W_pos, self.pca)
+
+    @cached_property
+    def shapes(self) -> Shapes | None:
+        """Line, circle, helices; None for a range of fewer than 4 positions or 3 components."""
+        if len(self.rows) < 4 or len(self.pca.components) < 3:
+            return None
+        return fit_shapes(self.pca.project(self.rows)[:, :3])
+
+    @cached_property
+    def look_back(self) -> Mapping[Scoring, LookBack] | None:
+        """Motions of the first three components for the lags 1, 2 … 200, as far as they fit.
+
+        None for a range of fewer than 9 positions or 3 components.
+        """
+        longest = min(longest_lag(len(self.rows), 3), LAGS[-1])
+        if longest < 1 or len(self.pca.components) < 3:
+            return None
+        coordinates, first = self.pca.project(self.rows)[:, :3], self.positions[0]
+        lags = np.arange(1, longest + 1)
+        return {
+            "even_odd": look_back(coordinates, lags, first=first),
+            "halves": look_back(coordinates, lags, scoring="halves"),
+        }
+
+    @cached_property
+    def turning(self) -> Turning | None:
+        """How the rotation grows with the lag; None where none fits."""
+        return None if self.look_back is None else follow_turning(self.look_back["even_odd"])
+
+    @cached_property
+    def layernorm(self) -> LayerNormErrors:
+        """Errors of the two approximations; TensorUnavailable without token embeddings."""
+        model = self.model
+        return layernorm_errors(
+            addable_tokens(model),
+            model.W_pos,
+            self.positions,
+            token_scale=model.token_scale,
+            type_row=model.token_type,
+        )
+
+
+def first_three(pca: PositionPCA) -> PositionPCA:
+    """Return a PCA with its first three components only."""
+    return PositionPCA(
+        pca.positions,
+        pca.mean,
+        pca.components[:3],
+        pca.singular_values[:3],
+        pca.explained_variance_ratio[:3],
+        pca.exact,
+    )

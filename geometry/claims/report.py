@@ -1,0 +1,317 @@
+"""Everything measured on a model, as the dictionary that becomes ``report.json``."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.claims.claims import Verdict, check_claims
+from geometry.claims.measurements import LEADING, Measurements, Scope
+from geometry.claims.report_kernels import describe_kernels
+from geometry.claims.report_lookback import describe_lookback
+from geometry.hub.faults import Offline
+from geometry.measures.overlaps import top3
+from geometry.measures.shape import ShapeFit
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Name
+from geometry.pca.components import Array
+
+NOT_HERE = "not on this machine, and the network may not be used"
+"""Why there is none of what would have to be fetched."""
+LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 300, 500)
+_WEIGHTS: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
+
+#: Pairs whose overlaps are reported: the first one's directions down, the second one's across.
+PAIRS: tuple[tuple[Name, Name], ...] = (
+    ("E", "P"),
+    ("P", "E"),
+    *((weight, table) for weight in _WEIGHTS for table in ("P", "E")),
+)
+
+# What of the report needs which matrices besides P. A section is impossible as soon as one of
+# them is absent.
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "spectrum.E": ("W_E",),
+    "spectrum.stable_rank.E": ("W_E",),
+    "spectrum.energy_top30.E": ("W_E",),
+    "capture": ("W_E",),
+    "overlaps.E_P": ("W_E",),
+    "overlaps.P_E": ("W_E",),
+    **{f"overlaps.{name}_P": (name,) for name in _WEIGHTS},
+    **{f"overlaps.{name}_E": (name, "W_E") for name in _WEIGHTS},
+    "layernorm": ("W_E",),
+    "kernels": ("W_Q", "W_K"),
+}
+
+
+def report(
+    model: PositionalModel,
+    *,
+    positions: tuple[int, int] | None = None,
+    layer: int = 0,
+    rank: int | None = None,
+    after: int = 100,
+    fold_ln: bool = False,
+) -> dict[str, Any]:
+    """Measure a model.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    positions
+        Inclusive range for everything that is of the shown range only; 1 to the last position
+        if None.
+    layer
+        Of the weights in `overlaps`, from 0.
+    rank
+        How many directions of P count as its subspace in `capture`; 30, or all that a smaller
+        table has, if None.
+    after
+        First position of the stretch whose norms' stability is measured.
+    fold_ln
+        Multiply what weights read by the gain of the LayerNorm before them.
+
+    Returns
+    -------
+    dict
+        Sections model, missing, pca, norms, spectrum, … of plain numbers, strings, lists and
+        dictionaries: it can be written as JSON as it is. Sections that are not measured are
+        None. ``missing`` says by dotted name what this checkpoint's absent tensors make
+        impossible, and why.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table, the rank is not between 1 and min(n_positions, d_model),
+        or there is no such layer.
+    """
+    scope = Scope(positions, layer, rank, after, fold_ln)
+    return describe(Measurements(model, scope))
+
+
+def describe(
+    measured: Measurements, check: Callable[[Measurements], Sequence[Verdict]] = check_claims
+) -> dict[str, Any]:
+    """Measure everything; see :func:`report`.
+
+    Parameters
+    ----------
+    measured
+        What is measured is kept there.
+    check
+        Checks the claims; who needs the verdicts too looks on here.
+    """
+    missing = _missing(measured.model)
+
+    def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+        """Measure, or give None for what this checkpoint lacks or may not be fetched now."""
+        try:
+            return measure()
+        except TensorUnavailable as error:
+            if section == "kernels":  # they need more than the matrices that NEEDS knows of
+                missing.setdefault(section, str(error).rstrip("."))
+            return None
+        except Offline:
+            for name in NEEDS:
+                if name == section or name.startswith(f"{section}."):
+                    missing[name] = NOT_HERE
+            return None
+
+    return {
+        "model": _model(measured.model),
+        "missing": missing,
+        "pca": _pca(measured),
+        "norms": _norms(measured),
+        "spectrum": _spectrum(measured, possible("spectrum", partial(_sums, measured, "E"))),
+        "capture": possible("capture", partial(_capture, measured)),
+        "overlaps": {
+            f"{rows}_{columns}": possible(
+                f"overlaps.{rows}_{columns}", partial(_overlap, measured, rows, columns)
+            )
+            for rows, columns in PAIRS
+        },
+        "directions": _directions(measured),
+        "similarity": _similarity(measured),
+        "dimensions": _dimensions(measured),
+        "layernorm": possible("layernorm", partial(_layernorm, measured)),
+        "shape": _shape(measured),
+        "lookback": describe_lookback(measured),
+        "kernels": possible("kernels", partial(describe_kernels, measured)),
+        "claims": _claims(check(measured)),
+    }
+
+
+def _model(model: PositionalModel) -> dict[str, Any]:
+    """Say what was measured; files that are of no commit have no such key."""
+    return {
+        "source": model.source,
+        **({"commit": model.commit} if model.commit else {}),
+        "family": model.family,
+        "fingerprint": model.fingerprint,
+        "n_positions": model.n_positions,
+        "d_model": model.d_model,
+        "d_vocab": model.d_vocab,
+        "n_layers": model.n_layers,
+        "n_heads": model.n_heads,
+    }
+
+
+def _missing(model: PositionalModel) -> dict[str, str]:
+    absent = model.missing
+    reasons = {
+        section: [absent[name] for name in needs if name in absent]
+        for section, needs in NEEDS.items()
+    }
+    # Each reason once: a bare table lacks everything for the same one.
+    return {section: "; ".join(dict.fromkeys(why)) for section, why in reasons.items() if why}
+
+
+def _pca(measured: Measurements) -> dict[str, Any]:
+    return {
+        "positions": list(measured.positions),
+        "centred": True,
+        "explained_variance_ratio": measured.pca.explained_variance_ratio.tolist(),
+        "off_subspace_residual": measured.residual.tolist(),
+    }
+
+
+def _norms(measured: Measurements) -> dict[str, Any]:
+    profile = measured.norms
+    return {
+        "values": profile.values.tolist(),
+        "after": profile.after,
+        "mean": profile.mean,
+        "std": profile.std,
+        "cv": profile.cv,
+        "outliers": list(profile.outliers),
+    }
+
+
+def _sums(measured: Measurements, name: Name) -> dict[str, Any]:
+    found = measured.spectrum(name)
+    return {
+        "values": found.singular_values.tolist(),
+        "stable_rank": found.stable_rank,
+        "energy_top30": found.energy_top30,
+    }
+
+
+def _spectrum(measured: Measurements, E: dict[str, Any] | None) -> dict[str, Any]:
+    both = {"P": _sums(measured, "P"), "E": E or {}}
+    kinds = {
+        kind: {name: sums.get(kind) for name, sums in both.items()}
+        for kind in ("values", "stable_rank", "energy_top30")
+    }
+    return {**kinds.pop("values"), **kinds}
+
+
+def _capture(measured: Measurements) -> dict[str, Any]:
+    return {
+        "rank": measured.rank,
+        "values": measured.capture.tolist(),
+        "chance": measured.capture_chance,
+    }
+
+
+def _overlap(measured: Measurements, rows: Name, columns: Name) -> dict[str, Any]:
+    overlaps = measured.overlaps(rows, columns)
+    contrast = measured.contrast(rows, columns)
+    return {
+        "rows": overlaps.shape[0],
+        "columns": overlaps.shape[1],
+        "chance": contrast.chance,
+        "corner": contrast.corner,
+        "contrast": {which: getattr(contrast, which) for which in ("TL", "TR", "BL", "BR")},
+        "top3": top3(overlaps),
+    }
+
+
+def _directions(measured: Measurements) -> dict[str, Any]:
+    sparse = measured.sparsity
+    return {
+        "context": measured.contexts.vectors[:LEADING].tolist(),
+        "embedding": measured.directions("P").vectors[:LEADING].tolist(),
+        "above_0_1": list(sparse.above_0_1),
+        "above_0_1_union": len(sparse.above_0_1_union),
+        "participation_ratio": list(sparse.participation_ratio),
+        "mass_top40": list(sparse.mass_top40),
+    }
+
+
+def _similarity(measured: Measurements) -> dict[str, Any]:
+    by_lag = measured.similarity.by_lag
+    return {
+        "positions": list(measured.positions),
+        "by_lag": {str(lag): float(by_lag[lag]) for lag in LAGS if lag < len(by_lag)},
+    }
+
+
+def _dimensions(measured: Measurements) -> dict[str, Any]:
+    return {
+        "best_sinusoid_r2": measured.sinusoids.r2.tolist(),
+        "after_projection_r2": measured.projected_r2.tolist(),
+    }
+
+
+def _layernorm(measured: Measurements) -> dict[str, Any]:
+    errors, most = measured.layernorm, measured.cosines.most_alike(1)[0]
+    return {
+        "tokens_sampled": len(errors.tokens),
+        "max_abs_cosine": {
+            "value": most.value,
+            "token": _token(measured.model, most.token),
+            "position": most.position,
+        },
+        "error": {
+            "orthogonal": _median_and_p95(errors.orthogonal),
+            "constant_norm": _median_and_p95(errors.constant_norm),
+        },
+    }
+
+
+def _token(model: PositionalModel, token: int) -> str | int:
+    """Return a token's text; its number where there is no tokenizer to tell."""
+    try:
+        text = model.token_text(token)
+    except HelixscopeError:
+        return token
+    return token if text is None else text
+
+
+def _median_and_p95(errors: Array) -> dict[str, float]:
+    median, p95 = np.percentile(errors, (50, 95))
+    return {"median": float(median), "p95": float(p95)}
+
+
+def _shape(measured: Measurements) -> dict[str, Any] | None:
+    shapes = measured.shapes
+    if shapes is None:
+        return None
+    described: dict[str, Any] = {name: _curve(fit) for name, fit in shapes.fits.items()}
+    return {**described, "best": shapes.best}
+
+
+def _curve(fit: ShapeFit) -> dict[str, float]:
+    numbers = {"r2": fit.r2, "bic": fit.bic}
+    if fit.name != "line":
+        numbers |= {"turns": fit.turns, "radius": fit.radius, "climb_per_turn": fit.climb_per_turn}
+    return numbers
+
+
+def _claims(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": verdict.claim.id,
+            "article": verdict.claim.article,
+            "statement": verdict.claim.statement,
+            "quantity": verdict.claim.quantity,
+            "value": verdict.value,
+            "expected": str(verdict.claim.expected),
+            "holds": verdict.holds,
+            "why_null": verdict.why_null,
+        }
+        for verdict in verdicts
+    ]

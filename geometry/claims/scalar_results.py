@@ -1,0 +1,289 @@
+"""The single numbers that sum a position table up: what a table of several models compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims import claim_lookback, claim_measures
+from geometry.claims.claim_measures import CannotTell
+from geometry.claims.measurements import Measurements, Scope
+from geometry.hub.transfer import Cancelled
+from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
+from geometry.measures.shape import Shapes, fit_shapes
+from geometry.measures.shape_fit import ShapeFit
+from geometry.measures.spectra import TOP, Spectrum, spectrum
+from geometry.models.model import PositionalModel
+from geometry.pca.components import Array
+from geometry.pca.pca import fit_pca, off_subspace_residual
+
+Value = float | int | str
+Kind = Literal["count", "share", "number", "text"]
+"""How a value is written: as an integer, in percent, with decimals, as it is."""
+Of = Literal["model", "range", "components"]
+"""What decides a value: all stored rows, the range, or the range in three of its components."""
+
+VERDICTS = {
+    "line": "line", "circle": "circle", "helix": "helix", "drifting_helix": "drifting helix",
+    "none": "none of these",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One of the numbers.
+
+    Attributes
+    ----------
+    key
+        Its name in files.
+    title
+        Its name in a table: a word or two.
+    unit
+        Of the value as it is shown: a "share" in percent, others as they are; "" for none.
+    kind
+        How it is written.
+    of
+        What decides it.
+    meaning
+        Its definition, as a sentence.
+    measure
+        Gets it; what it raises as HelixscopeError says why there is none.
+    decimals
+        How many are shown of a share or a number.
+    """
+
+    key: str
+    title: str
+    unit: str
+    kind: Kind
+    of: Of
+    meaning: str
+    measure: Callable[[_Table], Value]
+    decimals: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A quantity of one table: its value, or None and ``why`` there is none."""
+
+    quantity: Quantity
+    value: Value | None
+    why: str = ""
+
+
+def scalar_results(
+    model: PositionalModel,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, int, int] = (1, 2, 3),
+    *,
+    check: Callable[[], None] | None = None,
+) -> tuple[Scalar, ...]:
+    """Measure all the single numbers of a model's position table.
+
+    Parameters
+    ----------
+    model
+        The open model; of its tensors only the position table is read.
+    positions
+        Inclusive range of what is not of all stored rows; 1 to the last position if None.
+    components
+        Three principal components of the range, from 1, in which the curve is looked at.
+    check
+        Called between two of them; what it raises ends the work.
+
+    Returns
+    -------
+    tuple of Scalar
+        In the order of :data:`QUANTITIES`. What a short range or a small table has not is None.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table.
+    """
+    table = _Table(model, positions, components)
+    found = []
+    for quantity in QUANTITIES:
+        if check is not None:
+            check()
+        found.append(_measured(quantity, table))
+    return tuple(found)
+
+
+def _measured(quantity: Quantity, table: _Table) -> Scalar:
+    try:
+        # A share of nothing is not defined, and said to be so.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = quantity.measure(table)
+    except Cancelled:
+        raise
+    except HelixscopeError as error:
+        return Scalar(quantity, None, str(error))
+    if not isinstance(value, str) and not np.isfinite(value):
+        return Scalar(quantity, None, "it is not defined for this table")
+    return Scalar(quantity, value)
+
+
+class _Table:
+    """What several of the quantities need, each found once."""
+
+    def __init__(
+        self,
+        model: PositionalModel,
+        positions: tuple[int, int] | None,
+        components: tuple[int, int, int],
+    ) -> None:
+        self.measured = Measurements(model, Scope(positions))
+        self.model, self.components = model, components
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """Singular values of all stored rows, uncentred."""
+        return spectrum(self.model.W_pos)
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """(m, 3) the range's rows in the three components."""
+        pca, most = self.measured.pca, max(self.components)
+        if most > len(pca.components):
+            pca = fit_pca(self.model.W_pos, self.measured.positions, most)
+        if most > len(pca.components):
+            raise CannotTell(f"this range has only {len(pca.components)} components")
+        return pca.project(self.measured.rows)[:, [number - 1 for number in self.components]]
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """The simple curves, fitted to these."""
+        if len(self.coordinates) < 4:
+            raise CannotTell("too few positions are shown")
+        return fit_shapes(self.coordinates)
+
+    @property
+    def helix(self) -> ShapeFit:
+        """The better of the two helices, whether or not it is one."""
+        fits = self.shapes.fits
+        return max(fits["helix"], fits["drifting_helix"], key=lambda fit: fit.r2)
+
+    @cached_property
+    def roughness(self) -> Roughness:
+        """How smoothly the curve goes on in the three components."""
+        return _rough(self.coordinates)
+
+    def variance(self, count: int) -> float:
+        """Variance share of the range's first components."""
+        return float(self.measured.pca.explained_variance_ratio[:count].sum())
+
+    def residual(self) -> float:
+        """Median off-subspace residual of the first three components."""
+        measured = self.measured
+        return float(np.median(off_subspace_residual(measured.rows, measured.pca)))
+
+    def period(self) -> float:
+        """Tokens that one turn takes, by the rotation that looks back."""
+        turning = self.measured.turning
+        if turning is None or not turning.slope > 0.0:
+            raise CannotTell("no rotation fits")
+        return float(2 * np.pi / turning.slope)
+
+
+def _rough(points: Array) -> Roughness:
+    if len(points) < FEWEST:
+        raise CannotTell("too few positions are shown")
+    return roughness(points)
+
+
+QUANTITIES: tuple[Quantity, ...] = (
+    Quantity("n_positions", "Positions", "", "count", "model", "Rows of the table.",
+             lambda t: t.model.n_positions),
+    Quantity("d_model", "Width", "entries", "count", "model", "Entries of each row, d_model.",
+             lambda t: t.model.d_model),
+    Quantity("variance_3", "3 PCs", "%", "share", "range",
+             "Share of the variance of the range’s first three principal components, centred.",
+             lambda t: t.variance(3), 1),
+    Quantity("variance_6", "6 PCs", "%", "share", "range",
+             "Share of the variance of the range’s first six principal components, centred.",
+             lambda t: t.variance(6), 1),
+    Quantity("residual", "Residual", "%", "share", "range",
+             "What of a row, its range’s mean taken off, lies outside the first three components:"
+             " the median over the range.",
+             _Table.residual, 1),
+    Quantity("stable_rank", "Stable rank", "", "number", "model",
+             "‖P‖²/σ₁², the squared Frobenius norm over the largest squared singular value of all"
+             " rows, uncentred: how many directions carry the table.",
+             lambda t: t.spectrum.stable_rank),
+    Quantity("effective_rank", "Effective rank", "", "number", "model",
+             "exp(−Σ p ln p) with p = σ/Σσ, over the singular values of all rows, uncentred: 1 for"
+             " one direction, n for n equally strong ones.",
+             lambda t: t.spectrum.effective_rank, 1),
+    Quantity("participation", "Participation", "", "number", "model",
+             "(Σσ²)²/Σσ⁴ over the singular values of all rows, uncentred: n for n equally strong"
+             " directions.",
+             lambda t: t.spectrum.participation_ratio),
+    Quantity("energy_30", f"Energy of {TOP}", "%", "share", "model",
+             f"Σσ² of the first {TOP} singular directions over that of all, uncentred.",
+             lambda t: t.spectrum.energy_top30, 2),
+    Quantity("verdict", "Curve", "", "text", "components",
+             "Which of line, circle, helix and drifting helix describes the positions in the shown"
+             " components, by the rule of the Shape panel.",
+             lambda t: VERDICTS[t.shapes.best]),
+    Quantity("helix_r2", "Helix R²", "", "number", "components",
+             "1 − SSE/SST of the better helix in the shown components.",
+             lambda t: t.helix.r2, 3),
+    Quantity("turns", "Turns", "", "number", "components",
+             "Turns of that helix from the first shown position to the last.",
+             lambda t: t.helix.turns),
+    Quantity("radius", "Radius", "units of P", "number", "components",
+             "Radius of that helix at the middle of the range.",
+             lambda t: t.helix.radius, 3),
+    Quantity("drift", "Drift", "units of P", "number", "components",
+             "How its radius changes from the first shown position to the last.",
+             lambda t: t.helix.drift * (len(t.helix.values) - 1), 3),
+    Quantity("climb", "Climb", "units / turn", "number", "components",
+             "How far that helix climbs along its axis in one turn, in units of P.",
+             lambda t: t.helix.climb_per_turn, 3),
+    Quantity("norm_mean", "Norm", "units of P", "number", "model",
+             "Mean length of the rows from position 100 to the last but one; of all in a table that"
+             " is too short for that.",
+             lambda t: t.measured.norms.mean, 3),
+    Quantity("norm_cv", "Norm varies", "%", "share", "model",
+             "Standard deviation of these lengths over their mean.",
+             lambda t: t.measured.norms.cv, 1),
+    Quantity("outliers", "Outliers", "", "count", "model",
+             "Positions whose length differs from the median of their eight neighbours’ by more"
+             " than 0.3 in natural logarithm.",
+             lambda t: len(t.measured.norms.outliers)),
+    Quantity("turning_angle", "Turning", "°", "number", "components",
+             "Roughness: the angle between the step to a position and the step from it in the shown"
+             " components, the median. Independent random points have some 120°.",
+             lambda t: t.roughness.turning_angle, 1),
+    Quantity("high_frequency", "Shaking", "%", "share", "components",
+             f"Roughness: share of the curve’s energy in waves shorter than {SHORT_PERIOD}"
+             " positions, in the shown components. White noise has 75 %.",
+             lambda t: t.roughness.high_frequency_energy, 4),
+    Quantity("high_frequency_rows", "Rows shake", "%", "share", "range",
+             "The same of the whole rows, in all dimensions.",
+             lambda t: _rough(t.measured.rows).high_frequency_energy, 4),
+    Quantity("loops", "Loops", "", "number", "components",
+             "How often the curve goes round in the shown components: the frequency below which"
+             " half of the energy is that a straight ramp leaves, in turns over the range. It needs"
+             " no helix.",
+             lambda t: t.roughness.loops),
+    Quantity("period", "Period", "tokens / turn", "number", "range",
+             "Tokens that one turn takes: by the angle of the rotation that looks back N tokens in"
+             " the first three components, as it grows with N.",
+             _Table.period, 0),
+    Quantity("lookback_r2", "Look back R²", "", "number", "range",
+             f"R² of the rotation and shift that look {claim_lookback.LAG} tokens back in the first"
+             " three components, fitted on the first half of the range, scored on the second.",
+             lambda t: claim_lookback.everywhere(t.measured), 3),
+    Quantity("lowest_cosine", "Lowest cosine", "", "number", "range",
+             "The lowest mean cosine of rows by their distance, to three quarters of the range.",
+             lambda t: claim_measures.lowest_cosine(t.measured)),
+)  # fmt: skip
+"""In the order of a table's columns."""

@@ -1,0 +1,272 @@
+"""Two curves laid over each other: the orthogonal Procrustes fit, and one in another's components.
+
+The rows of both correspond one to one; who calls decides how (by position, as a rule). Components
+of unlike models have unlike signs and orders, so the fit may mirror unless it is told not to: which
+of a curve and its mirror image is seen in three of many dimensions depends on signs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.rigid_motion import best_rotations
+from geometry.pca.components import Array, PositionPCA
+from geometry.pca.curve import shown_rows
+from geometry.pca.pca import procrustes_rotation
+
+Middle = Literal["own", "basis"]
+"""What is taken off rows before they are projected: their own mean, or that of the basis."""
+MISSING = "two curves need at least two rows that differ, to be aligned"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alignment:
+    """x → scale · rotation · (x − source_mean) + target_mean, and how well that fits.
+
+    Attributes
+    ----------
+    rotation : (k, k) float64
+        Orthogonal; determinant −1 where it mirrors.
+    scale
+        1 unless it was fitted, too.
+    source_mean, target_mean : (k,) float64
+        Of the rows that were fitted.
+    disparity
+        Sum of squared distances once both are centred, brought to unit Frobenius norm, turned
+        *and scaled* at best, as in ``scipy.spatial.procrustes``: 0 for curves of one shape, at
+        most 1. The same whichever is laid over the other, and with or without ``scale``.
+    rms
+        Root mean square distance of corresponding rows as they are laid over each other, in the
+        target's units.
+    unexplained
+        Sum of squares of these distances, as a share of the target's sum of squares about its
+        mean. Equals the disparity if the scale was fitted; without, it can exceed 1.
+    """
+
+    rotation: Array
+    scale: float
+    source_mean: Array
+    target_mean: Array
+    disparity: float
+    rms: float
+    unexplained: float
+
+    @property
+    def mirrors(self) -> bool:
+        """Whether the rotation is a reflection."""
+        return bool(np.linalg.det(self.rotation) < 0.0)
+
+    def carry(self, points: npt.ArrayLike) -> Array:
+        """Return where any points (m, k) of the source's space are laid."""
+        centred = np.asarray(points, dtype=np.float64) - self.source_mean
+        laid: Array = self.scale * centred @ self.rotation.T + self.target_mean
+        return laid
+
+
+def align(
+    source: npt.ArrayLike, target: npt.ArrayLike, *, scaled: bool = False, mirrored: bool = True
+) -> Alignment:
+    """Lay one set of points over another, in least squares.
+
+    Parameters
+    ----------
+    source, target : (m, k)
+        Corresponding points.
+    scaled
+        Whether the source may grow or shrink.
+    mirrored
+        Whether it may be reflected where that fits better.
+
+    Raises
+    ------
+    ValueError
+        The shapes differ, or all points of one set are the same.
+
+    References
+    ----------
+    Schönemann and Carroll, "Fitting one matrix to another under choice of a central dilation and a
+    rigid motion", 1970.
+    """
+    a, b, mean_a, mean_b = _centred(source, target)
+    size_a, size_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if mirrored:
+        rotation = procrustes_rotation(a / size_a, b / size_b)
+    else:
+        rotation = best_rotations(((b / size_b).T @ (a / size_a))[None])[0]
+    turned = a @ rotation.T
+    # In one dimension, unmirrored, the best that a scale can do may be nothing.
+    agreement = max(float(np.vdot(turned, b)) / (size_a * size_b), 0.0)
+    scale = agreement * size_b / size_a if scaled else 1.0
+    left = float(np.linalg.norm(b - scale * turned))
+    apart = float(np.linalg.norm(b / size_b - agreement * turned / size_a))
+    return Alignment(
+        rotation, scale, mean_a, mean_b,
+        disparity=min(apart**2, 1.0),
+        rms=left / float(np.sqrt(len(b))),
+        unexplained=(left / size_b) ** 2,
+    )  # fmt: skip
+
+
+def disparity(source: npt.ArrayLike, target: npt.ArrayLike) -> float:
+    """Return :attr:`Alignment.disparity` alone, reflections allowed: fast in many dimensions.
+
+    Parameters
+    ----------
+    source, target : (m, d)
+        Corresponding rows.
+
+    Raises
+    ------
+    ValueError
+        As :func:`align`.
+    """
+    from scipy.linalg import svdvals  # which the window need not wait for
+
+    a, b, _, _ = _centred(source, target)
+    if len(a) < a.shape[1]:
+        # aᵀb has the singular values of a small matrix: all rows lie in m dimensions.
+        product = np.asarray(np.linalg.qr(a.T, "r")) @ np.asarray(np.linalg.qr(b.T, "r")).T
+    else:
+        product = a.T @ b
+    sizes = float(np.linalg.norm(a)) * float(np.linalg.norm(b))
+    agreement = float(svdvals(product, check_finite=False).sum()) / sizes
+    return min(max(1.0 - agreement**2, 0.0), 1.0)
+
+
+def _centred(source: npt.ArrayLike, target: npt.ArrayLike) -> tuple[Array, Array, Array, Array]:
+    """Return both about their means, and the means."""
+    a, b = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 2:
+        raise ValueError(f"expected two sets (m, k) of one shape, got {a.shape} and {b.shape}")
+    if any(np.ptp(x, axis=0).max(initial=0.0) == 0.0 if len(x) else True for x in (a, b)):
+        raise ValueError(MISSING)
+    mean_a, mean_b = a.mean(axis=0), b.mean(axis=0)
+    return a - mean_a, b - mean_b, mean_a, mean_b
+
+
+def common_positions(*ranges: tuple[int, int]) -> tuple[int, int]:
+    """Return the positions, first and last, that inclusive ranges have in common.
+
+    Raises
+    ------
+    RangeError
+        There is none.
+    """
+    first, last = max(r[0] for r in ranges), min(r[1] for r in ranges)
+    if first > last:
+        named = " and ".join(f"{a}–{b}" for a, b in ranges)
+        raise RangeError(f"positions {named} have none in common", "Choose ranges that overlap.")
+    return first, last
+
+
+def in_basis(
+    rows: npt.ArrayLike,
+    pca: PositionPCA,
+    components: Sequence[int] = (1, 2, 3),
+    middle: Middle = "basis",
+) -> Array:
+    """Coordinates of any rows in the components that were fitted to others.
+
+    Parameters
+    ----------
+    rows : (m, d_model)
+        Rows of a table as wide as the one that was fitted.
+    pca
+        What was fitted.
+    components
+        Which of its components, from 1; one that it does not have gives zeros.
+    middle
+        "basis" takes off the mean that was fitted, too: rows of the same model stay where they
+        are. "own" takes off the mean of these rows: tables of two models have no origin in common,
+        and how far apart their means are would hide all else.
+
+    Returns
+    -------
+    (m, len(components)) float64
+
+    Raises
+    ------
+    ValueError
+        The rows are of another width.
+    """
+    table = _as_wide(rows, pca)
+    chosen = shown_rows(pca, components)
+    basis = pca.components[chosen].T
+    projected = table @ basis
+    # The projected mean is the mean of what is projected: the table is gone through once.
+    taken = projected.mean(axis=0) if middle == "own" else pca.mean @ basis
+    found = np.zeros((len(table), len(components)))
+    found[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = projected - taken
+    return found
+
+
+def share_held(
+    rows: npt.ArrayLike, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
+) -> float:
+    """Share of the rows' variance, about their own mean, that some components hold.
+
+    For the rows that were fitted these are their explained variance ratios, added up; 0 for rows
+    that do not vary.
+
+    Raises
+    ------
+    ValueError
+        The rows are of another width.
+    """
+    table = _as_wide(rows, pca)
+    centred = table - table.mean(axis=0)
+    total = float(np.vdot(centred, centred))
+    inside = centred @ pca.components[shown_rows(pca, components)].T
+    return min(float(np.vdot(inside, inside)) / total, 1.0) if total > 0.0 else 0.0
+
+
+def angles_between(
+    one: PositionPCA,
+    other: PositionPCA,
+    components: Sequence[int] = (1, 2, 3),
+    others: Sequence[int] | None = None,
+) -> Array:
+    """Principal angles between what two sets of components span, in radians, rising.
+
+    Parameters
+    ----------
+    one, other
+        Fitted to tables of one width.
+    components
+        Which of the first's components, from 1.
+    others
+        Which of the second's; the same numbers if None.
+
+    Returns
+    -------
+    (n,) float64
+        0 to π/2, as many as the smaller set has components.
+
+    Raises
+    ------
+    ValueError
+        The widths differ, or one of them has none of the components.
+    """
+    from scipy.linalg import subspace_angles
+
+    a = one.components[shown_rows(one, components)]
+    b = other.components[shown_rows(other, others or components)]
+    if a.shape[1] != b.shape[1]:
+        raise ValueError(f"components of width {a.shape[1]} and {b.shape[1]} have no angles")
+    if not len(a) or not len(b):
+        raise ValueError("one of the two has none of these components")
+    angles: Array = subspace_angles(a.T, b.T)[::-1]
+    return angles
+
+
+def _as_wide(rows: npt.ArrayLike, pca: PositionPCA) -> Array:
+    table = np.asarray(rows, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] != pca.mean.size or not len(table):
+        raise ValueError(f"expected rows (m, {pca.mean.size}), got {table.shape}")
+    return table

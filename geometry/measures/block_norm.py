@@ -1,0 +1,58 @@
+"""LayerNorm as a model's blocks apply it: with its gain, bias and epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.pca.components import Array
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BlockNorm:
+    """One LayerNorm of a model.
+
+    Attributes
+    ----------
+    gain, bias : (d,) float64
+        None where the model has none.
+    epsilon
+        What is added to the variance.
+    centred
+        Whether the mean over d is taken off first; ImageGPT does not.
+    """
+
+    gain: Array | None
+    bias: Array | None
+    epsilon: float
+    centred: bool = True
+
+    def __call__(self, rows: npt.ArrayLike, content: float = 0.0) -> Array:
+        """Normalise rows.
+
+        Parameters
+        ----------
+        rows : (n, d)
+            One vector a row.
+        content
+            Length e of what else is in the sum, taken as orthogonal to each row: the denominator
+            is √(‖x‖² + e²).
+
+        Returns
+        -------
+        (n, d) float64
+        """
+        x = np.array(rows, dtype=np.float64)
+        if self.centred:
+            x -= x.mean(axis=1, keepdims=True)
+        squares = np.einsum("ij,ij->i", x, x) + content**2
+        variance = squares / x.shape[1] + self.epsilon
+        # A row of zeros stays one, also in a norm without epsilon.
+        x /= np.sqrt(np.where(variance > 0.0, variance, 1.0))[:, None]
+        if self.gain is not None:
+            x *= self.gain
+        if self.bias is not None:
+            x += self.bias
+        return x

@@ -1,0 +1,274 @@
+"""Where each head looks by position alone: its kernel by lag, its map, its scores.
+
+Score S(i, j) = scale · q_i·k_j; attention A(i, ·) is the softmax of it over all j that the model
+allows, also outside the range whose i are looked at. A lag Δ = i − j counts backwards.
+
+Idea: "Look back N" (comments on "GPT-2's positional embedding matrix is a helix", 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.threads import one_thread
+from geometry.measures.heads import HeadProjections
+from geometry.pca.components import Array, check_range, check_table
+
+#: Queries whose scores are in memory at a time.
+BLOCK_ROWS = 128
+#: Lags from 0 to this are near.
+NEAR = 10
+#: Rows and columns of a small picture of a map, at most.
+SMALL = 64
+#: Exponents below this count as this: subnormal numbers are slow, and e^-60 is nothing beside 1.
+LEAST = -60.0
+#: Neighbours whose rows are averaged, in the helix author's ablation.
+BLOCK = 10
+
+Floats = npt.NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HeadKernels:
+    """What all heads of a layer attend to, averaged over the queries of a range.
+
+    Attributes
+    ----------
+    layer
+        From 0; beyond the first an extrapolation, see :mod:`geometry.measures.heads`.
+    positions
+        First and last query, both inclusive.
+    lags : (L,) int
+        Every lag that some query of the range may look back (ahead, where negative).
+    scores : (n_heads, L) float64
+        κ(Δ), the mean of S(i, i − Δ) over the queries i that have such a position.
+    attention : (n_heads, L) float64
+        The mean of A(i, i − Δ) over the same queries.
+    previous_token, own : (n_heads,) float64
+        The mean of A(i, i − 1) and of A(i, i); 0 where there is no such pair.
+    mass_lag_0_10 : (n_heads,) float64
+        The mean of Σ A(i, i − Δ), Δ = 0 … 10.
+    mean_lag : (n_heads,) float64
+        The mean distance |i − j| weighted by A.
+    maps : (n_heads, s, s) float32
+        Each head's map, averaged to at most 64 × 64 cells: queries of the range down, positions of
+        the range across.
+    """
+
+    layer: int
+    positions: tuple[int, int]
+    lags: npt.NDArray[np.int64]
+    scores: Array
+    attention: Array
+    previous_token: Array
+    own: Array
+    mass_lag_0_10: Array
+    mean_lag: Array
+    maps: npt.NDArray[np.float32]
+
+    @property
+    def n_heads(self) -> int:
+        """How many heads."""
+        return len(self.own)
+
+
+def head_kernels(
+    heads: HeadProjections,
+    positions: tuple[int, int],
+    *,
+    on_head: Callable[[float], None] | None = None,
+) -> HeadKernels:
+    """Find what all heads attend to.
+
+    Parameters
+    ----------
+    heads
+        Queries and keys of all positions of the table.
+    positions
+        First and last query, both inclusive.
+    on_head
+        Called after each head with the share of heads that are done; what it raises ends the work.
+
+    Raises
+    ------
+    RangeError
+        When the range is empty or leaves the table.
+
+    Notes
+    -----
+    Products and exponentials are in the projections' precision, sums over blocks in float64. Memory
+    is that of a block of scores, whatever the number of positions.
+    """
+    n_heads, n, _ = heads.queries.shape
+    first, last = check_range(positions, n)
+    least, most = _lags(heads, first, last)
+    lags = np.arange(least, most + 1)
+    kind = heads.queries.dtype
+    averaging = _averaging(last - first + 1, kind)
+    scores, attention = np.zeros((2, n_heads, len(lags)))
+    maps = np.zeros((n_heads, averaging.shape[1], averaging.shape[1]), np.float32)
+    for head in range(n_heads):
+        with one_thread():
+            for block in _blocks(heads, head, first, last):
+                sums = block.sum_by_lag(np.ones(len(block.rows), kind))
+                into = slice(block.least_lag - least, block.least_lag - least + len(sums))
+                scores[head, into] += sums
+                inverse = block.soften()
+                attention[head, into] += block.sum_by_lag(inverse)
+                _add_small(maps[head], block, inverse, averaging, first)
+        if on_head is not None:
+            on_head((head + 1) / n_heads)
+    queries = last - first + 1
+    near = attention[:, (lags >= 0) & (lags <= NEAR)].sum(axis=1) / queries
+    distance = attention @ np.abs(lags) / queries
+    # Queries of the range that have a position so far back.
+    pairs = np.minimum(last, n - 1 + lags) - np.maximum(first, lags) + 1
+    scores /= pairs
+    attention /= pairs
+    one, none = (
+        attention[:, lags == lag][:, 0] if lag in lags else np.zeros(n_heads) for lag in (1, 0)
+    )
+    found = HeadKernels(heads.layer, (first, last), lags, scores, attention, one, none, near,
+                        distance, maps)  # fmt: skip
+    for array in (lags, scores, attention, one, none, near, distance, maps):
+        array.flags.writeable = False
+    return found
+
+
+def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int]) -> Floats:
+    """Return (m, m) attention of a head: queries of a range down, positions of it across.
+
+    A row's sum is below 1 where the query attends to positions outside the range.
+
+    Raises
+    ------
+    RangeError
+        When the range is empty or leaves the table.
+    """
+    first, last = check_range(positions, heads.queries.shape[1])
+    size = last - first + 1
+    found = np.zeros((size, size), heads.queries.dtype)
+    with one_thread():
+        for block in _blocks(heads, head, first, last):
+            inverse = block.soften()
+            low, high = max(first, block.start), min(last + 1, block.stop)
+            rows = slice(block.rows.start - first, block.rows.stop - first)
+            part = block.cells[:, low - block.start : high - block.start]
+            np.multiply(part, inverse[:, None], out=found[rows, low - first : high - first])
+    found.flags.writeable = False
+    return found
+
+
+def _add_small(
+    small: Floats, block: _Block, inverse: Floats, averaging: Floats, first: int
+) -> None:
+    """Add what a block's queries have in the small map of a range."""
+    low, high = max(first, block.start), min(first + len(averaging), block.stop)
+    rows = averaging[block.rows.start - first : block.rows.stop - first]
+    step = -(-len(averaging) // len(small))
+    into = slice((block.rows.start - first) // step, (block.rows.stop - 1 - first) // step + 1)
+    cells = block.cells[:, low - block.start : high - block.start]
+    down = (rows[:, into] * inverse[:, None]).T @ cells
+    small[into] += down @ averaging[low - first : high - first]
+
+
+def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
+    """Give every ``size`` neighbouring rows, counted from position 0, their mean.
+
+    The helix author's ablation: what needs to tell neighbours apart cannot any more.
+
+    Parameters
+    ----------
+    rows : (n_positions, d)
+        The table.
+    size
+        Positions in a block, at least 1; the last block may be shorter.
+
+    Returns
+    -------
+    (n_positions, d) float64
+    """
+    table = check_table(rows)
+    if size < 1:
+        raise ValueError(f"a block has at least one position, got {size}")
+    starts = np.arange(0, len(table), size)
+    lengths = np.diff([*starts, len(table)])
+    means = np.add.reduceat(table, starts, axis=0) / lengths[:, None]
+    averaged: Array = np.repeat(means, lengths, axis=0)
+    return averaged
+
+
+class _Block:
+    """Scores of some queries with all the positions that one of them may attend to.
+
+    They lie in rows that are each shifted by one more place, so that a column of the buffer behind
+    them holds one lag: a sum by lag is a product with it, and what a query may not attend to, which
+    depends on the lag alone, is a run of columns at either side.
+    """
+
+    def __init__(
+        self, queries: Floats, keys: Floats, rows: range, start: int, lags: tuple[int, int]
+    ) -> None:
+        count, width = len(queries), len(keys)
+        self.rows, self.start, self.stop = rows, start, start + width
+        span = count + width - 1
+        self._buffer = np.zeros((count, span), queries.dtype)
+        step = self._buffer.itemsize
+        self.cells: Floats = np.lib.stride_tricks.as_strided(
+            self._buffer.reshape(-1)[count - 1 :], (count, width), ((span - 1) * step, step)
+        )
+        np.matmul(queries, keys.T, out=self.cells)
+        # Lags fall from column to column.
+        most = rows.stop - 1 - start
+        self._allowed = slice(max(0, most - lags[1]), min(span, most - lags[0] + 1))
+        self.least_lag = most - self._allowed.stop + 1
+
+    def sum_by_lag(self, weights: Floats) -> Floats:
+        """Return weighted sums over the queries by allowed lag, the least first."""
+        sums: Floats = weights @ self._buffer[:, self._allowed]
+        return sums[::-1]
+
+    def soften(self) -> Floats:
+        """Put exponentials in place of scores; return (rows,) one over their sums."""
+        beside = (slice(0, self._allowed.start), slice(self._allowed.stop, None))
+        for columns in beside:
+            self._buffer[:, columns] = -np.inf
+        self.cells -= self.cells.max(axis=1, keepdims=True)
+        np.maximum(self.cells, LEAST, out=self.cells)
+        np.exp(self.cells, out=self.cells)
+        for columns in beside:
+            self._buffer[:, columns] = 0.0
+        inverse: Floats = 1 / (self._buffer @ np.ones(self._buffer.shape[1], self._buffer.dtype))
+        return inverse
+
+
+def _blocks(heads: HeadProjections, head: int, first: int, last: int) -> Iterator[_Block]:
+    """Give the scores of the range's queries, block by block."""
+    n = heads.queries.shape[1]
+    lags = _lags(heads, first, last)
+    queries = heads.queries[head] * heads.queries.dtype.type(heads.scale)
+    for begin in range(first, last + 1, BLOCK_ROWS):
+        rows = range(begin, min(begin + BLOCK_ROWS, last + 1))
+        start, stop = max(0, begin - lags[1]), min(n, rows.stop - lags[0])
+        keys = heads.keys[head, start:stop]
+        yield _Block(queries[begin : rows.stop], keys, rows, start, lags)
+
+
+def _lags(heads: HeadProjections, first: int, last: int) -> tuple[int, int]:
+    """Return the least and the greatest lag that a query of a range may look at."""
+    n = heads.queries.shape[1]
+    back, ahead = heads.window or (n, n)
+    return -min(0 if heads.causal else ahead, n - 1 - first), min(back, last)
+
+
+def _averaging(size: int, kind: np.dtype[np.floating]) -> Floats:
+    """Return (size, s): what a product with averages to at most :data:`SMALL` columns."""
+    step = -(-size // SMALL)
+    of = np.arange(size) // step
+    found: Floats = (of[:, None] == np.arange(of[-1] + 1)).astype(kind)
+    found /= found.sum(axis=0)
+    return found

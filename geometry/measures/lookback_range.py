@@ -1,0 +1,120 @@
+"""Looking back in a range's principal components: its first three, its first six, or its all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.lookback import LookBack, Scoring, all_lags, longest_lag, look_back
+from geometry.pca.components import Array, PositionPCA, check_range, check_table
+from geometry.pca.pca import fit_pca
+
+SHARE = 0.999
+"""Of the variance: components that hold so much of it are all there are."""
+MOST = 64
+"""More components than this are never taken: one lag would take milliseconds."""
+MANY = 6
+"""With more components than this not every lag is fitted."""
+MOST_LAGS = 256
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RangeLookBack:
+    """The motions that look back, and what they move.
+
+    Attributes
+    ----------
+    pca
+        The components that are moved in, and no others.
+    coordinates : (m, k) float64
+        The range's rows in these, about the range's mean.
+    found
+        The motions.
+    """
+
+    pca: PositionPCA
+    coordinates: Array
+    found: LookBack
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        return self.pca.positions
+
+    @property
+    def variance_share(self) -> float:
+        """Share of the range's variance that these components hold."""
+        return float(self.pca.explained_variance_ratio.sum())
+
+
+def look_back_range(
+    W_pos: npt.ArrayLike,
+    positions: tuple[int, int],
+    n_components: int | None = 3,
+    lags: Sequence[int] | npt.NDArray[np.int64] | None = None,
+    *,
+    scoring: Scoring = "even_odd",
+    tell: Callable[[float], None] | None = None,
+) -> RangeLookBack:
+    """Fit the motion that looks back in a range's principal components.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    positions
+        First and last position, both inclusive.
+    n_components
+        How many of the range's components, fewer where it has fewer; None for all: as many as hold
+        99.9 % of its variance, 64 at most.
+    lags, scoring, tell
+        As in :func:`geometry.measures.lookback.look_back`. With more than six components the lags
+        are :func:`spread_lags` by default.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table, or is too short for a lag of 1.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(positions, len(table))
+    m = last - first + 1
+    pca = fit_pca(table, (first, last), MOST if n_components is None else n_components)
+    k = len(pca.components)
+    if n_components is None:
+        k = int((np.cumsum(pca.explained_variance_ratio) < SHARE).sum()) + 1
+        k = min(k, len(pca.components), max(1, (m - 3) // 2))
+    if longest_lag(m, k) < 1:
+        raise RangeError(
+            f"In {k} dimensions looking back needs {2 * k + 3} positions or more, and the range is "
+            f"{first}–{last}.",
+            "Show a longer range.",
+        )
+    pca = PositionPCA(
+        pca.positions,
+        pca.mean,
+        pca.components[:k],
+        pca.singular_values[:k],
+        pca.explained_variance_ratio[:k],
+        pca.exact,
+    )
+    coordinates = pca.project(table[first : last + 1])
+    coordinates.flags.writeable = False
+    if lags is None:
+        lags = all_lags(m, k) if k <= MANY else spread_lags(m, k)
+    found = look_back(coordinates, lags, scoring=scoring, first=first, tell=tell)
+    return RangeLookBack(pca, coordinates, found)
+
+
+def spread_lags(n_points: int, n_components: int, most: int = MOST_LAGS) -> npt.NDArray[np.int64]:
+    """Return some of :func:`geometry.measures.lookback.all_lags`: first each, then ever fewer."""
+    longest = len(all_lags(n_points, n_components))
+    if longest <= most:
+        return np.arange(1, longest + 1)
+    each = most // 2
+    thinner = np.geomspace(each, longest, most - each + 1).round().astype(np.int64)
+    return np.union1d(np.arange(1, each + 1), thinner)

@@ -1,0 +1,69 @@
+"""Lengths of a position table's rows and of the steps between them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.measures.norms import row_norms
+from geometry.pca.components import Array, check_table
+
+BLOCK = 4096
+"""Rows that are looked at together: a large table is never copied as a whole."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RowLengths:
+    """Norms and steps of all stored rows, read-only, in the table's units.
+
+    Attributes
+    ----------
+    norms, centred_norms : (n_positions,) float64
+        ‖P_i‖₂, and the same of each row minus its mean over d_model (what LayerNorm sees).
+    steps, centred_steps : (n_positions − 1,) float64
+        ‖P_{i+1} − P_i‖₂, and the same of rows minus their means.
+    """
+
+    norms: Array
+    centred_norms: Array
+    steps: Array
+    centred_steps: Array
+
+    def of(self, quantity: Literal["norm", "step"], *, centred: bool) -> Array:
+        """Return norms or steps, of rows minus their means or of rows as they are."""
+        if quantity == "norm":
+            return self.centred_norms if centred else self.norms
+        return self.centred_steps if centred else self.steps
+
+
+def row_lengths(W_pos: npt.ArrayLike) -> RowLengths:
+    """Measure every row and every step from a row to the next.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table, all stored rows.
+
+    Raises
+    ------
+    ValueError
+        When W_pos is no table.
+    """
+    table = check_table(W_pos)
+    found: tuple[list[Array], ...] = ([], [], [], [])
+    for start in range(0, len(table), BLOCK):
+        rows = table[start : start + BLOCK + 1]  # and the first row of the next block
+        own, steps = rows[:BLOCK], np.diff(rows, axis=0)
+        measured = (own, _without_means(own), steps, _without_means(steps))
+        for lengths, vectors in zip(found, measured, strict=True):
+            lengths.append(row_norms(vectors))
+    arrays = [np.concatenate(lengths) for lengths in found]
+    for array in arrays:
+        array.flags.writeable = False
+    return RowLengths(*arrays)
+
+
+def _without_means(rows: Array) -> Array:
+    centred: Array = rows - rows.mean(axis=1, keepdims=True)
+    return centred

@@ -1,0 +1,123 @@
+"""A simple curve fitted to points: its parameters, and where it is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.pca.components import Array
+
+ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
+
+#: The free parameters of each: of a circle plane, centre, radius, frequency and phase; and so on.
+FREE: dict[ShapeName, int] = {"line": 6, "circle": 8, "helix": 9, "drifting_helix": 10}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ShapeFit:
+    """A curve fitted to points.
+
+    With s_i = i − (m − 1)/2, p_i ≈ centre + (radius + drift · s_i) · (cos(ω s_i) · u +
+    sin(ω s_i) · v) + climb · s_i · axis; u, v, axis are the rows of ``frame``.
+
+    Attributes
+    ----------
+    name
+        Which curve.
+    r2
+        1 − SSE/SST.
+    bic
+        m·ln(SSE/m) + k·ln m, with m three times the number of points and k free parameters.
+    values : (m, 3) float64
+        The curve at every point's index.
+    centre : (3,) float64
+        Of the curve at the middle of the range.
+    frame : (3, 3) float64
+        Orthonormal rows u, v, axis; of a line only the axis means something.
+    radius, drift
+        At the middle, and its change for each position; 0 for a line.
+    omega
+        Radians for each position; 0 for a line.
+    climb
+        Along the axis, for each position; 0 for a circle.
+    """
+
+    name: ShapeName
+    r2: float
+    bic: float
+    values: Array
+    centre: Array
+    frame: Array
+    radius: float
+    drift: float
+    omega: float
+    climb: float
+
+    @property
+    def turns(self) -> float:
+        """Turns from the first point to the last."""
+        return self.omega * (len(self.values) - 1) / (2 * np.pi)
+
+    @property
+    def climb_per_turn(self) -> float:
+        """Climb during one turn; 0 for what does not turn."""
+        return 2 * np.pi * self.climb / self.omega if self.omega else 0.0
+
+    def at(self, i: npt.ArrayLike) -> Array:
+        """Return the curve at any indices, counted from the first point: (len(i), 3).
+
+        Between two points, and before the first and after the last, it goes on as it is.
+        """
+        s = np.asarray(i, dtype=np.float64) - (len(self.values) - 1) / 2
+        return curve_at(s, self.centre, self.frame, self.radius, self.drift, self.omega, self.climb)
+
+    def distances(self, points: npt.ArrayLike) -> Array:
+        """How far each of the fitted points is from where the curve has it: (m,).
+
+        Their squares sum to the fit's SSE.
+        """
+        apart = np.asarray(points, dtype=np.float64) - self.values
+        found: Array = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        return found
+
+
+def steps(m: int) -> Array:
+    """Return the indices of m points, counted from the middle."""
+    return np.arange(m, dtype=np.float64) - (m - 1) / 2
+
+
+def curve_at(
+    s: Array, centre: Array, frame: Array, radius: float, drift: float, omega: float, climb: float
+) -> Array:
+    """Return centre + (radius + drift·s)·(cos(ω s)·u + sin(ω s)·v) + climb·s·axis."""
+    u, v, axis = frame
+    around = np.outer(np.cos(omega * s), u) + np.outer(np.sin(omega * s), v)
+    curve: Array = centre + (radius + drift * s)[:, None] * around + climb * s[:, None] * axis
+    return curve
+
+
+def closed(
+    name: ShapeName,
+    points: Array,
+    centre: Array,
+    frame: Array,
+    radius: float = 0.0,
+    drift: float = 0.0,
+    omega: float = 0.0,
+    climb: float = 0.0,
+) -> ShapeFit:
+    """Return the fit with these parameters."""
+    values = curve_at(steps(len(points)), centre, frame, radius, drift, omega, climb)
+    sse = float(((points - values) ** 2).sum())
+    sst = float(((points - points.mean(axis=0)) ** 2).sum())
+    m = points.size
+    # A perfect fit has no logarithm; what is below rounding is rounding.
+    floor = max(m * np.finfo(float).eps ** 2 * float((points**2).mean()), np.finfo(float).tiny)
+    bic = m * np.log(max(sse, floor) / m) + FREE[name] * np.log(m)
+    for array in (values, centre, frame):
+        array.flags.writeable = False
+    return ShapeFit(
+        name, 1.0 - sse / sst if sst > 0.0 else 0.0, float(bic), values, centre, frame,
+        float(radius), float(drift), float(omega), float(climb),
+    )  # fmt: skip

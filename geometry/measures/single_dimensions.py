@@ -1,0 +1,242 @@
+"""Single entries of the embeddings over position, each with its best sinusoid."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.fft
+
+from geometry.pca.components import Array, check_range, check_table
+from geometry.pca.pca import PositionPCA
+
+#: Frequencies tried for each cycle that fits into the range, before the best one is refined.
+PER_CYCLE = 8
+LEAST_CYCLES = 0.5
+STEPS = 24
+GOLDEN = (5**0.5 - 1) / 2
+COLUMNS = 128
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Sinusoids:
+    """The best sinusoid of every column over the positions of a range.
+
+    A column is fitted by mean + cosine · cos(ω i) + sine · sin(ω i), i counted from the range's
+    first position.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both inclusive.
+    cycles : (d_model,) float64
+        Periods in the range: from one half to the Nyquist limit; ω = 2π · cycles / m, m rows.
+    mean, cosine, sine : (d_model,) float64
+        The coefficients, in the table's units.
+    r2 : (d_model,) float64
+        Share of the column's variance that the sinusoid explains; 0 for a column that is constant.
+    """
+
+    positions: tuple[int, int]
+    cycles: Array
+    mean: Array
+    cosine: Array
+    sine: Array
+    r2: Array
+
+    @property
+    def amplitude(self) -> Array:
+        """(d_model,) half the height of each wave."""
+        return np.hypot(self.cosine, self.sine)
+
+    def values(self, column: int) -> Array:
+        """(m,) the fitted wave of one column, over the range."""
+        m = self.positions[1] - self.positions[0] + 1
+        angle = 2 * np.pi * self.cycles[column] / m * np.arange(m)
+        wave: Array = (
+            self.mean[column]
+            + self.cosine[column] * np.cos(angle)
+            + self.sine[column] * np.sin(angle)
+        )
+        return wave
+
+
+def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoids:
+    """Fit one sinusoid and a mean to every column over a range, by least squares.
+
+    All frequencies between half a cycle in the range and the Nyquist limit are tried on a grid of
+    eighths of a cycle; around the best of them the frequency is refined by golden section.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    positions
+        First and last position, both inclusive; with fewer than four rows any column is fitted
+        exactly.
+
+    Raises
+    ------
+    RangeError
+        When the range is empty or leaves the table.
+    ValueError
+        When W_pos is no table.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(positions, len(table))
+    rows = table[first : last + 1]
+    m, d = rows.shape
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    variance = np.einsum("ij,ij->j", centred, centred)
+    low, high = LEAST_CYCLES, max(m / 2, LEAST_CYCLES)
+    cycles = _peaks(centred, low, high)
+    below, above = cycles - 1 / PER_CYCLE, cycles + 1 / PER_CYCLE
+    blocks = _in_blocks(centred)
+    cycles = _refine(blocks, m, np.maximum(below, low), np.minimum(above, high))
+    coefficients, explained = _solve(blocks, m, cycles)
+    r2 = np.divide(explained, variance, out=np.zeros(d), where=variance > 0.0).clip(0.0, 1.0)
+    results: tuple[Array, ...] = (
+        cycles,
+        mean + coefficients[0],
+        coefficients[1],
+        coefficients[2],
+        r2,
+    )
+    for array in results:
+        array.flags.writeable = False
+    return Sinusoids((first, last), *results)
+
+
+def r2_after_projection(
+    W_pos: npt.ArrayLike, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
+) -> Array:
+    """How well the projection on the shown components predicts each column over the PCA's range.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    pca
+        Components of the shown range.
+    components
+        The shown ones, counted from 1; those that a short range does not have are left out.
+
+    Returns
+    -------
+    (d_model,) float64
+        R² of mean + projection as a prediction of the column: 1 − SSE/SST, 0 for a constant column.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(pca.positions, len(table))
+    centred = table[first : last + 1] - pca.mean
+    basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
+    rest = centred - (centred @ basis.T) @ basis
+    sse, sst = (np.einsum("ij,ij->j", part, part) for part in (rest, centred))
+    # Of a column that is constant up to rounding nothing is left to explain.
+    varies = sst > np.finfo(float).eps ** 2 * len(centred) * pca.mean**2
+    unexplained = np.divide(sse, sst, out=np.ones_like(sse), where=varies)
+    r2: Array = np.where(varies, 1.0 - unexplained, 0.0)
+    r2.flags.writeable = False
+    return r2
+
+
+def _peaks(centred: Array, low: float, high: float) -> Array:
+    """Return, for each column, the frequency of a grid that explains most, in cycles."""
+    m, d = centred.shape
+    first, last = int(np.ceil(low * PER_CYCLE)), int(np.floor(high * PER_CYCLE))
+    cycles = np.arange(first, last + 1) / PER_CYCLE
+    if len(cycles) < 2:
+        return np.full(d, low)
+    inverse = _inverse_grams(cycles, m)
+    best = np.empty(d, dtype=int)
+    for start in range(0, d, COLUMNS):
+        part = slice(start, start + COLUMNS)
+        # The transform at eighths of a cycle is that of the rows followed by seven times as many
+        # zeros; its imaginary part has the sines with the other sign.
+        sums = scipy.fft.rfft(centred[:, part], n=PER_CYCLE * m, axis=0)[first : last + 1]
+        best[part] = _quadratic(inverse[:, :, :, None], sums.real, -sums.imag).argmax(axis=0)
+    return cycles[best]
+
+
+def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:
+    """Find the best frequency of each column between two, by golden section."""
+    inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    of_inner, of_outer = _solve(blocks, m, inner)[1], _solve(blocks, m, outer)[1]
+    for _ in range(STEPS):
+        lower = of_inner > of_outer
+        high, low = np.where(lower, outer, high), np.where(lower, low, inner)
+        moved = np.where(lower, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        of_moved = _solve(blocks, m, moved)[1]
+        inner, outer = np.where(lower, moved, outer), np.where(lower, inner, moved)
+        of_inner, of_outer = (
+            np.where(lower, of_moved, of_outer),
+            np.where(lower, of_inner, of_moved),
+        )
+    return (low + high) / 2
+
+
+def _in_blocks(centred: Array) -> Array:
+    """Cut (m, d) into about √m blocks of as many rows, (a, b, d), with zeros at the end."""
+    m, d = centred.shape
+    b = math.isqrt(m - 1) + 1
+    blocks = np.zeros((-(-m // b), b, d))
+    blocks.reshape(-1, d)[:m] = centred
+    return blocks
+
+
+def _solve(blocks: Array, m: int, cycles: Array) -> tuple[Array, Array]:
+    """Fit each column at its frequency: (3, d) coefficients, and the sum of squares explained."""
+    with_cosine, with_sine = _sums(blocks, 2 * np.pi / m * cycles)
+    inverse = np.moveaxis(_inverse_grams(cycles, m), 0, -1)
+    coefficients = inverse[:, 1] * with_cosine + inverse[:, 2] * with_sine
+    return coefficients, coefficients[1] * with_cosine + coefficients[2] * with_sine
+
+
+def _sums(blocks: Array, angle: Array) -> tuple[Array, Array]:
+    """Sum each column times the cosine, and times the sine, of its angle at every row.
+
+    A row's angle is its block's plus that within the block: cosines and sines of √m rows do.
+    """
+    a, b, _ = blocks.shape
+    within, of_block = np.arange(b)[:, None] * angle, b * np.arange(a)[:, None] * angle
+    cosine = np.einsum("abd,bd->ad", blocks, np.cos(within))
+    sine = np.einsum("abd,bd->ad", blocks, np.sin(within))
+    turned, aside = np.cos(of_block), np.sin(of_block)
+    with_cosine: Array = (cosine * turned - sine * aside).sum(axis=0)
+    with_sine: Array = (cosine * aside + sine * turned).sum(axis=0)
+    return with_cosine, with_sine
+
+
+def _inverse_grams(cycles: Array, m: int) -> Array:
+    """Inverse of the Gram matrix of 1, cosine and sine over m rows, for each frequency."""
+    angle = 2 * np.pi / m * cycles
+    once, twice = _geometric(angle, m), _geometric(2 * angle, m)
+    G = np.empty((len(cycles), 3, 3))
+    G[:, 0, 0] = m
+    G[:, 0, 1] = G[:, 1, 0] = once.real
+    G[:, 0, 2] = G[:, 2, 0] = once.imag
+    G[:, 1, 1], G[:, 2, 2] = (m + twice.real) / 2, (m - twice.real) / 2
+    G[:, 1, 2] = G[:, 2, 1] = twice.imag / 2
+    # At the Nyquist limit the sine vanishes; of few rows more may.
+    return np.asarray(np.linalg.pinv(G, rcond=1e-10, hermitian=True), dtype=np.float64)
+
+
+def _geometric(angle: Array, m: int) -> npt.NDArray[np.complex128]:
+    """Sum of exp(i · angle · t) over t = 0 … m − 1."""
+    half = np.sin(angle / 2)
+    small = np.abs(half) < 1e-9
+    ratio = np.sin(m * angle / 2) / np.where(small, 1.0, half)
+    # There every term is alike: 1, as angles are multiples of 2π or next to none.
+    sums: npt.NDArray[np.complex128] = np.where(small, m, ratio) * np.exp(0.5j * (m - 1) * angle)
+    return sums
+
+
+def _quadratic(inverse: Array, cosine: Array, sine: Array) -> Array:
+    explained: Array = (
+        inverse[:, 1, 1] * cosine**2
+        + 2 * inverse[:, 1, 2] * cosine * sine
+        + inverse[:, 2, 2] * sine**2
+    )
+    return explained

@@ -1,0 +1,90 @@
+"""Singular values of a matrix, and what sums them up."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import entr
+
+from geometry.measures.directions import BLOCK_ROWS, gram
+from geometry.pca.components import Array
+
+TOP = 30
+TALL = 8
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spectrum:
+    """Singular values of a matrix, uncentred.
+
+    Attributes
+    ----------
+    singular_values : (min(n, d),) float64
+        Falling, in the matrix's units.
+    stable_rank
+        ‖A‖_F² / σ₁²: how many directions carry the matrix; 0 for a zero matrix.
+    energy_top30
+        Σσ² of the first 30 over all; 0 for a zero matrix.
+    """
+
+    singular_values: Array
+    stable_rank: float
+    energy_top30: float
+
+    @property
+    def effective_rank(self) -> float:
+        """exp(−Σ p ln p) with p = σ/Σσ: n for n equal singular values; 0 for a zero matrix.
+
+        Roy and Vetterli, "The effective rank: a measure of effective dimensionality", 2007.
+        """
+        total = float(self.singular_values.sum())
+        if not total > 0.0:
+            return 0.0
+        return float(np.exp(entr(self.singular_values / total).sum()))
+
+    @property
+    def participation_ratio(self) -> float:
+        """(Σσ²)²/Σσ⁴: n for n equal singular values; 0 for a zero matrix."""
+        first = float(self.singular_values[0])
+        if not first > 0.0:
+            return 0.0
+        squares = (self.singular_values / first) ** 2
+        return float(squares.sum() ** 2 / np.square(squares).sum())
+
+
+def spectrum(matrix: npt.ArrayLike) -> Spectrum:
+    """Singular values of a matrix as it is: P is not centred here, as in the article.
+
+    Parameters
+    ----------
+    matrix : (n, d)
+        Any real type. One at least 8 times as tall as wide (token embeddings) is summed up as
+        a Gram matrix, in blocks and in float64: no copy of it, and singular values right to
+        1e-8 of the first. All others are decomposed themselves, right to rounding.
+
+    Raises
+    ------
+    ValueError
+        When it is no matrix, or empty.
+    """
+    values = np.asarray(matrix)
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(f"expected a matrix (n, d), got {values.shape}")
+    n, d = values.shape
+    if n >= TALL * d and n > BLOCK_ROWS:
+        squares = np.maximum(np.linalg.eigvalsh(gram(values))[::-1], 0.0)
+        singular_values = np.sqrt(squares)
+    else:
+        singular_values = np.linalg.svd(values.astype(np.float64, copy=False), compute_uv=False)
+    singular_values.flags.writeable = False
+    return summarise(singular_values)
+
+
+def summarise(singular_values: Array) -> Spectrum:
+    """Sum up singular values that are known, falling."""
+    # As shares of the first, whose square may be too small or too large for a float.
+    first = float(singular_values[0])
+    shares = (singular_values / first) ** 2 if first > 0.0 else np.zeros_like(singular_values)
+    total = float(shares.sum())
+    energy = float(shares[:TOP].sum()) / total if total > 0.0 else 0.0
+    return Spectrum(singular_values, total, energy)

@@ -1,0 +1,100 @@
+"""The numbers behind the curve, as a table in a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.number_files import write_numbers
+from geometry.measures.norms import row_norms
+from geometry.pca.components import Array, PositionPCA, check_range, check_table
+from geometry.pca.pca import fit_pca, off_subspace_residual
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PositionTable:
+    """Coordinates, norms and residuals of the positions of a range.
+
+    Attributes
+    ----------
+    positions : (m,) int64
+        The range, one by one.
+    norms : (m,) float64
+        ‖P_i‖₂, raw.
+    residuals : (m,) float64
+        Off-subspace residual of the first three components.
+    coordinates : (m, k) float64
+        Coordinates in the true principal components of the range, PC 1 first.
+    pca
+        Those components, their mean and variances.
+    """
+
+    positions: npt.NDArray[np.int64]
+    norms: Array
+    residuals: Array
+    coordinates: Array
+    pca: PositionPCA
+
+
+def tabulate(
+    W_pos: npt.ArrayLike, positions: tuple[int, int], n_components: int = 10
+) -> PositionTable:
+    """Table of an inclusive range, from its exact PCA.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table of positions.
+    positions
+        First and last position.
+    n_components
+        Columns of coordinates; fewer where the range has fewer rows.
+
+    Raises
+    ------
+    RangeError
+        When the range leaves the table.
+    """
+    table = check_table(W_pos)
+    first, last = check_range(positions, len(table))
+    pca = fit_pca(table, (first, last), n_components)
+    rows = table[first : last + 1]
+    return PositionTable(
+        np.arange(first, last + 1),
+        row_norms(rows),
+        off_subspace_residual(rows, pca),
+        pca.project(rows),
+        pca,
+    )
+
+
+def write_table(table: PositionTable, path: Path) -> None:
+    """Write a table in the format that the file's ending names.
+
+    ``.csv``: one line for each position, with the columns position, norm, residual, pc_1, pc_2,
+    …, in full precision. ``.npz``: the arrays positions, norms, residuals, coordinates, and of
+    the basis mean, components, singular_values, explained_variance_ratio.
+
+    Raises
+    ------
+    HelixscopeError
+        When the ending is another one, or the file cannot be written; it says why.
+    """
+    by_position: dict[str, np.ndarray] = {
+        "position": table.positions,
+        "norm": table.norms,
+        "residual": table.residuals,
+        "pc": table.coordinates,
+    }
+    arrays: dict[str, np.ndarray] = {
+        "positions": table.positions,
+        "norms": table.norms,
+        "residuals": table.residuals,
+        "coordinates": table.coordinates,
+        "mean": table.pca.mean,
+        "components": table.pca.components,
+        "singular_values": table.pca.singular_values,
+        "explained_variance_ratio": table.pca.explained_variance_ratio,
+    }
+    write_numbers(by_position if path.suffix.lower() == ".csv" else arrays, path)

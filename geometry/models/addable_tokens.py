@@ -1,0 +1,26 @@
+"""Token embeddings where they can be added to positions as both are stored."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.models.model import PositionalModel
+
+
+def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
+    """Return (d_vocab, d_model) token embeddings that positions can be added to as they are.
+
+    Raises
+    ------
+    TensorUnavailable
+        There are none, or they are of another width than the positions.
+    """
+    tokens, width = model.W_E, model.d_model
+    if tokens.shape[1] != width:
+        raise TensorUnavailable(
+            f"{model.name} has tokens of {tokens.shape[1]} dimensions and positions of "
+            f"{width}: as they are stored the two cannot be added."
+        )
+    return tokens

@@ -1,0 +1,305 @@
+"""Which family a checkpoint is of, and where its table of positions is.
+
+Decided by ``config.json`` and the tensors' names alone; no tensor is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from geometry.checkpoints.config import first_int
+from geometry.checkpoints.errors import NoPositionalEmbeddings, SourceError
+from geometry.checkpoints.stores import FLOATS, TensorInfo
+from geometry.models.families import FAMILIES, PARTS
+from geometry.models.stack import Stack
+from geometry.models.without_table import why_no_table
+
+Index = Mapping[str, TensorInfo]
+
+#: transformers' default, where a RoBERTa-like configuration does not say.
+DEFAULT_PADDING = 1
+
+
+class UnknownArchitecture(SourceError):
+    """No family of the table fits; ``candidates`` are the tensors that could be the positions."""
+
+    def __init__(self, message: str, candidates: tuple[TensorInfo, ...], advice: str = "") -> None:
+        super().__init__(message, advice)
+        self.candidates = candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """Where a checkpoint keeps its positions.
+
+    Attributes
+    ----------
+    family
+        transformers' ``model_type``; None for a bare table.
+    stack
+        The row of the family table; None for a bare table.
+    root
+        What goes before the row's names.
+    table
+        The tensor that holds P; "" where it is computed and not stored.
+    config
+        The configuration of this part of the model; empty without a ``config.json``.
+    note
+        What had to be guessed, as a sentence, or "".
+    sides
+        For a model with two tables, "decoder" and "encoder": each can be asked for. Else empty.
+    """
+
+    family: str | None
+    stack: Stack | None
+    root: str
+    table: str
+    config: Mapping[str, Any]
+    note: str = ""
+    sides: tuple[str, ...] = ()
+
+    @property
+    def row_of_position_0(self) -> int:
+        """The row of the table that belongs to position 0."""
+        if self.stack is None:
+            return 0
+        if self.stack.row_of_position_0 is not None:
+            return self.stack.row_of_position_0
+        padding = first_int(self.config, ("pad_token_id",))
+        # A model without padding starts at row 0.
+        return max(0, (DEFAULT_PADDING if padding is None else padding) + 1)
+
+    def setting(self, *keys: str) -> int | None:
+        """Read a whole number of the configuration; ``{side}`` in a key is this tower's side."""
+        side = self.stack.side if self.stack else "decoder"
+        return first_int(self.config, [key.format(side=side) for key in keys])
+
+
+def find_architecture(index: Index, config: Mapping[str, Any], table: str | None) -> Architecture:
+    """Find the position table of a checkpoint.
+
+    Parameters
+    ----------
+    index
+        The checkpoint's tensors.
+    config
+        ``config.json``, or empty.
+    table
+        A tensor to take as positions; or "encoder" or "decoder" where a model has both; or None.
+
+    Only names are looked at, but for the tensors that may be the table: an index that is spread
+    over several files reads no more of them.
+
+    Raises
+    ------
+    NoPositionalEmbeddings
+        The family stores none.
+    UnknownArchitecture
+        No family of the table fits.
+    SourceError
+        ``table`` names nothing usable.
+    """
+    found, reason = _towers(index, config)
+    sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
+    if len(sides) > 1:
+        found = [replace(tower, sides=sides) for tower in found]
+    if table is not None:
+        return _asked_for(index, config, found, table)
+    if found:
+        return found[0]
+    if reason:
+        raise NoPositionalEmbeddings(
+            f"{config.get('model_type', 'This model')} stores no positional embeddings: {reason}.",
+            "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
+        )
+    options = candidates(index)
+    if len(options) == 1 and not config.get("model_type"):
+        return Architecture(None, None, "", options[0].name, config)
+    raise _unknown(index, config, options)
+
+
+def _asked_for(
+    index: Index, config: Mapping[str, Any], found: list[Architecture], table: str
+) -> Architecture:
+    for tower in found:
+        if table == tower.table or (tower.stack is not None and table == tower.stack.side):
+            return tower
+    if table not in index:
+        raise SourceError(f"The checkpoint has no tensor {table!r}.", _offer(candidates(index)))
+    info = index[table]
+    if not _can_be_positions(info):
+        raise SourceError(
+            f"{table} cannot be a table of positions: expected a floating-point tensor of shape "
+            f"(n_positions, d_model), got {info.dtype} {info.shape}.",
+            _offer(candidates(index)),
+        )
+    return Architecture(None, None, "", table, config)
+
+
+def _offer(options: tuple[TensorInfo, ...]) -> str:
+    if not options:
+        return "It has no two-dimensional floating-point tensor at all."
+    names = ", ".join(option.name for option in options[:4])
+    return f"Choose one of its tables: {names}{', …' if len(options) > 4 else ''}."
+
+
+def _unknown(
+    index: Index, config: Mapping[str, Any], options: tuple[TensorInfo, ...]
+) -> UnknownArchitecture:
+    kind = config.get("model_type")
+    what = f"The architecture {kind!r} is unknown" if kind else "The architecture is unknown"
+    if isinstance(kind, str) and kind in FAMILIES:
+        name = FAMILIES[kind][0].positions
+        what = f"A {kind} model keeps its positions in {name}, which this checkpoint lacks"
+    if not options:
+        return UnknownArchitecture(
+            f"{what}, and no tensor is a floating-point matrix, as a table of positions is"
+            f"{_instead(index)}.",
+            (),
+            "Open a model with learned absolute positions, such as GPT-2, BERT or OPT.",
+        )
+    return UnknownArchitecture(
+        f"{what}; {len(options)} tensors could be its table of positions.",
+        options,
+        _offer(options),
+    )
+
+
+def _instead(index: Index) -> str:
+    """Say what a source without any floating-point matrix holds, if it is little."""
+    if not 0 < len(index) <= 3:
+        return ""
+    shapes = ", ".join(f"{i.name} is {i.dtype} of shape {i.shape}" for i in index.values())
+    return f" ({shapes})"
+
+
+def table_shape(info: TensorInfo) -> tuple[int, ...]:
+    """Return the shape without a leading batch axis of one, as vision models store it."""
+    return info.shape[1:] if len(info.shape) == 3 and info.shape[0] == 1 else info.shape
+
+
+def candidates(index: Index) -> tuple[TensorInfo, ...]:
+    """Every floating-point matrix; those called positions first, then in the file's order."""
+
+    def rank(info: TensorInfo) -> int:
+        name = info.name.lower()
+        return 0 if "pos" in name or "wpe" in name else 1 if "embed" in name else 2
+
+    return tuple(sorted(filter(_can_be_positions, index.values()), key=rank))
+
+
+def _can_be_positions(info: TensorInfo) -> bool:
+    shape = table_shape(info)
+    return info.dtype in FLOATS and len(shape) == 2 and shape[0] > 0 and shape[1] > 0
+
+
+def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
+    """Return the towers with a table, best first, and why there are none if that is known."""
+    kind = config.get("model_type")
+    if not isinstance(kind, str) or not kind:
+        if reason := why_no_table(index, config):
+            return [], reason
+        return _guess(index, config), ""
+    if kind in PARTS:
+        return _parts(index, config, PARTS[kind])
+    if kind in FAMILIES:
+        if config.get("position_embedding_type") in ("rotary", "rope", "alibi"):
+            return [], why_no_table(index, config)
+        towers = [_match(index, config, kind, stack) for stack in FAMILIES[kind]]
+        return [tower for tower in towers if tower is not None], ""
+    return [], why_no_table(index, config)
+
+
+def _parts(
+    index: Index, config: Mapping[str, Any], keys: tuple[str, ...]
+) -> tuple[list[Architecture], str]:
+    found: list[Architecture] = []
+    for key in keys:
+        part = config.get(key)
+        part = part if isinstance(part, dict) else {}
+        word = "text_model." if key == "text_config" else f"{key}."
+        names = _Part(index, tuple(name for name in index if f".{word}" in f".{name}"))
+        kind = str(config.get("model_type"))
+        settings = {"model_type": f"{kind}_text_model" if key == "text_config" else None, **part}
+        towers, _ = _towers(names, settings)
+        found += towers
+    return found, ""
+
+
+class _Part(Mapping[str, TensorInfo]):
+    """Some tensors of an index, which may not know all shapes before it is asked."""
+
+    def __init__(self, index: Index, names: tuple[str, ...]) -> None:
+        self._index = index
+        self._names = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> TensorInfo:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._index[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _match(
+    index: Index, config: Mapping[str, Any], family: str, stack: Stack
+) -> Architecture | None:
+    """Place a row of the family table in the index, or None if its table is not there."""
+    stack = stack.for_config(config)
+    if stack.positions:
+        for name in _ending(index, stack.positions):
+            return Architecture(family, stack, name.removesuffix(stack.positions), name, config)
+    if stack.computed is None:
+        return None
+    for suffix in (stack.query.format(layer=0), *stack.tokens):
+        for name in _ending(index, suffix):
+            return Architecture(family, stack, name.removesuffix(suffix), "", config)
+    return None
+
+
+def _ending(index: Iterable[str], suffix: str) -> list[str]:
+    """Names that end in the suffix at a dot, shortest first; a vision tower's are left out."""
+    names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
+    return sorted((name for name in names if "vision" not in name), key=len)
+
+
+def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
+    """Without a ``model_type``: the family whose names fit best."""
+    scores = {kind: _score(index, config, kind) for kind in FAMILIES}
+    best = max(scores, key=lambda kind: scores[kind])
+    if scores[best] <= 0:
+        return []
+    towers = [_match(index, config, best, stack) for stack in FAMILIES[best]]
+    note = f"No model_type in a config.json: taken for {best} by its tensors' names."
+    return [
+        Architecture(t.family, t.stack, t.root, t.table, config, note)
+        for t in towers
+        if t is not None
+    ]
+
+
+def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
+    place = _match(index, config, kind, FAMILIES[kind][0])
+    if place is None or place.stack is None or not place.table:
+        return 0
+    stack = place.stack
+    names = (*stack.tokens[:1], stack.query, stack.key, stack.out, stack.mlp_norm)
+    score = 1.0 + sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
+    word = kind.replace("-", "").replace("_", "")
+    score += 2 * any(word == part.replace("_", "") for part in place.root.split("."))
+    # Tables with rows before position 0 are two rows longer than a round number.
+    shape = index[place.table].shape
+    score += 0.5 * ((shape[0] % 8 == 2) == (place.row_of_position_0 == 2)) if shape else 0
+    fused = index.get(place.root + stack.query.format(layer=0, group=0))
+    if stack.fused and fused and len(fused.shape) == 2 and shape[1:] == fused.shape[:1]:
+        score += 0.5 * (stack.conv1d and fused.shape[0] != fused.shape[1])
+    return score

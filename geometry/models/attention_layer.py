@@ -1,0 +1,169 @@
+"""What one layer's attention computes its queries and keys with, and from what."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.measures.block_norm import BlockNorm
+from geometry.models.layers import FULL, Layers
+from geometry.models.matrices import WeightName, orient_bias
+from geometry.models.stack import Stack
+from geometry.pca.components import Array
+
+
+class AttentionLayer:
+    """The self-attention of one layer: norms, maps, biases, scale and window before its softmax.
+
+    Parameters
+    ----------
+    layers
+        The checkpoint's.
+    layer
+        From 0.
+
+    Raises
+    ------
+    TensorUnavailable
+        There is no such layer.
+    """
+
+    def __init__(self, layers: Layers, layer: int = 0) -> None:
+        self.layer = layer
+        self._layers, self._store = layers, layers.store
+        self._config = layers.architecture.config
+        self._stack: Stack = layers.stack(layer)
+
+    @property
+    def n_heads(self) -> int:
+        """Heads of queries.
+
+        Raises
+        ------
+        TensorUnavailable
+            The configuration does not say.
+        """
+        heads = self._layers.n_heads
+        if heads is None or heads < 1:
+            raise TensorUnavailable(
+                "The number of heads is not known.", "Put the model's config.json beside it."
+            )
+        return heads
+
+    def scale(self, d_head: int) -> float:
+        """Return what scores q·k are multiplied by before the softmax."""
+        unscaled = self._stack.attention_scale == "1"
+        if unscaled or self._config.get("scale_attn_weights") is False:
+            scale = 1.0
+        else:
+            scale = 1 / math.sqrt(d_head)
+        by_layer = self._config.get("scale_attn_by_inverse_layer_idx") is True
+        return scale / (self.layer + 1) if by_layer else scale
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """How far back and ahead a position attends; None for as far as there are positions.
+
+        BigBird's random blocks are no window: its attention is taken as full, as its module does
+        with all but long texts.
+        """
+        if self._stack.window == "some layers":
+            kinds = self._config.get("attention_layers")
+            size = self._config.get("window_size", 256)
+            near = isinstance(kinds, list) and kinds[self.layer : self.layer + 1] == ["local"]
+            return (size - 1, 0) if near and type(size) is int and size > 0 else None
+        if self._stack.window == "all layers":
+            size = self._config.get("attention_window", 512)
+            if isinstance(size, list):
+                size = size[self.layer] if self.layer < len(size) else None
+            return (size // 2, size // 2) if type(size) is int and size > 0 else None
+        return None
+
+    # ---- from embeddings to what queries and keys are made of --------------------------------
+
+    def norms(self) -> tuple[BlockNorm | None, BlockNorm | None]:
+        """Return the LayerNorm over the sum of embeddings, and the one right before this attention.
+
+        Where the two are one, as before BERT's first layer, it is the former.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks one.
+        """
+        stack = self._stack
+        after_blocks = "before}" in stack.attention_norm
+        own = "" if after_blocks and self.layer == 0 else stack.attention_norm
+        wanted = True
+        if stack.sum_norm_if is not None:
+            setting, default = stack.sum_norm_if
+            wanted = self._config.get(setting, default) is True
+        return self._norm(stack.sum_norm if wanted else ""), self._norm(own)
+
+    def _norm(self, suffix: str) -> BlockNorm | None:
+        if not suffix:
+            return None
+        setting, epsilon = self._stack.epsilon
+        given = self._config.get(setting) if setting else None
+        if isinstance(given, float | int) and not isinstance(given, bool):
+            epsilon = float(given)
+        centred = not self._stack.root_mean_square
+        if self._config.get("layer_norm_elementwise_affine") is False:
+            return BlockNorm(None, None, epsilon, centred)
+        name = self._layers.name_of(suffix, self.layer).removesuffix("weight")
+        # BERT's first checkpoints were converted from TensorFlow, with its names.
+        gain = self._vector(name + "weight", name + "gamma")
+        bias = self._vector(name + "bias", name + "beta") if centred else None
+        return BlockNorm(gain, bias, epsilon, centred)
+
+    def enter(self, rows: Array) -> Array:
+        """Map (n, d_embedding) rows to the layers' size, as the family does with positions.
+
+        Raises
+        ------
+        TensorUnavailable
+            The rows do not have the size that they would need, and no map is there.
+        """
+        matrix = self._layers.embedding_map("positions")
+        if matrix is not None:
+            name = self._layers.name_of(self._stack.map_in, self.layer)
+            bias = name.removesuffix("weight") + "bias"
+            rows = rows @ matrix.T
+            if bias in self._store.tensors:
+                rows = rows + self._vector(bias)
+        return rows
+
+    # ---- queries and keys ----------------------------------------------------------------------
+
+    def projection(self, name: WeightName) -> tuple[Array, Array | None]:
+        """Read W_Q or W_K, (d_out, d_hidden), and its bias, (d_out,), or None.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks one that the family has.
+        """
+        weight = self._layers.weight(name, self.layer)
+        without = any(self._config.get(setting) is False for setting in ("enable_bias", "use_bias"))
+        if without or name in self._stack.without_bias:
+            return weight, None
+        tensor = self._layers.tensor(name, self.layer).removesuffix("weight") + "bias"
+        stored = self._vector(tensor)
+        bias = orient_bias(stored, self._stack, name, self._layers.n_heads, weight.shape[1])
+        if bias.shape != weight.shape[:1]:
+            raise SourceError(
+                f"{tensor} should have {weight.shape[0]} numbers for {name}, got {bias.shape}."
+            )
+        return weight, bias
+
+    def _vector(self, *names: str) -> Array:
+        for name in names:
+            if name in self._store.tensors:
+                vector: npt.NDArray[np.float64] = self._store.read(name).astype(np.float64)
+                if vector.ndim != 1:
+                    raise SourceError(f"{name} should be a vector, got shape {vector.shape}.")
+                return vector
+        raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)

@@ -1,0 +1,305 @@
+"""The catalogue of models worth a look, and which models are on this machine already."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from geometry.checkpoints.config import first_int, read_json
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import weights_in
+from geometry.checkpoints.sharded_store import read_weight_map
+from geometry.hub.address import HubAddress, parse_address
+from geometry.models.computed import is_computed
+from geometry.models.families import FAMILIES, PARTS
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
+
+State = Literal["bundled", "computed", "installed", "cached", "online"]
+
+#: The source that is the bundled model, and its id in the catalogue.
+SAMPLE = "sample"
+
+#: Group of the models found in the Hub cache that the catalogue does not know.
+OTHER_GROUP = "In your Hub cache"
+#: Group of those that were fetched piece by piece.
+FETCHED_GROUP = "Fetched before"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
+    """One model of the catalogue.
+
+    Attributes
+    ----------
+    id
+        The model's name on the Hugging Face Hub; "sample" is the bundled one, "sinusoidal" and
+        "sinusoidal-fairseq" are computed.
+    title, group, note
+        Short name, heading it is listed under, and one sentence for a newcomer.
+    n_positions, d_model
+        Shape of its position table.
+    package, folder
+        A package that brings the checkpoint along, and where in it; or None.
+    checkpoint_bytes
+        Bytes of its whole weights file, to three digits at least; None where that is not known.
+    downloads
+        Downloads of the last month, where the Hub told of it; else None.
+    """
+
+    id: str
+    title: str
+    group: str
+    n_positions: int
+    d_model: int
+    note: str
+    package: str | None = None
+    folder: str | None = None
+    checkpoint_bytes: int | None = None
+    downloads: int | None = None
+
+    @property
+    def position_bytes(self) -> int:
+        """Bytes of its position table in float32."""
+        return 4 * self.n_positions * self.d_model
+
+
+@cache
+def read_catalogue() -> tuple[CatalogueEntry, ...]:
+    """Read ``resources/models.toml``, in its order."""
+    text = resources.files("resources").joinpath("models.toml").read_text("utf-8")
+    return tuple(CatalogueEntry(**model) for model in tomllib.loads(text)["model"])
+
+
+def find_entry(name: str) -> CatalogueEntry | None:
+    """Find an entry by its id, or by the id's last part ("gpt2"), whatever the case."""
+    wanted = name.casefold()
+    for entry in read_catalogue():
+        if wanted in (entry.id.casefold(), _short(entry.id).casefold()):
+            return entry
+    return None
+
+
+def _short(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | None:
+    """Find a model on this machine; the network is never asked.
+
+    Parameters
+    ----------
+    entry
+        An entry of the catalogue, or any model's id on the Hub.
+    revision
+        A branch, tag or commit; None for the main branch.
+
+    Returns
+    -------
+    The checkpoint's folder (in an installed package, or a snapshot in the Hub cache), or None.
+    """
+    known = find_entry(entry) if isinstance(entry, str) else entry
+    if known is not None and revision is None and (folder := _in_package(known)) is not None:
+        return folder
+    names = [known.id, _short(known.id)] if known is not None else []
+    if isinstance(entry, str):
+        names.insert(0, entry)
+    return next(filter(None, (_in_cache(name, revision) for name in names)), None)
+
+
+def state(entry: CatalogueEntry) -> State:
+    """Tell where a model is: with us or in another package, kept by the Hub cache or us, online.
+
+    One that is computed is nowhere, and always at hand.
+    """
+    if is_computed(entry.id):
+        return "computed"
+    if _in_package(entry) is not None:
+        return "bundled" if entry.id == SAMPLE else "installed"
+    return "cached" if locate(entry) is not None or _is_kept(HubAddress(entry.id)) else "online"
+
+
+def is_here(source: str) -> bool:
+    """Tell whether a model opens by its id without the network."""
+    if is_computed(source):
+        return True
+    address = parse_address(source)
+    return address is not None and (
+        locate_address(address) is not None or _is_kept(canonical(address))
+    )
+
+
+def locate_address(address: HubAddress) -> Path | None:
+    """Find a model on this machine as :func:`locate` does."""
+    return locate(address.repo, None if address.revision == "main" else address.revision)
+
+
+def canonical(address: HubAddress) -> HubAddress:
+    """Return an address with the catalogue's id, if it knows the model by the one given."""
+    entry = find_entry(address.repo)
+    return address if entry is None else HubAddress(entry.id, address.revision)
+
+
+def _is_kept(address: HubAddress, cache: TensorCache | None = None) -> bool:
+    from geometry.hub.checkpoint import is_kept
+    from geometry.hub.tensor_cache import default_cache
+
+    return is_kept(cache or default_cache(), address)
+
+
+def _in_package(entry: CatalogueEntry) -> Path | None:
+    """Find the checkpoint in its package, without importing the package."""
+    if entry.folder is None:
+        return None
+    package, _, inside = entry.folder.partition("/")
+    spec = importlib.util.find_spec(package)
+    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
+        folder = Path(place) / inside
+        if (folder / "config.json").is_file():
+            return folder
+    return None
+
+
+def hub_cache() -> Path:
+    """Return the user's standard Hub cache, by the same variables as huggingface_hub.
+
+    Its own constant is not asked: it is fixed when first imported, and that import is slow.
+    """
+    home = os.getenv("XDG_CACHE_HOME", "~/.cache")
+    home = os.getenv("HF_HOME", os.path.join(home, "huggingface"))
+    cache = os.getenv("HUGGINGFACE_HUB_CACHE", os.path.join(home, "hub"))
+    return Path(os.path.expandvars(os.getenv("HF_HUB_CACHE", cache))).expanduser()
+
+
+def _in_cache(name: str, revision: str | None) -> Path | None:
+    """Find a model's snapshot in the Hub cache, if its configuration and weights are there.
+
+    Not by huggingface_hub's ``try_to_load_from_cache``, whose import takes longer than all else at
+    the start; where things are is documented under "Understand caching" in its guide: ``refs``
+    holds a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
+    """
+    model = hub_cache() / f"models--{name.replace('/', '--')}"
+    commit = _resolved(model, revision or "main") or revision or ""
+    folder = model / "snapshots" / commit
+    # What is no plain name would lead elsewhere.
+    if commit in ("", "..") or Path(commit).name != commit:
+        return None
+    if not (folder / "config.json").is_file():
+        return None
+    return folder if _is_complete(folder) else None
+
+
+def _resolved(model: Path, revision: str) -> str | None:
+    """Return which commit a branch or tag was when the Hub cache last heard of it."""
+    try:
+        return (model / "refs" / revision).read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return None
+
+
+def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None = None) -> bool:
+    """Tell whether we were told of a newer commit of a model than the Hub cache has, and kept it.
+
+    Of two answers to which commit a branch is, the later one counts.
+
+    Parameters
+    ----------
+    folder
+        Where :func:`locate_address` found the model.
+    address
+        What was asked for.
+    cache
+        What was fetched piece by piece; the user's own if None.
+    """
+    told = folder.parent.parent / "refs" / address.revision
+    if folder.parent.name != "snapshots":
+        return False
+    from geometry.hub.keeping import wait_until_kept
+    from geometry.hub.tensor_cache import default_cache
+
+    known, cache = canonical(address), cache or default_cache()
+    wait_until_kept(cache.root, known.repo)
+    ours = cache.resolved(known.repo, known.revision)
+    if ours is None or ours[0] == folder.name:
+        return False
+    try:
+        return ours[1] > told.stat().st_mtime and _is_kept(known, cache)
+    except OSError:  # it is asked for by its commit
+        return False
+
+
+def _is_complete(folder: Path) -> bool:
+    """Tell whether a download was not broken off before the weights, or between their parts."""
+    try:
+        weights = weights_in(folder)
+        if not weights.name.endswith(".index.json"):
+            return True
+        shards = set(read_weight_map(weights.name, read_json(weights)).values())
+    except SourceError:
+        return False
+    return all((folder / shard).is_file() for shard in shards)
+
+
+def cached_models() -> tuple[CatalogueEntry, ...]:
+    """List the models on this machine that the catalogue lacks.
+
+    First those in the user's Hub cache, then those that were fetched piece by piece, the one used
+    last before the others; among these, other revisions of the catalogue's models too.
+    """
+    cached = tuple(_cached())
+    known = {entry.id for entry in cached}
+    return cached + tuple(entry for entry in _kept() if entry.id not in known)
+
+
+def _cached() -> Iterator[CatalogueEntry]:
+    root = hub_cache()
+    names = sorted(path.name for path in root.glob("models--*")) if root.is_dir() else []
+    for name in names:
+        identity = name.removeprefix("models--").replace("--", "/")
+        if find_entry(identity) is not None or (folder := _in_cache(identity, None)) is None:
+            continue
+        try:
+            config = read_json(folder / "config.json")
+        except SourceError:
+            # Someone else's half-written file is no reason to hide the other models.
+            continue
+        if _opens(config):
+            yield _describe(HubAddress(identity), config, OTHER_GROUP)
+
+
+def _kept() -> Iterator[CatalogueEntry]:
+    from geometry.hub.checkpoint import kept_models
+    from geometry.hub.tensor_cache import default_cache
+
+    for address, config in kept_models(default_cache()):
+        if find_entry(str(address)) is None:
+            yield _describe(address, config, FETCHED_GROUP)
+
+
+def _describe(address: HubAddress, config: dict[str, Any], group: str) -> CatalogueEntry:
+    family = config.get("model_type")
+    family = family if isinstance(family, str) else ""
+    parts = [config.get(key) for key in PARTS.get(family, ())]
+    settings = next((part for part in parts if isinstance(part, dict)), config)
+    return CatalogueEntry(
+        id=str(address),
+        title=address.short,
+        group=group,
+        n_positions=first_int(settings, ("n_positions", "max_position_embeddings")) or 0,
+        d_model=first_int(settings, ("n_embd", "hidden_size", "d_model", "dim")) or 0,
+        note=f"{f'A {family}' if family else 'A'} model that is on this machine already.",
+    )
+
+
+def _opens(config: dict[str, Any]) -> bool:
+    """Tell whether a configuration is one of a family with positions."""
+    family = config.get("model_type")
+    return isinstance(family, str) and (family in FAMILIES or family in PARTS)

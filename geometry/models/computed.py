@@ -1,0 +1,180 @@
+"""Tables that no model has learned, opened by name like one: sinusoidal encodings, curves.
+
+``sinusoidal`` is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5), a
+cosine right of each sine; ``sinusoidal-fairseq`` that of fairseq and tensor2tensor, all sines left
+of all cosines. A size may follow: ``sinusoidal:512x128`` has 512 positions and 128 dimensions.
+``synthetic:helix,n=1024,turns=1.85`` is a curve of :mod:`geometry.measures.synthetic`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.stores import FloatArray, OnThisMachine, TensorInfo
+from geometry.measures.sinusoids import sinusoid
+from geometry.measures.synthetic import MOST_NUMBERS, parse_curve
+from geometry.models.architecture import Architecture
+from geometry.models.stack import ALONE, Sinusoid
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+#: Positions and dimensions of a table whose size is not said: those of GPT-2 small.
+DEFAULT_SIZE = (1024, 768)
+_SINUSOIDS: Mapping[str, Sinusoid] = {
+    "sinusoidal": "interleaved",
+    "sinusoidal-fairseq": "tensor2tensor",
+}
+_CURVE = "synthetic"
+_SIZE = re.compile(r"([1-9][0-9]{0,8})\s*[x×]\s*([1-9][0-9]{0,8})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedTable:
+    """A table that is computed when it is opened.
+
+    Attributes
+    ----------
+    source
+        What it is opened by.
+    family
+        Which formula: "sinusoidal", …
+    name
+        Short, for captions and files.
+    make
+        Computes its (n_positions, d_model) float64 numbers.
+    """
+
+    source: str
+    family: str
+    name: str
+    make: Callable[[], npt.NDArray[np.float64]]
+
+
+def find_computed(source: str) -> ComputedTable | None:
+    """Read a source as the name of a computed table.
+
+    Returns
+    -------
+    None if it is none.
+
+    Raises
+    ------
+    SourceError
+        What follows the name is no size, or the size of no table; or no curve.
+    """
+    name, colon, size = source.strip().partition(":")
+    if name == _CURVE and colon:
+        return _curve(source, size)
+    kind = _SINUSOIDS.get(name)
+    if kind is None:
+        return None
+    n_positions, d_model = _size(source, size) if colon else DEFAULT_SIZE
+    usual = (n_positions, d_model) == DEFAULT_SIZE
+    return ComputedTable(
+        source=name if usual else f"{name}:{n_positions}x{d_model}",
+        family=name,
+        name=name if usual else f"{name}-{n_positions}x{d_model}",
+        make=lambda: sinusoid(kind, n_positions, d_model),
+    )
+
+
+def is_computed(source: str) -> bool:
+    """Tell whether a source names a computed table, perhaps with a size that cannot be."""
+    name, colon, _ = source.strip().partition(":")
+    return name in _SINUSOIDS or (name == _CURVE and bool(colon))
+
+
+def computed_name(source: str) -> str:
+    """Return what a computed table is called in captions; the source where it is none."""
+    found = _found(source)
+    return source if found is None else found.name
+
+
+def computed_source(source: str) -> str:
+    """Return the one source of a computed table that may be written in many ways; or as it is."""
+    found = _found(source)
+    return source if found is None else found.source
+
+
+def _found(source: str) -> ComputedTable | None:
+    try:
+        return find_computed(source)
+    except SourceError:
+        return None
+
+
+def open_computed(table: ComputedTable) -> PositionalModel:
+    """Compute a table, and open it as a model without tokens and layers."""
+    from geometry.models.model import PositionalModel  # what only lists the tables need not load it
+
+    store = OneTable(table.family, table.make())
+    place = Architecture(table.family, ALONE, "", table.family, {})
+    return PositionalModel(store, place, source=table.source, name=table.name)
+
+
+class OneTable(OnThisMachine):
+    """A :class:`geometry.checkpoints.stores.TensorStore` of a single table in memory.
+
+    Parameters
+    ----------
+    name
+        What the table is called.
+    values : (n_positions, d_model) float64
+        Its numbers.
+    """
+
+    def __init__(self, name: str, values: npt.NDArray[np.float64]) -> None:
+        self._values = values
+        info = TensorInfo(name, values.shape, "F64", values.nbytes)
+        self._tensors = MappingProxyType({name: info})
+
+    @property
+    def tensors(self) -> Mapping[str, TensorInfo]:
+        """The table's name and shape."""
+        return self._tensors
+
+    @property
+    def bytes_read(self) -> int:
+        """Nothing is read from anywhere."""
+        return 0
+
+    def read(self, name: str) -> FloatArray:
+        """Return the table; KeyError for any other name."""
+        return self._values.reshape(self._tensors[name].shape)
+
+
+def _curve(source: str, text: str) -> ComputedTable:
+    try:
+        curve = parse_curve(text)
+    except ValueError as error:
+        raise SourceError(
+            f"{source!r} is no synthetic curve: {error}.",
+            "Write it like synthetic:helix,n=1024,d=768,turns=2,climb=0.5.",
+        ) from error
+    return ComputedTable(curve.source, f"synthetic {curve.kind}", curve.name, curve.table)
+
+
+def _size(source: str, size: str) -> tuple[int, int]:
+    found = _SIZE.fullmatch(size.strip())
+    if found is None:
+        raise SourceError(
+            f"{source!r} should end in positions x dimensions, as in sinusoidal:512x128.",
+            "Write two whole numbers with an x between them.",
+        )
+    n_positions, d_model = int(found[1]), int(found[2])
+    if n_positions * d_model > MOST_NUMBERS:
+        raise SourceError(
+            f"A table of {n_positions} × {d_model} numbers is larger than any that is computed"
+            f" here: {MOST_NUMBERS:,} numbers at most.",
+            "Ask for fewer positions or dimensions.",
+        )
+    return n_positions, d_model

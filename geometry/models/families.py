@@ -1,0 +1,273 @@
+"""Where each family of models keeps its positions and first weights: one table.
+
+A row is a :class:`geometry.models.stack.Stack`: one tower of layers with its table of positions.
+Names are matched by suffix, since prefixes vary (``transformer.``, ``model.``, ``bert.``, none);
+what is before the suffix of the position table, the root, then goes before all other names of the
+row. Each row was checked against the family's module in transformers 5.23, and the tests do so
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Literal
+
+from geometry.models.stack import Stack
+
+_GPT2 = Stack(
+    positions="wpe.weight",
+    tokens=("wte.weight",),
+    query="h.{layer}.attn.c_attn.weight",
+    key="",
+    value="",
+    out="h.{layer}.attn.c_proj.weight",
+    fan_out="h.{layer}.mlp.c_fc.weight",
+    attention_norm="h.{layer}.ln_1.weight",
+    mlp_norm="h.{layer}.ln_2.weight",
+    epsilon=("layer_norm_epsilon", 1e-5),
+    conv1d=True,
+    fused="side by side",
+    begin=True,
+)
+_BIGCODE = replace(
+    _GPT2,
+    conv1d=False,
+    fused="multi-query",
+    variants=(("multi_query", False, replace(_GPT2, conv1d=False, fused="by head")),),
+)
+_GPT_NEO = replace(
+    _GPT2,
+    query="h.{layer}.attn.attention.q_proj.weight",
+    key="h.{layer}.attn.attention.k_proj.weight",
+    value="h.{layer}.attn.attention.v_proj.weight",
+    out="h.{layer}.attn.attention.out_proj.weight",
+    conv1d=False,
+    fused=None,
+    attention_scale="1",
+    without_bias=("W_Q", "W_K"),
+    window="some layers",
+)
+_GPT1 = replace(
+    _GPT2,
+    positions="positions_embed.weight",
+    tokens=("tokens_embed.weight",),
+    # LayerNorm comes after each block, and none before the first one.
+    attention_norm="h.{before}.ln_2.weight",
+    mlp_norm="h.{layer}.ln_1.weight",
+    begin=False,
+)
+_BERT = Stack(
+    positions="embeddings.position_embeddings.weight",
+    tokens=("embeddings.word_embeddings.weight",),
+    query="encoder.layer.{layer}.attention.self.query.weight",
+    key="encoder.layer.{layer}.attention.self.key.weight",
+    value="encoder.layer.{layer}.attention.self.value.weight",
+    out="encoder.layer.{layer}.attention.output.dense.weight",
+    fan_out="encoder.layer.{layer}.intermediate.dense.weight",
+    attention_norm="encoder.layer.{before}.output.LayerNorm.weight",
+    mlp_norm="encoder.layer.{layer}.attention.output.LayerNorm.weight",
+    embedding_norm="embeddings.LayerNorm.weight",
+    sum_norm="embeddings.LayerNorm.weight",
+    epsilon=("layer_norm_eps", 1e-12),
+    side="encoder",
+    causal=False,
+)
+_DISTILBERT = replace(
+    _BERT,
+    query="transformer.layer.{layer}.attention.q_lin.weight",
+    key="transformer.layer.{layer}.attention.k_lin.weight",
+    value="transformer.layer.{layer}.attention.v_lin.weight",
+    out="transformer.layer.{layer}.attention.out_lin.weight",
+    fan_out="transformer.layer.{layer}.ffn.lin1.weight",
+    attention_norm="transformer.layer.{before}.output_layer_norm.weight",
+    mlp_norm="transformer.layer.{layer}.sa_layer_norm.weight",
+    epsilon=("", 1e-12),
+)
+_ALBERT_LAYER = "encoder.albert_layer_groups.{group}.albert_layers.0."
+_ALBERT = replace(
+    _BERT,
+    query=_ALBERT_LAYER + "attention.query.weight",
+    key=_ALBERT_LAYER + "attention.key.weight",
+    value=_ALBERT_LAYER + "attention.value.weight",
+    out=_ALBERT_LAYER + "attention.dense.weight",
+    fan_out=_ALBERT_LAYER + "ffn.weight",
+    attention_norm="encoder.albert_layer_groups.{group_before}.albert_layers.0."
+    "full_layer_layer_norm.weight",
+    mlp_norm=_ALBERT_LAYER + "attention.LayerNorm.weight",
+    map_in="encoder.embedding_hidden_mapping_in.weight",
+    embedding_norm="",
+    map_positions=True,
+)
+_ELECTRA = replace(_BERT, embedding_norm="", map_in="embeddings_project.weight", map_positions=True)
+_ROBERTA = replace(_BERT, row_of_position_0=None)
+_ESM = replace(
+    _ROBERTA,
+    attention_norm="encoder.layer.{layer}.attention.LayerNorm.weight",
+    mlp_norm="encoder.layer.{layer}.LayerNorm.weight",
+    embedding_norm="",
+    sum_norm="embeddings.layer_norm.weight",
+    sum_norm_if=("emb_layer_norm_before", False),
+)
+
+
+def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
+    """Describe one side of a BART-like model; LayerNorm comes after each block."""
+    return Stack(
+        positions=f"{root}embed_positions.weight",
+        tokens=(f"{root}embed_tokens.weight", "shared.weight", "embed_tokens.weight"),
+        query=f"{root}layers.{{layer}}.self_attn.q_proj.weight",
+        key=f"{root}layers.{{layer}}.self_attn.k_proj.weight",
+        value=f"{root}layers.{{layer}}.self_attn.v_proj.weight",
+        out=f"{root}layers.{{layer}}.self_attn.out_proj.weight",
+        fan_out=f"{root}layers.{{layer}}.fc1.weight",
+        attention_norm=f"{root}layers.{{before}}.final_layer_norm.weight",
+        mlp_norm=f"{root}layers.{{layer}}.self_attn_layer_norm.weight",
+        embedding_norm=f"{root}layernorm_embedding.weight",
+        sum_norm=f"{root}layernorm_embedding.weight",
+        scaled_tokens=False,
+        side=side,
+        causal=side == "decoder",
+        row_of_position_0=2,
+    )
+
+
+def _pre_norm(row: Stack) -> Stack:
+    """Change a BART-like row to LayerNorm before each block."""
+    return replace(
+        row,
+        attention_norm=row.mlp_norm,
+        mlp_norm=row.attention_norm.replace("{before}", "{layer}"),
+        embedding_norm="",
+        sum_norm="",
+    )
+
+
+_TOWERS = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
+_PRE_NORM = (_pre_norm(_TOWERS[0]), _pre_norm(_TOWERS[1]))
+# Here one LayerNorm follows the other.
+_MBART = tuple(
+    replace(row, sum_norm=tower.sum_norm) for row, tower in zip(_PRE_NORM, _TOWERS, strict=True)
+)
+# A decoder's MLP comes after the attention to the encoder.
+_BART = (
+    replace(_TOWERS[0], mlp_norm="decoder.layers.{layer}.encoder_attn_layer_norm.weight"),
+    _TOWERS[1],
+)
+_OPT_350M = replace(_TOWERS[0], map_in="decoder.project_in.weight", embedding_norm="",
+                    sum_norm="")  # fmt: skip
+_OPT = replace(_pre_norm(_OPT_350M), variants=(("do_layer_norm_before", False, _OPT_350M),))
+_LEARNED_TROCR = replace(_BART[0], sum_norm_if=("layernorm_embedding", True))
+_COMPUTED_TROCR = replace(
+    _LEARNED_TROCR, positions="", row_of_position_0=None, computed="tensor2tensor"
+)
+_TROCR = replace(
+    _LEARNED_TROCR, variants=(("use_learned_position_embeddings", False, _COMPUTED_TROCR),)
+)
+_BIOGPT = replace(_pre_norm(_tower("decoder", "")), scaled_tokens=True)
+_BLENDERBOT = tuple(replace(row, row_of_position_0=0) for row in _PRE_NORM)
+_LONG = "encoder.layers.{layer}.self_attn.longformer_self_attn."
+_LED = (
+    replace(_BART[0], row_of_position_0=0, scaled_tokens=None),
+    replace(
+        _BART[1],
+        row_of_position_0=0,
+        scaled_tokens=None,
+        query=f"{_LONG}query.weight",
+        key=f"{_LONG}key.weight",
+        value=f"{_LONG}value.weight",
+        out="encoder.layers.{layer}.self_attn.output.weight",
+        window="all layers",
+    ),
+)
+_WHISPER = (
+    replace(
+        _BLENDERBOT[0],
+        tokens=("decoder.embed_tokens.weight",),
+        scaled_tokens=None,
+        without_bias=("W_K",),
+    ),
+    # The encoder reads sound, not tokens.
+    replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor", without_bias=("W_K",)),
+)
+_PEGASUS = tuple(replace(row, computed="marian") for row in _BLENDERBOT)
+_MARIAN = tuple(
+    replace(row, row_of_position_0=0, embedding_norm="", sum_norm="", computed="marian")
+    for row in _BART
+)
+_M2M100 = tuple(
+    replace(row, positions="", row_of_position_0=None, computed="tensor2tensor", scaled_tokens=True)
+    for row in _PRE_NORM
+)
+_XGLM = replace(_BIOGPT, positions="", row_of_position_0=2, computed="tensor2tensor")
+_CLIP = Stack(
+    positions="embeddings.position_embedding.weight",
+    tokens=("embeddings.token_embedding.weight",),
+    query="encoder.layers.{layer}.self_attn.q_proj.weight",
+    key="encoder.layers.{layer}.self_attn.k_proj.weight",
+    value="encoder.layers.{layer}.self_attn.v_proj.weight",
+    out="encoder.layers.{layer}.self_attn.out_proj.weight",
+    fan_out="encoder.layers.{layer}.mlp.fc1.weight",
+    attention_norm="encoder.layers.{layer}.layer_norm1.weight",
+    mlp_norm="encoder.layers.{layer}.layer_norm2.weight",
+    epsilon=("layer_norm_eps", 1e-5),
+    side="encoder",
+)
+_SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
+
+#: The output matrix, which is E itself where the two are tied; some files keep only this one.
+TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
+        "proj_out.weight")  # fmt: skip
+
+#: transformers' ``model_type`` → its stacks; the first is opened unless another is asked for.
+FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
+    {
+        "gpt2": (_GPT2,),
+        "gpt_neo": (_GPT_NEO,),
+        "gpt_bigcode": (_BIGCODE,),
+        "imagegpt": (replace(_GPT2, begin=False, root_mean_square=True),),
+        "decision_transformer": (replace(_GPT2, tokens=(), begin=False),),
+        "openai-gpt": (_GPT1,),
+        "bert": (_BERT,),
+        "distilbert": (
+            replace(
+                _DISTILBERT,
+                variants=(("sinusoidal_pos_embds", True, replace(_DISTILBERT, computed="marian")),),
+            ),
+        ),
+        "electra": (_ELECTRA,),
+        "albert": (_ALBERT,),
+        "big_bird": (_BERT,),
+        "roberta": (_ROBERTA,),
+        "xlm-roberta": (_ROBERTA,),
+        "camembert": (_ROBERTA,),
+        "longformer": (replace(_ROBERTA, window="all layers"),),
+        "esm": (_ESM,),
+        "opt": (_OPT,),
+        "bart": _BART,
+        "mbart": _MBART,
+        "biogpt": (_BIOGPT,),
+        "trocr": (_TROCR,),
+        "blenderbot": _BLENDERBOT,
+        "led": _LED,
+        "whisper": _WHISPER,
+        "pegasus": _PEGASUS,
+        "marian": _MARIAN,
+        "clip_text_model": (_CLIP,),
+        "siglip_text_model": (_SIGLIP,),
+        "xglm": (_XGLM,),
+        "m2m_100": _M2M100,
+    }
+)
+
+#: Models made of models: where their text part's configuration is.
+PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "clip": ("text_config",),
+        "siglip": ("text_config",),
+        "vision-encoder-decoder": ("decoder",),
+        "speech-encoder-decoder": ("decoder",),
+        "encoder-decoder": ("decoder", "encoder"),
+    }
+)

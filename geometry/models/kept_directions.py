@@ -1,0 +1,174 @@
+"""Singular directions kept on disk, so that a matrix is decomposed once and not at every start.
+
+Each entry is one file that carries its own key and checksum (:mod:`geometry.hub.entries`): whole
+or not there. What does not work, such as a full disk, costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from geometry.checkpoints.stores import LocalFile, RegionStore
+from geometry.checkpoints.zip_records import Record
+from geometry.hub.entries import (
+    Bytes,
+    DamagedEntry,
+    Key,
+    entry_size,
+    file_name,
+    read_entry,
+    sweep,
+    touch,
+    write_entry,
+)
+from geometry.hub.tensor_cache import default_cache
+from geometry.measures.directions import Directions
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
+
+log = logging.getLogger(__name__)
+
+#: Bound on all entries together.
+MAX_BYTES = 1_000_000_000
+
+#: What is smaller than this is decomposed sooner than written.
+SMALL = 200_000
+
+#: Raised when directions are computed otherwise, or written otherwise.
+VERSION = 1
+
+_SUFFIX = ".directions"
+
+
+class DirectionsOnDisk:
+    """The directions of one model's matrices.
+
+    Parameters
+    ----------
+    model
+        Whose they are; what identifies its weights is found out when first needed.
+    root
+        The folder; the user's cache if None. Made when first written to.
+    max_bytes
+        Bound on the folder's files together; the longest unused go first.
+    """
+
+    def __init__(
+        self, model: PositionalModel, root: Path | None = None, max_bytes: int = MAX_BYTES
+    ) -> None:
+        self._model = model
+        self.root = root or default_cache().root.with_name("directions")
+        self._max_bytes = max_bytes
+        self._identity: str | None = None
+        self._lock = threading.Lock()
+
+    def get(self, subject: Subject, *, mapped: bool) -> Directions | None:
+        """Return what was put, or None; a damaged entry is removed."""
+        key = self._key(subject, mapped)
+        if key is None:
+            return None
+        path = self._path(key)
+        try:
+            data = read_entry(path, key)
+            if data is None:
+                return None
+            touch(path)
+            return _unpacked(data)
+        except (DamagedEntry, ValueError) as error:
+            log.warning("%s is removed: %s", path, error)
+            _remove(path)
+        except OSError as error:
+            log.warning("%s cannot be used: %s", path, error)
+        return None
+
+    def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
+        """Keep directions, unless they are small or the model has nothing to know it by."""
+        key = self._key(subject, mapped) if found.vectors.nbytes >= SMALL else None
+        if key is None:
+            return
+        data, incoming = _packed(found), self.root / "incoming"
+        if entry_size(key, data.size) > self._max_bytes:
+            return
+        path = self._path(key)
+        with self._lock:
+            sweep(incoming)
+            try:
+                write_entry(path, key, data, incoming)
+                self._make_room(path)
+            except OSError as error:
+                log.warning("%s cannot be written: %s", path, error)
+
+    def _key(self, subject: Subject, mapped: bool) -> Key | None:
+        with self._lock:
+            if self._identity is None:
+                self._identity = weights_identity(self._model) or ""
+            identity = self._identity
+        said = f"{subject}{' mapped' if mapped else ''} {VERSION}"
+        return Key("directions", identity, said) if identity else None
+
+    def _path(self, key: Key) -> Path:
+        return self.root / (file_name(f"{key.name} of {key.commit}") + _SUFFIX)
+
+    def _make_room(self, newest: Path) -> None:
+        held = [(path, path.stat()) for path in self.root.glob(f"*{_SUFFIX}")]
+        excess = sum(about.st_size for _, about in held) - self._max_bytes
+        for path, about in sorted(held, key=lambda one: one[1].st_mtime_ns):
+            if excess <= 0:
+                return
+            if path != newest:
+                _remove(path)
+                excess -= about.st_size
+
+
+def weights_identity(model: PositionalModel) -> str | None:
+    """Return a text that is another one when the weights are others, without reading them.
+
+    A commit; or else for each of the model's files its path, its size and when it was changed last.
+
+    Returns
+    -------
+    None where nothing tells: then nothing may be kept.
+    """
+    store = model.store
+    if model.commit is not None:
+        return f"{model.commit} {model.table}"
+    if not isinstance(store, RegionStore):
+        return None
+    parts = [model.table]
+    for file in store.files:
+        while isinstance(file, Record):
+            file = file.file
+        if not isinstance(file, LocalFile):
+            return None
+        try:
+            about = file.path.stat()
+        except OSError:
+            return None
+        parts.append(f"{file.path.resolve()} {about.st_size} {about.st_mtime_ns}")
+    return "\n".join(sorted(set(parts)))
+
+
+def _packed(found: Directions) -> Bytes:
+    shape = np.array(found.vectors.shape, dtype="<i8")
+    numbers = (shape, found.singular_values.astype("<f8"), found.vectors.astype("<f8").ravel())
+    return np.concatenate([array.view(np.uint8) for array in numbers])
+
+
+def _unpacked(data: Bytes) -> Directions:
+    k, d = (int(n) for n in data[:16].view("<i8"))
+    numbers = data[16:].view("<f8").astype(np.float64, copy=False)
+    arrays = numbers[:k], numbers[k:].reshape(k, d)
+    for array in arrays:
+        array.flags.writeable = False
+    return Directions(*arrays)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        log.warning("%s cannot be removed: %s", path, error)

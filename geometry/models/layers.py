@@ -1,0 +1,170 @@
+"""The layers of a checkpoint, each matrix read when asked for and turned into one orientation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.stores import TensorStore
+from geometry.models.architecture import Architecture
+from geometry.models.matrices import WEIGHTS, WeightName, orient
+from geometry.models.stack import Stack
+
+FULL = "Open the full checkpoint of this model."
+
+
+class Layers:
+    """Weights of every layer of one tower.
+
+    Parameters
+    ----------
+    store
+        The checkpoint's tensors.
+    architecture
+        Where they are; without a family there are no layers.
+    """
+
+    def __init__(self, store: TensorStore, architecture: Architecture) -> None:
+        self.store = store
+        self.architecture = architecture
+
+    @property
+    def count(self) -> int | None:
+        """Layers by the configuration, or None."""
+        return self.architecture.setting(
+            "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
+        )
+
+    @property
+    def n_heads(self) -> int | None:
+        """Attention heads of each layer by the configuration, or None."""
+        return self.architecture.setting(
+            "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
+            "attention_heads",
+        )  # fmt: skip
+
+    def missing(self) -> dict[str, str]:
+        """Return why each matrix of the first layer is missing, if it is, by the index alone."""
+        stack = self.architecture.stack
+        if stack is None:
+            return dict.fromkeys(WEIGHTS, "the source is a bare table of positions")
+        if stack.alone:
+            return dict.fromkeys(WEIGHTS, "these positions are computed: no model reads them")
+        if self.count is not None and self.count < 1:
+            return dict.fromkeys(WEIGHTS, "this model has no layers by its config.json")
+        names = {weight: self._tensor(weight, 0) for weight in WEIGHTS}
+        return {
+            weight: f"no {name} in this checkpoint"
+            for weight, name in names.items()
+            if name not in self.store.tensors
+        }
+
+    def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
+        """Read a matrix; see :meth:`geometry.models.model.PositionalModel.weight`."""
+        tensor = self.tensor(name, layer)
+        stored = self.store.read(tensor)
+        if stored.ndim != 2:
+            raise SourceError(f"{tensor} should be a matrix, got shape {stored.shape}.")
+        return orient(stored, self.architecture.stack, name, self.n_heads)
+
+    def tensor(self, name: WeightName, layer: int = 0) -> str:
+        """Name the tensor that holds a matrix, perhaps with others.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family has no such matrix.
+        """
+        return self._present(self._tensor(name, layer))
+
+    def norm_gain(
+        self, reader: Literal["attention", "mlp"], layer: int = 0
+    ) -> npt.NDArray[np.float64] | None:
+        """Read the gain γ of the LayerNorm that the attention or the MLP of a layer reads.
+
+        Returns
+        -------
+        (d_hidden,) float64, read-only; None where none comes directly before, as before the first
+        attention of GPT-1 and ALBERT
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks it, or there are no layers.
+        """
+        stack = self.stack(layer)
+        suffix = stack.attention_norm if reader == "attention" else stack.mlp_norm
+        if reader == "attention" and layer == 0 and "before}" in suffix:
+            suffix = stack.embedding_norm
+        if not suffix:
+            return None
+        name = self.name_of(suffix, layer)
+        if name not in self.store.tensors:
+            # BERT's first checkpoints were converted from TensorFlow, with its names.
+            name = self._present(name, name.removesuffix("weight") + "gamma")
+        gain = self.store.read(name).astype(np.float64)
+        gain.setflags(write=False)
+        return gain
+
+    def embedding_map(self, what: Literal["positions", "tokens"]) -> npt.NDArray[np.float64] | None:
+        """Read the matrix that takes embeddings to the layers' size, where the two differ.
+
+        Returns
+        -------
+        (d_hidden, d_embedding) float64, read-only; None where embeddings enter as they are
+        """
+        stack = self.architecture.stack
+        if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
+            return None
+        name = self.architecture.root + stack.map_in
+        if name not in self.store.tensors:
+            return None
+        matrix = self.store.read(name).astype(np.float64)
+        matrix.setflags(write=False)
+        return matrix
+
+    def stack(self, layer: int) -> Stack:
+        """Return the row of the family table.
+
+        Raises
+        ------
+        TensorUnavailable
+            There is no such layer.
+        """
+        stack, count = self.architecture.stack, self.count
+        if stack is None:
+            raise TensorUnavailable("The source is a bare table of positions: it has no layers.",
+                                    "Open a checkpoint's folder.")  # fmt: skip
+        if stack.alone:
+            raise TensorUnavailable("These positions are computed: there are no layers.",
+                                    "Open a model.")  # fmt: skip
+        if layer < 0 or (count is not None and layer >= count):
+            last = "none" if count is None or count < 1 else f"0–{count - 1}"
+            raise TensorUnavailable(f"The layers are {last}, asked for layer {layer}.")
+        return stack
+
+    def _tensor(self, weight: WeightName, layer: int) -> str:
+        stack = self.stack(layer)
+        names = {"W_Q": stack.query, "W_K": stack.key, "W_V": stack.value,
+                 "W_O": stack.out, "W_in": stack.fan_out}  # fmt: skip
+        return self.name_of(names[weight] or stack.query, layer)
+
+    def name_of(self, suffix: str, layer: int) -> str:
+        """Return a tensor's name from the family table's suffix."""
+        # ALBERT shares weights: its layers are dealt out evenly to groups.
+        groups, count = self.architecture.setting("num_hidden_groups") or 1, self.count or 1
+        return self.architecture.root + suffix.format(
+            layer=layer,
+            before=layer - 1,
+            group=layer * groups // count,
+            group_before=(layer - 1) * groups // count,
+        )
+
+    def _present(self, *names: str) -> str:
+        for name in names:
+            if name in self.store.tensors:
+                return name
+        raise TensorUnavailable(f"{names[0]} is not in this checkpoint.", FULL)

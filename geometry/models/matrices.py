@@ -1,0 +1,158 @@
+"""Matrices as the program wants them, whatever way a family stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.stores import FloatArray, TensorStore
+from geometry.measures.sinusoids import sinusoid
+from geometry.models.architecture import Architecture, table_shape
+from geometry.models.stack import Fused, Stack
+
+WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
+#: No computed table is longer; a damaged configuration may say so.
+MAX_NUMBERS = 2**28
+
+WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
+
+
+def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
+    """Read P: (n_positions, d_model), row i for position i, as precise as stored, read-only."""
+    table: FloatArray
+    if not place.table:
+        table = _computed(place)
+    else:
+        info = store.tensors[place.table]
+        shape = table_shape(info)
+        if len(shape) != 2:
+            raise SourceError(
+                f"{place.table} should have shape (n_positions, d_model), got {info.shape}.",
+                "Download or copy the checkpoint again.",
+            )
+        _check_shape(place, shape)
+        table = store.read(place.table).reshape(shape)
+    table = table[place.row_of_position_0 :]
+    if 0 in table.shape:
+        raise SourceError(
+            f"{place.table} holds no positions: its shape is {store.tensors[place.table].shape}.",
+            "Open another checkpoint.",
+        )
+    _check_finite(place, table)
+    table.setflags(write=False)
+    return table
+
+
+def _check_finite(place: Architecture, table: FloatArray) -> None:
+    # A sum of squares is finite only if all numbers are; where it is not, it may have overflowed.
+    if np.isfinite(np.einsum("ij,ij->", table, table)):
+        return
+    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
+    if len(bad):
+        raise SourceError(
+            f"{place.table} has NaN or infinite numbers in {len(bad)} of its rows, the first at "
+            f"position {bad[0]}.",
+            "The checkpoint is damaged or its training diverged; open another one.",
+        )
+
+
+def _computed(place: Architecture) -> npt.NDArray[np.float64]:
+    n_positions = place.setting("max_position_embeddings")
+    d_model = place.setting("d_model", "hidden_size")
+    if place.stack is None or place.stack.computed is None or not n_positions or not d_model:
+        raise SourceError(
+            f"{place.family} computes its positions, and its configuration does not give "
+            "max_position_embeddings and d_model.",
+            "Put the model's config.json beside its weights.",
+        )
+    if min(n_positions, d_model) < 0 or n_positions * d_model > MAX_NUMBERS:
+        raise SourceError(
+            f"config.json asks for a computed table of {n_positions} × {d_model} numbers, more "
+            "than any model has.",
+            "Download or copy config.json again.",
+        )
+    return sinusoid(place.stack.computed, n_positions + place.row_of_position_0, d_model)
+
+
+def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
+    """Compare the table with the configuration, as transformers would."""
+    if place.stack is None:
+        return
+    factorised = ("embedding_size",) if place.stack.map_positions else ()
+    keys = (*factorised, "n_embd", "hidden_size", "d_model", "dim")
+    lengths = (
+        "max_{side}_position_embeddings",
+        "max_target_positions" if place.stack.side == "decoder" else "max_source_positions",
+        "n_positions",
+        "max_position_embeddings",
+    )
+    rows, width = place.setting(*lengths), place.setting(*keys)
+    if rows is not None and place.stack.row_of_position_0 == 2:
+        rows += 2
+    expected = (shape[0] if rows is None else rows, shape[1] if width is None else width)
+    if expected != shape:
+        raise SourceError(
+            f"{place.table} should have shape {expected} by config.json, got {shape}.",
+            "The weights and the configuration are of different models: put the right config.json "
+            "beside the weights.",
+        )
+
+
+def orient(
+    stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
+) -> npt.NDArray[np.float64]:
+    """Turn a stored matrix into (d_out, d_in) and cut its part out of a fused one."""
+    part = stored.T if stack is not None and stack.conv1d else stored
+    if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
+        part = _cut(part, name, stack.fused, n_heads, part.shape[1])
+    matrix = np.array(part, dtype=np.float64, order="C")
+    matrix.setflags(write=False)
+    return matrix
+
+
+def orient_bias(
+    stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None, d_model: int
+) -> npt.NDArray[np.float64]:
+    """Cut the part of W_Q, W_K or W_V out of a bias that goes with a fused matrix."""
+    column = stored[:, None]
+    if stack is not None and stack.fused:
+        column = _cut(column, name, stack.fused, n_heads, d_model)
+    return np.array(column[:, 0], dtype=np.float64)
+
+
+def _cut(
+    matrix: FloatArray,
+    name: WeightName,
+    fused: Fused,
+    n_heads: int | None,
+    d_model: int,
+) -> FloatArray:
+    """Return W_Q, W_K or W_V of a fused matrix (d_out of all three, d_model), or their bias."""
+    rows, columns = matrix.shape
+    if fused == "side by side":
+        parts: Sequence[FloatArray] = np.split(matrix, 3) if rows % 3 == 0 else ()
+    elif n_heads is None or n_heads < 1 or d_model % n_heads:
+        raise TensorUnavailable(
+            "Without the number of heads, W_Q, W_K and W_V cannot be taken apart.",
+            "Put the model's config.json beside its weights.",
+        )
+    elif fused == "by head":
+        d_head = d_model // n_heads
+        by_head = matrix.reshape(n_heads, 3, d_head, columns) if rows == 3 * d_model else None
+        parts = () if by_head is None else [by_head[:, i].reshape(-1, columns) for i in range(3)]
+    else:
+        # All queries, then the one key and the one value that the heads share.
+        d_head = d_model // n_heads
+        fits = rows == d_model + 2 * d_head
+        parts = np.split(matrix, (d_model, d_model + d_head)) if fits else ()
+    if not len(parts):
+        raise SourceError(
+            f"A matrix with W_Q, W_K and W_V ({fused}) does not fit {d_model} dimensions and "
+            f"{n_heads} heads: its shape is {matrix.shape}.",
+            "The weights and the configuration are of different models.",
+        )
+    return parts[("W_Q", "W_K", "W_V").index(name)]

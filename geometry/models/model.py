@@ -1,0 +1,383 @@
+"""A model seen through its positions: P, E and the first weights, each in one orientation."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, suppress
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import SourceError, TensorUnavailable
+from geometry.checkpoints.stores import Consent, FloatArray, TensorStore
+from geometry.hub.faults import Offline
+from geometry.models.architecture import Architecture
+from geometry.models.families import TIED
+from geometry.models.layers import FULL, Layers
+from geometry.models.matrices import WeightName, read_positions
+from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import Transfer
+
+#: What can be asked of a layer, and the token embeddings.
+Matrix = WeightName | Literal["W_E"]
+
+__all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
+
+#: ESM was trained with 80 % of each 15 % of tokens set to zero; without, it makes up for them so.
+ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
+
+
+class PositionalModel:
+    """One opened checkpoint; P is read at once, everything else when first asked for.
+
+    Parameters
+    ----------
+    store
+        The checkpoint's tensors.
+    architecture
+        Where its positions are.
+    source
+        What the user opened.
+    name
+        Short, for captions.
+    folder
+        Where the tokenizer is, if anywhere; or what brings it there when it is first asked for.
+    commit
+        Of which commit the files are, 40 hexadecimal digits; None where they are of none.
+
+    Raises
+    ------
+    SourceError
+        P contradicts the configuration, or holds numbers that are not finite.
+    """
+
+    def __init__(
+        self,
+        store: TensorStore,
+        architecture: Architecture,
+        *,
+        source: str,
+        name: str,
+        folder: Path | Callable[[], Path] | None = None,
+        commit: str | None = None,
+    ) -> None:
+        self._store = store
+        self._architecture = architecture
+        self._bring_folder = folder
+        self.source = source
+        self.name = name
+        self.commit = commit
+        self.family = architecture.family
+        self.table = architecture.table or "computed sinusoid"
+        self.layers = Layers(store, architecture)
+        self._stored_W_pos = read_positions(store, architecture)
+        self.n_positions, self.d_model = self._stored_W_pos.shape
+
+    def __repr__(self) -> str:
+        shape = f"{self.n_positions} × {self.d_model}"
+        return f"<PositionalModel {self.name}: {self.table} {shape}>"
+
+    @cached_property
+    def W_pos(self) -> npt.NDArray[np.float64]:
+        """P: (n_positions, d_model) float64, row i for position i, read-only."""
+        wide = self._stored_W_pos.astype(np.float64)
+        wide.setflags(write=False)
+        self._stored_W_pos = wide  # one copy is enough
+        return wide
+
+    @property
+    def stored_W_pos(self) -> FloatArray:
+        """P in the precision it is stored in, or :attr:`W_pos` if that was asked for before."""
+        return self._stored_W_pos
+
+    @property
+    def store(self) -> TensorStore:
+        """The checkpoint's tensors."""
+        return self._store
+
+    @property
+    def computed(self) -> bool:
+        """P follows a formula, such as a fixed sinusoid, and is not learned."""
+        stack = self._architecture.stack
+        return stack is not None and (stack.alone or stack.computed is not None)
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The tables to choose from, "decoder" and "encoder", where the model has both.
+
+        ``open_source(source, table=side)`` opens the other one.
+        """
+        return self._architecture.sides
+
+    @property
+    def side(self) -> str | None:
+        """Which of :attr:`sides` this table is; None for a model with one table."""
+        stack = self._architecture.stack
+        return stack.side if stack is not None and self.sides else None
+
+    @property
+    def causal(self) -> bool:
+        """Each position attends only to itself and earlier ones."""
+        stack, config = self._architecture.stack, self._architecture.config
+        return stack is not None and (stack.causal or config.get("is_decoder") is True)
+
+    @property
+    def home(self) -> Path | None:
+        """The folder that it was opened from; None of a bare table, and of a model on the Hub."""
+        return None if callable(self._bring_folder) else self._bring_folder
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of P and of what else the checkpoint has.
+
+        Of the other tensors only the names count: so its cost does not grow with the checkpoint,
+        and a model on the Hub has the same one as its files on this machine.
+        """
+        place, digest = self._architecture, hashlib.sha256()
+        for name in sorted(self._store.tensors):
+            digest.update(f"{name}\0".encode("utf-8", "surrogatepass"))
+        info = self._store.tensors[place.table] if place.table else None
+        settings = (place.family, place.setting("vocab_size"), self.n_layers, self.n_heads)
+        digest.update(repr((self.table, info and (info.shape, info.dtype), settings)).encode())
+        digest.update(self.W_pos.data)
+        return digest.hexdigest()[:32]
+
+    @property
+    def d_vocab(self) -> int | None:
+        """Tokens in the vocabulary; None where nothing tells. Asking may make a small request."""
+        name = self._tokens_name()
+        with suppress(Offline):  # then what the configuration says has to do
+            if name is not None and (shape := self._store.tensors[name].shape):
+                return shape[0]
+        return self._architecture.setting("vocab_size")
+
+    @property
+    def n_layers(self) -> int | None:
+        """Layers of the tower that reads these positions."""
+        return self.layers.count
+
+    @property
+    def n_heads(self) -> int | None:
+        """Attention heads of each layer."""
+        return self.layers.n_heads
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What is odd about this table, as sentences."""
+        notes = [self._architecture.note] if self._architecture.note else []
+        constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
+        if len(constant) and self.d_model > 1:  # in one dimension every row is
+            some = ", ".join(str(i) for i in constant[:5]) + (", …" if len(constant) > 5 else "")
+            what = "One row holds" if len(constant) == 1 else f"{len(constant)} rows hold"
+            notes.append(f"{what} the same number throughout: positions {some}.")
+        return tuple(notes)
+
+    # -- matrices ----------------------------------------------------------------------------
+
+    @cached_property
+    def W_E(self) -> npt.NDArray[np.float32]:
+        """Token embeddings, (d_vocab, d_embedding) float32, read-only; read once and kept.
+
+        d_embedding is d_model but for factorised models (OPT-350m's tokens).
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint has none.
+        SourceError
+            It is no matrix, or cannot be fetched.
+        """
+        name = self._tokens_name()
+        if name is None:
+            raise self._no_tokens()
+        embeddings = self._store.read(name).astype(np.float32, copy=False)
+        if embeddings.ndim != 2:
+            raise SourceError(f"{name} should be a matrix, got shape {embeddings.shape}.")
+        embeddings.setflags(write=False)
+        return embeddings
+
+    @property
+    def token_scale(self) -> float:
+        """What the family multiplies token embeddings by before it adds positions.
+
+        √d_model in some, 1 in most; not in :attr:`W_E`, which is as it is stored.
+        """
+        place = self._architecture
+        if place.family == "esm" and place.config.get("token_dropout") is True:
+            return ESM_TOKENS_KEPT
+        if place.stack is None or place.stack.scaled_tokens is None:
+            return 1.0
+        scaled = place.config.get("scale_embedding", place.stack.scaled_tokens)
+        return float(np.sqrt(self.d_model)) if scaled is True else 1.0
+
+    @cached_property
+    def token_type(self) -> npt.NDArray[np.float64] | None:
+        """What BERT-like models add to every token of a single text: row 0 of their token types.
+
+        (d_embedding,) float64, read-only; None where the family has no such table.
+        """
+        name = self.table.replace("position_embeddings", "token_type_embeddings")
+        if name == self.table or name not in self._store.tensors:
+            return None
+        row: npt.NDArray[np.float64] = self._store.read(name)[0].astype(np.float64)
+        row.setflags(write=False)
+        return row
+
+    def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
+        """Read a weight matrix of a layer, whatever the family stores, in one orientation.
+
+        Parameters
+        ----------
+        name
+            "W_Q", "W_K", "W_V": (d_out, d_hidden), reading the residual stream; "W_O":
+            (d_hidden, d_in), writing to it; "W_in", the MLP's fan-out: (d_mlp, d_hidden).
+        layer
+            From 0.
+
+        Returns
+        -------
+        float64, read-only, not kept
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family has no such matrix.
+        """
+        return self.layers.weight(name, layer)
+
+    @cached_property
+    def missing(self) -> Mapping[str, str]:
+        """What this checkpoint lacks, and why: "W_E", "W_Q", … of the first layer."""
+        absent = self.layers.missing()
+        stack = self._architecture.stack
+        if stack is not None and stack.alone:
+            absent["W_E"] = "these positions are computed: there are no tokens"
+        elif stack is not None and not stack.tokens:
+            absent["W_E"] = "this part of the model reads no tokens"
+        elif self._tokens_name() is None:
+            absent["W_E"] = "no token embeddings in this checkpoint"
+        return MappingProxyType(absent)
+
+    def _no_tokens(self) -> TensorUnavailable:
+        stack = self._architecture.stack
+        alone = stack is not None and stack.alone
+        return TensorUnavailable(self.missing["W_E"], "Open a model." if alone else FULL)
+
+    def _tokens_name(self) -> str | None:
+        place, index = self._architecture, self._store.tensors
+        if place.stack is None or not place.stack.tokens:
+            return None
+        names = [place.root + suffix for suffix in place.stack.tokens]
+        if place.config.get("tie_word_embeddings") is not False:
+            names += [name for name in index if f".{name}".endswith(tuple(f".{t}" for t in TIED))]
+        return next((name for name in names if name in index), None)
+
+    # -- network -----------------------------------------------------------------------------
+
+    def bytes_to_fetch(self, name: Matrix, layer: int = 0) -> int:
+        """Bytes that have to come over the network before a matrix is here; 0 for most models.
+
+        Above :data:`geometry.hub.network.LARGE` the user is told before it is asked for. Of a model
+        whose files on the Hub are several, asking may make a small request.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family has no such matrix.
+        """
+        return self._store.bytes_to_fetch(self._tensor(name, layer))
+
+    def bytes_to_fetch_for(self, matrices: Iterable[tuple[Matrix, int]]) -> int:
+        """Bytes that have to come before all of these matrices (name, layer) are here.
+
+        As :meth:`bytes_to_fetch`, and what several of them need counts once; what the checkpoint
+        lacks counts nothing.
+        """
+        tensors = set()
+        for name, layer in matrices:
+            with suppress(TensorUnavailable):
+                tensors.add(self._tensor(name, layer))
+        return self._store.bytes_to_fetch(*tensors)
+
+    def _tensor(self, name: Matrix, layer: int) -> str:
+        tensor = self._tokens_name() if name == "W_E" else self.layers.tensor(name, layer)
+        if tensor is None:
+            raise self._no_tokens()
+        return tensor
+
+    def agree(self, to: Consent) -> None:
+        """Note that the user agreed to a large download, for as long as the model is open.
+
+        Parameters
+        ----------
+        to
+            "whole files", where the server sends no parts of them (see
+            :class:`geometry.hub.faults.WholeDownload`); "tokenizer", a large one (see
+            :class:`geometry.hub.faults.LargeTokenizer`).
+        """
+        self._store.agree(to)
+
+    def through(self, transfer: Transfer) -> AbstractContextManager[None]:
+        """Let what this thread asks of the model within be told of, and stopped, by ``transfer``.
+
+        Without, what has to be fetched is fetched unwatched.
+        """
+        return self._store.through(transfer)
+
+    # -- prompt ------------------------------------------------------------------------------
+
+    @cached_property
+    def _folder(self) -> Path:
+        if self._bring_folder is None:
+            what = "computed" if self.computed else "a bare table"
+            raise TensorUnavailable(
+                f"This source is {what}: it has no tokenizer, so a prompt cannot be split.",
+                "Open a checkpoint's folder.",
+            )
+        return self._bring_folder() if callable(self._bring_folder) else self._bring_folder
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return load_tokenizer(self._folder)
+
+    def token_text(self, token: int) -> str | None:
+        """Return what a token stands for, readable; None where there is no tokenizer."""
+        try:
+            return self._tokenizer.text_of(token)
+        except TensorUnavailable:
+            return None
+
+    def token_ids(self, text: str) -> tuple[int, ...]:
+        """Split a text into this model's tokens, without any that the family puts around it.
+
+        Raises
+        ------
+        TensorUnavailable, HelixscopeError
+            As :meth:`tokenize`.
+        """
+        return tuple(self._tokenizer.pieces(text))
+
+    def tokenize(self, text: str) -> TokenizedPrompt:
+        """Split a prompt into this model's tokens, one per position from 0.
+
+        The beginning-of-text token comes first where the family is used so; BERT-like models put
+        their own first and last.
+
+        Raises
+        ------
+        TensorUnavailable
+            There is no tokenizer.
+        HelixscopeError
+            There is one that cannot be read, or not be fetched.
+        """
+        stack, begin = self._architecture.stack, None
+        if stack is not None and stack.begin and self._bring_folder is not None:
+            begin = begin_token(self._folder, self._architecture.config, self._tokenizer)
+        return tokenize(self._tokenizer, text, begin, self.n_positions)

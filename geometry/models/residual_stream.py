@@ -1,0 +1,230 @@
+"""A model's matrices as directions in the residual stream, each decomposed once."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, cast, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.directions import Directions, Side, singular_directions
+from geometry.measures.overlaps import squared_overlaps
+from geometry.models.matrices import WeightName
+from geometry.models.model import PositionalModel
+from geometry.pca.components import Array
+
+Name = Literal["P", "E", "W_Q", "W_K", "W_V", "W_O", "W_in"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+#: What of these reads the residual stream through a LayerNorm, and whose gain that is.
+_READERS: dict[str, Literal["attention", "mlp"]] = {
+    "W_Q": "attention", "W_K": "attention", "W_V": "attention", "W_in": "mlp",
+}  # fmt: skip
+_BY_HEAD = ("W_Q", "W_K", "W_V", "W_O")
+
+#: Directions in memory together; the longest unused go first.
+MAX_BYTES = 400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A matrix of a model and how it is looked at.
+
+    Attributes
+    ----------
+    name
+        P, E or a weight.
+    layer
+        Of a weight, from 0.
+    head
+        One attention head's part of W_Q, W_K, W_V or W_O; None for all heads together.
+    side
+        None for the side in the residual stream: what W_O writes, what all others read (of P and E
+        the rows' space).
+    fold_ln
+        Multiply what a weight reads by the gain of the LayerNorm before it.
+    centred
+        Take the mean row off P or E first; the articles do not.
+    """
+
+    name: Name
+    layer: int = 0
+    head: int | None = None
+    side: Side | None = None
+    fold_ln: bool = False
+    centred: bool = False
+
+
+class KeptDirections(Protocol):
+    """Where directions outlive the program; see :mod:`geometry.models.kept_directions`."""
+
+    def get(self, subject: Subject, *, mapped: bool) -> Directions | None:
+        """Return what was put, or None."""
+
+    def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
+        """Keep directions; ``mapped`` means through the model's map to the layers' size."""
+
+
+class ResidualStream:
+    """Directions of a model's matrices, kept; threads may share one, and decompose nothing twice.
+
+    Parameters
+    ----------
+    model
+        The open model; a tensor is read when it is first needed.
+    kept
+        Where directions are looked for before a matrix is read, and put afterwards.
+    """
+
+    def __init__(self, model: PositionalModel, kept: KeptDirections | None = None) -> None:
+        self._model = model
+        self._on_disk = kept
+        self._kept: OrderedDict[tuple[Subject, bool], Directions] = OrderedDict()
+        self._turns: dict[tuple[Subject, bool], threading.Lock] = {}
+        self._lock = threading.Lock()
+        self._tell: Callable[[float, str], None] | None = None
+
+    def told(self, tell: Callable[[float, str], None]) -> ResidualStream:
+        """Return the same stream, which tells how far a decomposition is.
+
+        Parameters
+        ----------
+        tell
+            Called now and then with a share from 0 to 1 and words; what it raises ends the work.
+        """
+        other = copy.copy(self)
+        other._tell = tell
+        return other
+
+    def matrix(self, subject: Subject) -> npt.NDArray[np.floating]:
+        """Return the matrix, (d_out, d_in) or (n, d_embedding) for P and E.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint or the family lacks it, or has no such head.
+        """
+        if subject.name in ("P", "E"):
+            table = self._model.W_pos if subject.name == "P" else self._model.W_E
+            return table - table.mean(axis=0, dtype=np.float64) if subject.centred else table
+        matrix = self._model.weight(cast(WeightName, subject.name), subject.layer)
+        if subject.head is not None:
+            matrix = self._of_head(matrix, subject)
+        if subject.fold_ln and (reader := _READERS.get(subject.name)) is not None:
+            gain = self._model.layers.norm_gain(reader, subject.layer)
+            if gain is not None:
+                matrix = matrix * gain
+        return matrix
+
+    def directions(self, subject: Subject) -> Directions:
+        """Singular directions of the matrix, in its own width.
+
+        Raises
+        ------
+        TensorUnavailable
+            As :meth:`matrix`.
+        """
+        return self._directions(subject, mapped=False)
+
+    def overlaps(self, rows: Subject, columns: Subject) -> Array:
+        """Squared overlaps, ``rows``' directions down and ``columns``' across.
+
+        Where embeddings are of another size than the layers (ALBERT, ELECTRA, OPT-350m), they go
+        through the model's own map to that size.
+
+        Returns
+        -------
+        (a, b) float64
+            See :func:`geometry.measures.overlaps.squared_overlaps`.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks one of them, or a map that they would need.
+        """
+        return squared_overlaps(*self.pair(rows, columns))
+
+    def pair(self, one: Subject, other: Subject) -> tuple[Directions, Directions]:
+        """Directions of two matrices in one space; see :meth:`overlaps`."""
+        found = [self._directions(subject, mapped=False) for subject in (one, other)]
+        if found[0].vectors.shape[1] != found[1].vectors.shape[1]:
+            found = [self._directions(subject, mapped=True) for subject in (one, other)]
+        sizes = [directions.vectors.shape[1] for directions in found]
+        if sizes[0] != sizes[1]:
+            raise TensorUnavailable(
+                f"{one.name} lies in {sizes[0]} dimensions and {other.name} in {sizes[1]}, and "
+                "no map between them is in this checkpoint."
+            )
+        return found[0], found[1]
+
+    def _directions(self, subject: Subject, *, mapped: bool) -> Directions:
+        key = (subject, mapped)
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            found = self._look_up(key)
+            if found is None and self._on_disk is not None:
+                found = self._on_disk.get(subject, mapped=mapped)
+                self._keep(key, found)
+            if found is None:
+                found = self._decompose(subject, mapped=mapped)
+                self._keep(key, found)
+                if self._on_disk is not None:
+                    self._on_disk.put(subject, found, mapped=mapped)
+        return found
+
+    def _look_up(self, key: tuple[Subject, bool]) -> Directions | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _keep(self, key: tuple[Subject, bool], found: Directions | None) -> None:
+        if found is None:
+            return
+        with self._lock:
+            self._kept[key] = found
+            while len(self._kept) > 1 and self._bytes() > MAX_BYTES:
+                self._kept.popitem(last=False)
+
+    def _bytes(self) -> int:
+        return sum(found.vectors.nbytes for found in self._kept.values())
+
+    def _decompose(self, subject: Subject, *, mapped: bool) -> Directions:
+        matrix, side = self.matrix(subject), subject.side
+        if mapped and subject.name in ("P", "E"):
+            what: Literal["positions", "tokens"] = "positions" if subject.name == "P" else "tokens"
+            through = self._model.layers.embedding_map(what)
+            matrix = matrix if through is None else matrix @ through.T
+        default: Side = "output" if subject.name == "W_O" else "input"
+        tell = self._tell
+        if tell is None:
+            return singular_directions(matrix, side or default)
+        said = f"Decomposing {subject.name}"
+        tell(0.0, said)
+        return singular_directions(
+            matrix, side or default, on_block=lambda share: tell(share, said)
+        )
+
+    def _of_head(self, matrix: Array, subject: Subject) -> Array:
+        heads, head = self._model.n_heads, cast(int, subject.head)
+        if subject.name not in _BY_HEAD:
+            raise TensorUnavailable(f"{subject.name} has no heads.")
+        axis = 1 if subject.name == "W_O" else 0
+        if heads is None or not 0 <= head < heads:
+            have = "no known number of heads" if heads is None else f"heads 0–{heads - 1}"
+            raise TensorUnavailable(f"{self._model.name} has {have}, asked for head {head}.")
+        # Keys and values may be shared by groups of heads: then there are fewer of them.
+        size = self._head_size(matrix, heads, axis)
+        start = head * matrix.shape[axis] // size // heads * size
+        return matrix[start : start + size] if axis == 0 else matrix[:, start : start + size]
+
+    def _head_size(self, matrix: Array, heads: int, axis: int) -> int:
+        queries: int = self._model.weight("W_Q", 0).shape[0] if axis == 0 else matrix.shape[1]
+        return queries // heads

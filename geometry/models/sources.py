@@ -1,0 +1,224 @@
+"""Opening a source: a folder, a file, or a model by its id, from this machine or from the Hub."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.config import read_json
+from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.files import SUFFIXES, open_store, weights_in
+from geometry.checkpoints.stores import cannot_read
+from geometry.hub.address import HubAddress, parse_address
+from geometry.models.architecture import UnknownArchitecture, find_architecture
+from geometry.models.catalogue import (
+    SAMPLE,
+    canonical,
+    is_superseded,
+    locate,
+    locate_address,
+    read_catalogue,
+)
+from geometry.models.computed import find_computed, is_computed, open_computed
+from geometry.models.model import PositionalModel
+
+if TYPE_CHECKING:
+    from geometry.hub.checkpoint import HubCheckpoint
+    from geometry.hub.network import Network
+
+__all__ = ["UnknownArchitecture", "is_on_hub", "open_source"]
+
+#: Names of files and folders that say nothing about the model in them.
+_GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
+
+#: A snapshot's folder in the Hub cache is called by its commit.
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def open_source(
+    source: str | os.PathLike[str],
+    *,
+    table: str | None = None,
+    network: Network | None = None,
+) -> PositionalModel:
+    """Open a checkpoint: its configuration, its index and P are read, nothing else.
+
+    Parameters
+    ----------
+    source
+        "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
+        :mod:`geometry.models.computed`); a folder in the Hugging Face layout; a file (safetensors,
+        torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
+        its page. A model is looked for in the installed packages, in the Hub cache and in what was
+        fetched before; from the Hub itself only what is needed is fetched, and kept.
+    table
+        The tensor to take as positions, where no family fits; or "encoder" or "decoder".
+    network
+        What a model from the Hub goes through; the usual Hub and the user's cache if None.
+
+    Raises
+    ------
+    SourceError
+        It cannot be opened; the message says why. What the Hub has to do with is a
+        :class:`geometry.hub.faults.HubError`.
+    Cancelled
+        Someone cancelled the network's transfer.
+    NoPositionalEmbeddings
+        The family stores no table of positions.
+    UnknownArchitecture
+        No family fits; its ``candidates`` can be given as ``table``.
+    """
+    text = os.fspath(source)
+    if text == SAMPLE:
+        folder = locate(SAMPLE)
+        if folder is None:
+            raise SourceError("The bundled model is missing.", "Install Helixscope again.")
+        return _open(folder, text, text, table)
+    if (computed := find_computed(text)) is not None:
+        return open_computed(computed)
+    path = _path(text)
+    if path is not None:
+        return _open(_snapshot(path), text, _name(path), table)
+    address = _address(text)
+    if address is None:
+        raise SourceError(f"There is nothing at {text!r}.", "Check the path.")
+    if network is None or not network.fresh:
+        folder = locate_address(address)
+        cache = None if network is None else network.cache
+        if folder is not None and not is_superseded(folder, address, cache):
+            return _open(folder, text, address.short, table)
+    return _fetch(text, address, table, network)
+
+
+def is_on_hub(source: str) -> bool:
+    """Tell whether a source is a model's id, and nothing that lies at such a path here.
+
+    Opening it may take a request, even if some installed package or cache has it.
+    """
+    try:
+        if source == SAMPLE or is_computed(source):
+            return False
+        return _path(source) is None and _address(source) is not None
+    except SourceError:
+        return False
+
+
+def _path(text: str) -> Path | None:
+    """Return what a source is the path of, if there is such a thing."""
+    try:
+        path = Path(text).expanduser()
+        return path if text and path.exists() else None
+    except PermissionError as error:
+        raise cannot_read(Path(text), error) from error
+    except (OSError, ValueError, RuntimeError) as error:
+        raise SourceError(f"{text!r} is no path: {error}.", "Check the path.") from error
+
+
+def _address(text: str) -> HubAddress | None:
+    """Return a source's address on the Hub; None if it is none, or rather a file's name."""
+    looks_like_file = "://" not in text and text.endswith(SUFFIXES)
+    return None if looks_like_file else parse_address(text)
+
+
+def _open(path: Path, source: str, name: str, table: str | None) -> PositionalModel:
+    weights = weights_in(path) if path.is_dir() else path
+    store = open_store(weights)
+    if weights.suffix in (".npy", ".npz"):
+        # A bare table: what lies beside it need not belong to it.
+        place = find_architecture(store.tensors, {}, table)
+        return PositionalModel(store, place, source=source, name=name)
+    folder = weights.parent
+    config_file = folder / "config.json"
+    config = read_json(config_file) if config_file.is_file() else {}
+    place = find_architecture(store.tensors, config, table)
+    commit = folder.name if folder.parent.name == "snapshots" else ""
+    return PositionalModel(
+        store,
+        place,
+        source=source,
+        name=name,
+        folder=folder,
+        commit=commit if _COMMIT.fullmatch(commit) else None,
+    )
+
+
+def _fetch(
+    text: str, address: HubAddress, table: str | None, network: Network | None
+) -> PositionalModel:
+    """Open a model from what was fetched before, and from the Hub."""
+    from geometry.hub.checkpoint import open_checkpoint
+    from geometry.hub.faults import NotOnHub, Offline
+    from geometry.hub.keeping import opening
+    from geometry.hub.network import default_network
+
+    try:
+        with opening():
+            checkpoint = open_checkpoint(canonical(address), network or default_network())
+            model = _model_of(checkpoint, text, address.short, table)
+    except Offline as error:
+        raise Offline(
+            f"{text} is not on this machine, and Helixscope is offline.", error.advice
+        ) from error
+    except NotOnHub as error:
+        if error.missing != "repository" or "://" in text:
+            raise
+        raise NotOnHub(
+            f"There is no file or folder {text!r} here, and {error}",
+            error.advice,
+            missing=error.missing,
+        ) from error
+    checkpoint.keep(chosen=table is not None)
+    return model
+
+
+def _model_of(
+    checkpoint: HubCheckpoint, source: str, name: str, table: str | None
+) -> PositionalModel:
+    """Make the model; what came on the way does not stay if that is not possible."""
+    try:
+        return PositionalModel(
+            checkpoint.store,
+            find_architecture(checkpoint.store.tensors, checkpoint.config, table),
+            source=source,
+            name=name,
+            folder=checkpoint.tokenizer_folder,
+            commit=checkpoint.commit,
+        )
+    # Whatever it was, a fault of ours too: it goes on as it was.
+    except Exception:
+        checkpoint.drop()
+        raise
+
+
+def _snapshot(path: Path) -> Path:
+    """Go from a model's folder in the Hub cache to its newest snapshot."""
+    if not (path / "snapshots").is_dir() or (path / "config.json").is_file():
+        return path
+    main = path / "refs" / "main"
+    snapshots = sorted((path / "snapshots").iterdir(), key=lambda item: item.stat().st_mtime)
+    if main.is_file():
+        wanted = path / "snapshots" / main.read_text("utf-8").strip()
+        if wanted.is_dir():
+            return wanted
+    return snapshots[-1] if snapshots else path
+
+
+def _name(path: Path) -> str:
+    """Return a short name for captions."""
+    full = Path(os.path.abspath(path))
+    folder = full
+    if not full.is_dir():
+        if not _GENERIC.fullmatch(full.stem):
+            return full.stem
+        folder = full.parent
+    cached = [part for part in full.parts if part.startswith("models--")]
+    if cached:
+        return cached[-1].rsplit("--", 1)[-1]
+    if _GENERIC.fullmatch(folder.name):
+        for entry in read_catalogue():
+            if entry.folder is not None and locate(entry) == folder:
+                return entry.title
+        return folder.parent.name or folder.name
+    return folder.name

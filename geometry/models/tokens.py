@@ -1,0 +1,207 @@
+"""The model's own tokenizer, read when first asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from geometry.checkpoints.config import first_int, read_json
+from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+
+#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
+VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
+                "tokenizer.model", "vocab.bpe")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizedPrompt:
+    """A prompt's tokens, one per position from 0.
+
+    Attributes
+    ----------
+    ids
+        Rows of W_E.
+    texts
+        What each token stands for, readable: "Hello", " my", "[CLS]".
+    truncated
+        Tokens beyond the last position, dropped.
+    """
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+    truncated: int = 0
+
+
+class Tokenizer(Protocol):
+    """Splits a text into tokens, special ones as the family does it."""
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids."""
+
+    def pieces(self, text: str) -> list[int]:
+        """Token ids of the text alone."""
+
+    def text_of(self, token: int) -> str:
+        """One token, readable."""
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token, or None."""
+
+
+class FastTokenizer:
+    """A ``tokenizer.json``, by the tokenizers library."""
+
+    def __init__(self, backend: Any) -> None:
+        # Sentence encoders ask for padding and cutting, which would hide or invent tokens.
+        backend.no_padding()
+        backend.no_truncation()
+        self._backend = backend
+        self._bytes = type(backend.decoder).__name__ == "ByteLevel"
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids, with the family's special tokens."""
+        return list(self._backend.encode(text).ids)
+
+    def pieces(self, text: str) -> list[int]:
+        """Token ids of the text alone, without the family's special tokens."""
+        return list(self._backend.encode(text, add_special_tokens=False).ids)
+
+    def text_of(self, token: int) -> str:
+        """One token, readable."""
+        piece = self._backend.id_to_token(token) or ""
+        return readable_bytes(piece) if self._bytes else readable(piece)
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token, or None."""
+        found = self._backend.token_to_id(token)
+        return None if found is None else int(found)
+
+
+class SlowTokenizer:
+    """A tokenizer that only transformers can read."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids, with the family's special tokens."""
+        return list(self._backend.encode(text))
+
+    def pieces(self, text: str) -> list[int]:
+        """Token ids of the text alone, without the family's special tokens."""
+        return list(self._backend.encode(text, add_special_tokens=False))
+
+    def text_of(self, token: int) -> str:
+        """One token, readable."""
+        return readable(str(self._backend.convert_ids_to_tokens(token)))
+
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token, or None."""
+        found = self._backend.get_vocab().get(token)
+        return None if found is None else int(found)
+
+
+def readable(token: str) -> str:
+    """Show a token's piece marks as text: "▁my" is " my", GPT-1's "my</w>" is "my"."""
+    byte = _BYTE_PIECE.fullmatch(token)
+    return f"⟨{byte[1]}⟩" if byte else token.replace("▁", " ").removesuffix("</w>")
+
+
+def readable_bytes(token: str) -> str:
+    """Show a token of a byte-level vocabulary as text: "Ġmy" is " my".
+
+    Such a token may end in the middle of a character: bytes that are no whole character are
+    written as ⟨F0⟩. What was added to the vocabulary, such as "<|endoftext|>", is text already.
+    """
+    if not all(character in _BYTES for character in token):
+        return token
+    text = bytes(_BYTES[character] for character in token).decode("utf-8", "surrogateescape")
+    # "surrogateescape" turns a byte of no character, 80 to FF, into the code U+DC80 to U+DCFF.
+    return "".join(f"⟨{ord(c) - 0xDC00:02X}⟩" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
+
+
+def _byte_alphabet() -> dict[str, int]:
+    """Return the byte of each character of GPT-2's vocabulary.
+
+    Printable bytes stand for themselves, the other 68 are numbered from U+0100 on (GPT-2's
+    ``bytes_to_unicode``).
+    """
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    alphabet = {chr(byte): byte for byte in printable}
+    others = (byte for byte in range(256) if chr(byte) not in alphabet)
+    return alphabet | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _byte_alphabet()
+_BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
+
+
+def load_tokenizer(folder: Path) -> Tokenizer:
+    """Read the tokenizer of a checkpoint folder; nothing is downloaded, no code of it is run.
+
+    Raises
+    ------
+    TensorUnavailable
+        The folder has none.
+    HelixscopeError
+        It has one that cannot be read.
+    """
+    file = folder / "tokenizer.json"
+    if not file.is_file() and not any((folder / name).is_file() for name in VOCABULARIES):
+        raise TensorUnavailable(
+            "This model has no tokenizer beside it, so a prompt cannot be split into its tokens.",
+            "Put the model's tokenizer.json into its folder.",
+        )
+    try:
+        if file.is_file():
+            from tokenizers import Tokenizer as Backend
+
+            return FastTokenizer(Backend.from_file(str(file)))
+        from transformers import AutoTokenizer
+
+        slow = AutoTokenizer.from_pretrained(
+            str(folder), local_files_only=True, trust_remote_code=False
+        )
+        backend = getattr(slow, "backend_tokenizer", None)
+        return SlowTokenizer(slow) if backend is None else FastTokenizer(backend)
+    # Both libraries raise bare Exception and much else on a malformed file.
+    except Exception as error:
+        raise HelixscopeError(
+            f"The tokenizer in {folder.name} cannot be read: {error}.",
+            "Download or copy its tokenizer.json again.",
+        ) from error
+
+
+def begin_token(folder: Path, config: Mapping[str, Any], tokenizer: Tokenizer) -> int | None:
+    """Return the id of the beginning-of-text token, by the tokenizer's or the model's settings."""
+    settings = folder / "tokenizer_config.json"
+    token = read_json(settings).get("bos_token") if settings.is_file() else None
+    if isinstance(token, dict):
+        token = token.get("content")
+    if isinstance(token, str) and (found := tokenizer.id_of(token)) is not None:
+        return found
+    return first_int(config, ("bos_token_id",))
+
+
+def tokenize(
+    tokenizer: Tokenizer, text: str, begin: int | None, n_positions: int
+) -> TokenizedPrompt:
+    """Split a text, one token per position.
+
+    Parameters
+    ----------
+    begin
+        The token to put first if the tokenizer did not, or None.
+    n_positions
+        Tokens beyond are dropped and counted.
+    """
+    ids = tokenizer.encode(text)
+    if begin is not None and ids[:1] != [begin]:
+        ids.insert(0, begin)
+    kept = ids[:n_positions]
+    return TokenizedPrompt(
+        tuple(kept), tuple(map(tokenizer.text_of, kept)), truncated=len(ids) - len(kept)
+    )

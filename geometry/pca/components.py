@@ -1,0 +1,160 @@
+"""The result of a PCA of positions, and the conventions that every way to it shares."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import RangeError
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PositionPCA:
+    """Principal components of a range of positions.
+
+    Attributes
+    ----------
+    positions
+        First and last position of the range, both inclusive.
+    mean : (d_model,) float64
+        Mean of the range's rows, taken off before the decomposition.
+    components : (k, d_model) float64
+        Orthonormal rows, falling singular value. Sign: the entry of largest magnitude is
+        positive (the first of them, should several be equally large). k is the number asked
+        for, or fewer: at most as many as there are rows in the range or dimensions.
+    singular_values : (k,) float64
+        Singular values of the centred range, in the table's units.
+    explained_variance_ratio : (k,) float64
+        σ² over the range's total variance; zeros where the range does not vary.
+    exact
+        True when the components are right to rounding; False from the fast path, whose
+        coordinates are within 1e-4 of the largest coordinate.
+
+    Notes
+    -----
+    Components with equal singular values span a plane (or more) in which their directions are
+    arbitrary: any rotation of them is as right, and small changes of the range may turn them.
+    """
+
+    positions: tuple[int, int]
+    mean: Array
+    components: Array
+    singular_values: Array
+    explained_variance_ratio: Array
+    exact: bool
+
+    def project(self, rows: npt.ArrayLike) -> Array:
+        """Coordinates of any rows in this basis.
+
+        Parameters
+        ----------
+        rows : (m, d_model)
+            Rows of the table, from inside the range or not; not centred.
+
+        Returns
+        -------
+        (m, k) float64
+            (rows − mean) · componentsᵀ, in the table's units.
+
+        Raises
+        ------
+        ValueError
+            When the rows have another width than the components.
+        """
+        table = np.asarray(rows, dtype=np.float64)
+        if table.ndim != 2 or table.shape[1] != self.mean.size:
+            raise ValueError(f"expected rows (m, {self.mean.size}), got {table.shape}")
+        basis = self.components.T
+        # The mean is projected instead of subtracted: no copy of a large table.
+        coordinates: Array = table @ basis - self.mean @ basis
+        return coordinates
+
+
+def check_range(positions: tuple[int, int], n_positions: int) -> tuple[int, int]:
+    """Return the inclusive range as plain integers.
+
+    Raises
+    ------
+    RangeError
+        When it is empty, reversed or leaves the table.
+    """
+    first, last = int(positions[0]), int(positions[1])
+    if 0 <= first <= last < n_positions:
+        return first, last
+    raise RangeError(
+        f"positions {first}–{last} are not a range of this table, which has 0–{n_positions - 1}",
+        "Choose a first and a last position inside the table, the first not after the last.",
+    )
+
+
+def check_table(W_pos: npt.ArrayLike) -> Array:
+    """Return the table as float64, without a copy where it is that already.
+
+    Raises
+    ------
+    ValueError
+        When it is not (n_positions, d_model) with at least one row and one column.
+    """
+    return check_shape(np.asarray(W_pos, dtype=np.float64))
+
+
+def check_shape(table: np.ndarray) -> np.ndarray:
+    """Return the table as it is.
+
+    Raises
+    ------
+    ValueError
+        When it is not (n_positions, d_model) with at least one row and one column.
+    """
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"expected a table (n_positions, d_model), got {table.shape}")
+    return table
+
+
+def count_components(asked: int, n_rows: int, d_model: int) -> int:
+    """Return how many components a range of that many rows has to offer, at most `asked`.
+
+    Raises
+    ------
+    RangeError
+        When fewer than one is asked for.
+    """
+    if asked < 1:
+        raise RangeError(f"{asked} components were asked for", "Ask for at least one.")
+    return min(asked, n_rows, d_model)
+
+
+def make_pca(
+    positions: tuple[int, int],
+    mean: Array,
+    components: Array,
+    eigenvalues: Array,
+    total_variance: float,
+    *,
+    exact: bool,
+) -> PositionPCA:
+    """Orient the components and close the result.
+
+    Parameters
+    ----------
+    positions, mean
+        As in `PositionPCA`.
+    components : (k, d_model)
+        Orthonormal rows of any sign.
+    eigenvalues : (k,)
+        Squared singular values of the centred range.
+    total_variance
+        Squared Frobenius norm of the centred range.
+    exact
+        As in `PositionPCA`.
+    """
+    variances = np.maximum(eigenvalues, 0.0)
+    largest = np.abs(components).argmax(axis=1)
+    signs = np.where(components[np.arange(len(components)), largest] < 0.0, -1.0, 1.0)
+    ratios = variances / total_variance if total_variance > 0.0 else np.zeros_like(variances)
+    arrays = (mean, components * signs[:, None], np.sqrt(variances), np.minimum(ratios, 1.0))
+    for array in arrays:
+        array.flags.writeable = False
+    return PositionPCA(positions, *arrays, exact=exact)

@@ -1,0 +1,109 @@
+"""The curve that is shown: every stored row in the chosen components of a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.threads import one_thread
+from geometry.pca.components import Array, PositionPCA
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Curve:
+    """All rows of a position table in three (or more) principal components of a range.
+
+    Attributes
+    ----------
+    pca
+        The fitted components; its ``positions`` are the inclusive range they were fitted to.
+    components
+        The shown components, 1-based, in axis order.
+    coordinates
+        (n_positions, len(components)) float64, read-only: every row minus the range's mean,
+        projected. A component that the range does not have (fewer rows than components) is zero.
+    residual
+        (n_positions,) float64, read-only: the share of each centred row's length that lies
+        outside the shown components, 0 to 1 ("fraying").
+    """
+
+    pca: PositionPCA
+    components: tuple[int, ...]
+    coordinates: np.ndarray
+    residual: np.ndarray
+
+    @property
+    def explained_variance_ratio(self) -> tuple[float, ...]:
+        """Share of the range's variance along each shown component."""
+        ratio = self.pca.explained_variance_ratio
+        return tuple(float(ratio[c - 1]) if c <= len(ratio) else 0.0 for c in self.components)
+
+
+def place_curve(
+    W_pos: np.ndarray, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
+) -> Curve:
+    """Put every row of a position table into the shown components.
+
+    Parameters
+    ----------
+    W_pos
+        (n_positions, d_model) position table.
+    pca
+        Components fitted to a range of these rows.
+    components
+        1-based numbers of the components on the axes.
+
+    Returns
+    -------
+    Curve
+
+    Raises
+    ------
+    RangeError
+        If a component number is below 1.
+    """
+    if min(components) < 1:
+        raise RangeError(f"components count from 1, got {tuple(components)}")
+    chosen = shown_rows(pca, components)
+    # One product gives the coordinates and, from the last column, the distance to the mean.
+    basis = np.vstack([pca.components[chosen], pca.mean])
+    with one_thread():
+        products = W_pos @ basis.T
+    offsets = basis @ pca.mean
+    found = products[:, :-1] - offsets[:-1]
+    squared_distance = (
+        np.einsum("ij,ij->i", W_pos, W_pos) - 2 * products[:, -1] + offsets[-1]
+    ).clip(min=0)
+    return make_curve(pca, components, found, squared_distance)
+
+
+def shown_rows(pca: PositionPCA, components: Sequence[int]) -> list[int]:
+    """Return the rows of ``pca.components`` that 1-based components name, absent ones left out."""
+    return [c - 1 for c in components if c <= len(pca.components)]
+
+
+def make_curve(
+    pca: PositionPCA, components: Sequence[int], found: Array, squared_distance: Array
+) -> Curve:
+    """Close a curve.
+
+    Parameters
+    ----------
+    pca, components
+        As in :class:`Curve`.
+    found
+        (n_positions, number of :func:`shown_rows`) coordinates of all rows.
+    squared_distance
+        (n_positions,) squared distances to the range's mean.
+    """
+    coordinates = np.zeros((len(found), len(components)))
+    coordinates[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = found
+    outside = (squared_distance - np.einsum("ij,ij->i", found, found)).clip(min=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        residual = np.sqrt(np.where(squared_distance > 0, outside / squared_distance, 0.0))
+    coordinates.setflags(write=False)
+    residual.setflags(write=False)
+    return Curve(pca, tuple(components), coordinates, residual)

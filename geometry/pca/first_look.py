@@ -1,0 +1,123 @@
+"""The curve of one range, once: what is drawn first, while the exact components are computed."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.threads import one_thread
+from geometry.pca.components import (
+    Array,
+    PositionPCA,
+    check_range,
+    check_shape,
+    check_table,
+    count_components,
+    make_pca,
+)
+from geometry.pca.curve import Curve, make_curve, place_curve, shown_rows
+from geometry.pca.exact_pca import fit_pca
+from geometry.pca.subspace import krylov_subspaces
+
+TOLERANCE = 1e-4
+BLOCK = 6
+STEPS = 6
+SMALL = 256
+CACHED = 128
+LEAST = 1e-15
+
+
+def first_look(
+    W_pos: npt.ArrayLike, positions: tuple[int, int], components: Sequence[int] = (1, 2, 3)
+) -> Curve:
+    """Curve in the components of an inclusive range, several times faster than exactly.
+
+    A block Krylov subspace in single precision, which is as good as the screen: reading the rows
+    is what takes the time. It is grown until each component's residual, over its distance to the
+    next eigenvalue, says that it is turned by less than 1e-4 (the sine theorem of Davis and
+    Kahan, with estimated gaps: this is no guarantee). Small ranges, and those whose components
+    will not settle because their singular values are nearly equal, are decomposed exactly.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table; row i belongs to position i. In single precision it is not widened.
+    positions
+        First and last position, both inclusive.
+    components
+        1-based numbers of the components on the axes; a small range may lack some.
+
+    Returns
+    -------
+    Curve
+        ``pca.exact`` is False, unless it had to be decomposed exactly; ``pca`` has the components
+        up to the last one on an axis. The mean is exact to the table's precision.
+
+    Raises
+    ------
+    RangeError
+        When the range is empty or leaves the table, or a component below 1 is asked for.
+    ValueError
+        When W_pos is no table.
+    """
+    table = np.asarray(W_pos)
+    table = check_shape(table) if table.dtype == np.float32 else check_table(table)
+    first, last = check_range(positions, len(table))
+    if min(components) < 1:
+        raise RangeError(f"components count from 1, got {tuple(components)}")
+    shape = (last - first + 1, table.shape[1])
+    k = count_components(max(components), *shape)
+    found = None
+    if min(shape) > max(SMALL, 4 * (BLOCK + k)):
+        with one_thread():
+            found = _look(table, (first, last), components, k)
+    return found or place_curve(check_table(table), fit_pca(table, positions, k), components)
+
+
+def _look(
+    table: np.ndarray, positions: tuple[int, int], components: Sequence[int], k: int
+) -> Curve | None:
+    first, last = positions
+    mean = table[first : last + 1].mean(axis=0, dtype=np.float64).astype(table.dtype)
+    single = np.empty(table.shape, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        np.subtract(table, mean, out=single, casting="same_kind")
+        squared_distance = np.einsum("ij,ij->i", single, single).astype(np.float64)
+    total = float(squared_distance[first : last + 1].sum())
+    if not (LEAST < total < 1 / LEAST and np.isfinite(squared_distance).all()):
+        return None  # its square would leave the range of single precision
+    pca = _fit(single[first : last + 1], positions, mean.astype(np.float64), total, k)
+    if pca is None:
+        return None
+    basis = pca.components[shown_rows(pca, components)]
+    found = (single @ basis.T.astype(np.float32)).astype(np.float64)
+    return make_curve(pca, components, found, squared_distance)
+
+
+def _fit(
+    rows: np.ndarray, positions: tuple[int, int], mean: Array, total: float, k: int
+) -> PositionPCA | None:
+    """Fit centred rows in single precision; None if the components will not settle."""
+
+    def gram_times(V: Array) -> Array:
+        # Both products of a few rows at a time: for the second they are in the cache.
+        narrow, image = V.astype(np.float32), np.zeros(V.shape, dtype=np.float32)
+        for start in range(0, len(rows), CACHED):
+            few = rows[start : start + CACHED]
+            image += few.T @ (few @ narrow)
+        return image.astype(np.float64)
+
+    subspaces = krylov_subspaces(gram_times, lambda Z: Z, rows.shape[1], BLOCK + k)
+    # The first subspace never suffices.
+    for Q, image in islice(subspaces, 1, STEPS):
+        values, W = np.linalg.eigh(Q.T @ image)
+        values, W = values[::-1], W[:, : -k - 1 : -1]
+        vectors = Q @ W
+        steps = -np.diff(values[: k + 1])
+        gaps = np.minimum(steps, np.concatenate(([np.inf], steps[:-1])))
+        residuals = np.linalg.norm(image @ W - vectors * values[:k], axis=0)
+        if (residuals <= TOLERANCE * gaps).all():
+            return make_pca(positions, mean, vectors.T, values[:k], total, exact=False)
+    return None

@@ -1,0 +1,100 @@
+"""Principal components of a range of positions, and what follows from them.
+
+`fit_pca` is exact, `RangePCA` the fast path for dragging; both give a `PositionPCA`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.norms import row_norms
+from geometry.pca.components import Array, PositionPCA, check_table
+from geometry.pca.exact_pca import fit_pca
+from geometry.pca.range_pca import RangePCA
+
+__all__ = [
+    "PositionPCA",
+    "RangePCA",
+    "fit_pca",
+    "off_subspace_residual",
+    "procrustes_rotation",
+]
+
+
+def off_subspace_residual(
+    W_pos: npt.ArrayLike, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
+) -> Array:
+    """Share of every row that lies outside the shown components ("fraying").
+
+    Parameters
+    ----------
+    W_pos : (m, d_model)
+        Rows of the table, in the range or not.
+    pca
+        Basis and mean of the shown range.
+    components
+        Shown components, counted from 1. Those that a short range does not have are left out.
+
+    Returns
+    -------
+    (m,) float64
+        ‖x − its projection on the components‖ / ‖x‖ with x the row minus the range's mean;
+        0 for a row that is the mean.
+
+    Raises
+    ------
+    RangeError
+        When a component is below 1.
+    """
+    if any(c < 1 for c in components):
+        raise RangeError(f"components {tuple(components)} start below 1", "They count from 1.")
+    table = check_table(W_pos)
+    basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
+    # In blocks: a large table is never copied as a whole.
+    blocks = np.array_split(table, max(1, len(table) // 4096))
+    return np.concatenate([_residual(block - pca.mean, basis) for block in blocks])
+
+
+def _residual(centred: Array, basis: Array) -> Array:
+    whole = row_norms(centred)
+    outside = row_norms(centred - (centred @ basis.T) @ basis)
+    share = np.divide(outside, whole, out=np.zeros_like(whole), where=whole > 0.0)
+    return np.minimum(share, 1.0)
+
+
+def procrustes_rotation(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
+    """Orthogonal map that brings one set of points closest to another.
+
+    Parameters
+    ----------
+    source, target : (m, k)
+        Corresponding points; neither is centred or scaled.
+
+    Returns
+    -------
+    (k, k) float64
+        R orthogonal (a rotation, or a reflection when that fits better) with ``source @ R.T``
+        closest to `target` in least squares; the identity where nothing decides.
+
+    Raises
+    ------
+    ValueError
+        When the shapes differ.
+
+    References
+    ----------
+    Schönemann, "A generalized solution of the orthogonal Procrustes problem", 1966.
+    """
+    a, b = np.asarray(source, dtype=np.float64), np.asarray(target, dtype=np.float64)
+    if a.shape != b.shape or a.ndim != 2:
+        raise ValueError(f"expected two sets (m, k) of one shape, got {a.shape} and {b.shape}")
+    U, singular_values, Vh = np.linalg.svd(b.T @ a)
+    # Directions in which neither set extends are free: spend them on staying near the identity.
+    free = singular_values <= 1e-12 * max(float(singular_values[0]), np.finfo(float).tiny)
+    if free.any():
+        W, _, Zh = np.linalg.svd(U[:, free].T @ Vh[free].T)
+        U[:, free] = U[:, free] @ (W @ Zh)
+    rotation: Array = U @ Vh
+    return rotation
