@@ -20,7 +20,7 @@ from gui.camera import CameraPose, Place
 from gui.reopening import take_work
 from gui.session import Session
 from gui.work_file import WorkError
-from tests.gui.test_work_file import WORK
+from tests.gui.services.test_work_file import WORK
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 1.0), follows=False)
 

@@ -20,7 +20,7 @@ from gui.bookmarks import Bookmark
 from gui.laid import Laying, OfRange
 from gui.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
 from gui.work_file import VERSION as WORK_VERSION
-from tests.gui.test_work_file import WORK, same
+from tests.gui.services.test_work_file import WORK, same
 
 ONE = Bookmark("0" * 32, "“Coil”", "From the\nside", "gpt2", WORK, b"\x89PNG one")
 OTHER = Bookmark("f" * 32, "View 2", "", "bert", replace(WORK, positions=(0, 5)), b"")

@@ -15,7 +15,7 @@ from gui.save_picture import PictureOptions
 from gui.settings import LAYOUT_VERSION, Settings
 from gui.unsaved_work import UnsavedWork
 from gui.work_file import read_work, write_work
-from tests.gui.test_work_file import same
+from tests.gui.services.test_work_file import same
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
