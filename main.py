@@ -11,7 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError
-from gui.arguments import (
+from gui.commands.arguments import (
     REPORT_HELP,
     Fresh,
     Offline,
@@ -27,11 +27,18 @@ from gui.arguments import (
     parse_positions,
     parse_size,
 )
-from gui.export_command import export
-from gui.table_command import table
-from gui.terminal import open_in_step, print_table, progress_bar, say, say_written, sentence
-from gui.timelapse_command import timelapse
-from gui.training_command import train
+from gui.commands.export_command import export
+from gui.commands.table_command import table
+from gui.commands.terminal import (
+    open_in_step,
+    print_table,
+    progress_bar,
+    say,
+    say_written,
+    sentence,
+)
+from gui.commands.timelapse_command import timelapse
+from gui.commands.training_command import train
 
 # The rest of geometry and gui is imported inside the commands: `--help` answers at once, and no
 # headless command loads Qt.
@@ -126,7 +133,7 @@ def open_command(
     # takes a tenth of the start. The window turns the collector on again with its first frame.
     gc.disable()
     try:
-        from gui.app import run_window
+        from gui.commands.application import run_window
 
         status = run_window(source, shown, picture, beside=tuple(beside or ()), offline=offline)
     finally:
@@ -162,7 +169,7 @@ def render(
     check_ending(out, (".png",), "--out")
     with _plain_errors(), progress_bar(2) as step:
         model = open_in_step(step, source, table, offline, whole, fresh)
-        from gui.export import render_picture
+        from gui.export.pictures import render_picture
 
         step(
             "Drawing",
@@ -204,8 +211,8 @@ def report(
     fresh: Fresh = False,
 ) -> None:
     """Write report.json and the figures."""
-    from gui.headless import announce_fetch, reading
-    from gui.report_files import ReportFiles, ReportRequest, skipped_text
+    from gui.commands.headless import announce_fetch, reading
+    from gui.commands.report_files import ReportFiles, ReportRequest, skipped_text
 
     request = ReportRequest(out, parse_positions(positions), layer, rank, after, fold_ln, figures)
     with _plain_errors(), progress_bar(request.n_steps + 1) as step:
@@ -233,7 +240,7 @@ def models(
 
     What is online is fetched when it is opened: its table of positions, not the whole checkpoint.
     """
-    from gui.model_tables import catalogue_table, search_table
+    from gui.commands.model_tables import catalogue_table, search_table
 
     with _plain_errors():
         if search is None:
@@ -255,10 +262,10 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
     """
     from geometry.models.sources import UnknownArchitecture, is_on_hub, open_source
     from geometry.pca.components import check_range
-    from gui.reopening import is_work
+    from gui.services.reopening import is_work
 
     if is_work(source):
-        from gui.work_file import read_work
+        from gui.services.work_file import read_work
 
         read_work(Path(source).expanduser())
         return
@@ -275,7 +282,7 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """Turn our own errors into one sentence on standard error and an exit status."""
-    from gui.log import logged
+    from gui.commands.log import logged
 
     try:
         with logged():

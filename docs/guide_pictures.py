@@ -14,11 +14,11 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.models.catalogue import SAMPLE
 from geometry.models.sources import open_source
-from gui.app import Application
-from gui.laid import Laying, OfCompared
-from gui.palette import Palette
-from gui.turntable import Turn, export_turntable
-from gui.viewport import Viewport
+from gui.commands.application import Application
+from gui.export.turntable import Turn, export_turntable
+from gui.state.aligned_curve import Laying, OfCompared
+from gui.viewport.viewport import Viewport
+from gui.window.palette import Palette
 
 HELIX = "synthetic:helix,n=1024,turns=2,climb=0.17"
 """A flawless one, as long and as wide as that of GPT-2."""

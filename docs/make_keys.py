@@ -14,9 +14,9 @@ from pathlib import Path
 # Run as a file, Python looks for modules beside it: the project is one folder up.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gui.actions import COMMANDS, MENUS, Command
-from gui.dialogs import PLOT, SLIDER, TABLE, TRAINING, VIEWPORT
-from gui.docks import DOCKS
+from gui.window.actions import COMMANDS, MENUS, Command
+from gui.window.dialogs import PLOT, SLIDER, TABLE, TRAINING, VIEWPORT
+from gui.window.docks import DOCKS
 
 PAGE = Path(__file__).parent / "guide" / "keys.md"
 KEYS = 9

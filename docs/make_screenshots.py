@@ -28,9 +28,9 @@ from geometry.history.here import history_here
 from geometry.models.catalogue import SAMPLE
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
-from gui.app import Application, prepare_qt
-from gui.laid import Laying, OfRange
-from gui.lapse_export import make_lapse, write_timelapse
+from gui.commands.application import Application, prepare_qt
+from gui.export.timelapse_film import make_lapse, write_timelapse
+from gui.state.aligned_curve import Laying, OfRange
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 FILM = (640, 480)

@@ -17,9 +17,9 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTableView, QWidget
 
-from gui.app import Application
-from gui.save_picture import PictureOptions
-from gui.settings import Settings
+from gui.commands.application import Application
+from gui.export.save_picture import PictureOptions
+from gui.window.settings import Settings
 
 WINDOW = (1440, 900)
 PATIENCE_MS = 300_000

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
-from gui.actions import COMMANDS
-from gui.docks import DOCKS
-from gui.lesson_reader import parse_lesson
+from gui.services.lessons.reader import parse_lesson
+from gui.window.actions import COMMANDS
+from gui.window.docks import DOCKS
 from main import app
 
 ROOT = Path(__file__).parent.parent

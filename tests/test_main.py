@@ -8,16 +8,16 @@ import pytest
 import typer
 
 import main as command_line
-from gui.camera import VIEWS
-from gui.report_files import FIGURES
-from gui.theme import THEMES
+from gui.commands.report_files import FIGURES
+from gui.state.camera import VIEWS
+from gui.style.theme import THEMES
 from tests.command_line import run
 
 
 @pytest.fixture
 def window(monkeypatch):
     """Stand in for the window; returns the calls."""
-    import gui.app
+    import gui.commands.application
 
     calls = []
 
@@ -25,7 +25,7 @@ def window(monkeypatch):
         calls.append((source, positions, picture, *beside, offline))
         return 0
 
-    monkeypatch.setattr(gui.app, "run_window", run_window)
+    monkeypatch.setattr(gui.commands.application, "run_window", run_window)
     return calls
 
 

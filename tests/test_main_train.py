@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from geometry.training.run import TrainingProgress
-from gui.training import Pace
+from gui.commands.training_progress import Pace
 from tests.command_line import ROOT, assert_refused, assert_silent, heed_ctrl_c, run
 from tests.geometry.training_text import write_text
 

@@ -9,9 +9,9 @@ from psygnal import SignalInstance
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui.listening import Listening
-from gui.session import Session
-from gui.theme import Theme
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import Theme
 
 CALM_MS = 80
 """Time between two updates of what may wait during a drag."""

@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.bookmarks import Bookmark
 from gui.panels.base import label
-from gui.theme import GRID, Theme
-from gui.tooltips import wrapped
+from gui.services.bookmarks import Bookmark
+from gui.style.theme import GRID, Theme
+from gui.widgets.tooltips import wrapped
 
 PICTURE, SMALLER = QSize(160, 100), QSize(112, 70)
 """Of a picture on the screen, in logical pixels: where there is room, and in a column."""

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.bookmarks import Bookmark
 from gui.panels.base import Panel, label
 from gui.panels.bookmark_row import BookmarkRow
-from gui.session import Session
-from gui.theme import GRID, Theme
-from gui.tooltips import wrapped
+from gui.services.bookmarks import Bookmark
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.tooltips import wrapped
 
 EMPTY = (
     "No bookmarks yet. A bookmark keeps the model, the range, the components, the colours, the "

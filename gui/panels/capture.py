@@ -11,20 +11,20 @@ from PySide6.QtWidgets import QWidget
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Subject
 from gui.panels.capture_question import CaptureOf, Captures
-from gui.panels.drop_down import DropDown
 from gui.panels.figure_text import capture_scope, capture_title
-from gui.panels.number_slider import NumberSlider
 from gui.panels.overlay_panel import XY, OverlayPanel
 from gui.panels.subject_text import subject_colors, subject_name
-from gui.session import Session
-from gui.snippets import opening, written
-from gui.theme import Theme, format_number
-from gui.tooltips import wrapped
+from gui.services.snippets import opening, written
+from gui.state.session import Session
+from gui.style.theme import Theme, format_number
+from gui.widgets.drop_down import DropDown
+from gui.widgets.number_slider import NumberSlider
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.curve_plot import CurvePlot
+    from gui.plots.curve_plot import CurvePlot
 
 RANK = 30
 EDGE = 30
@@ -115,7 +115,7 @@ class CapturePanel(OverlayPanel):
 
     def build(self) -> QWidget:
         """Make the plot."""
-        from gui.panels.curve_plot import CurvePlot
+        from gui.plots.curve_plot import CurvePlot
 
         self.plot = CurvePlot(self.theme, "index j", "captured share of vⱼ", whole_x=True)
         self.plot.setAccessibleName("Capture of each direction")
@@ -132,7 +132,7 @@ class CapturePanel(OverlayPanel):
         result = self.result
         if result is None:
             return
-        from gui.panels.curve_plot import PlotCurve
+        from gui.plots.curve_plot import PlotCurve
 
         values = result.by_rank[self.k.value - 1]
         index = np.arange(1.0, len(values) + 1)

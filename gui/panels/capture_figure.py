@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, name_axes, new_figure, title_axes
-from gui.figure_models import draw_others, name_models
-from gui.overlay_curves import OverlayLine, span_with, top_of
+from gui.export.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.export.figure_models import draw_others, name_models
 from gui.panels.capture_question import Captures
 from gui.panels.subject_text import subject_colors, subject_name
-from gui.theme import LIGHT, SMALL
+from gui.services.overlay_curves import OverlayLine, span_with, top_of
+from gui.style.theme import LIGHT, SMALL
 
 
 def capture_figure(

@@ -8,7 +8,7 @@ import numpy as np
 
 from geometry.measures.overlaps import squared_overlaps
 from geometry.models.residual_stream import Subject
-from gui.questions import Subjects, Tensor, tensors_of
+from gui.services.questions import Subjects, Tensor, tensors_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -17,10 +17,10 @@ from gui.panels.claims_table import ClaimsTable
 from gui.panels.claims_text import WORDS, comma_separated, counts, markdown, outcome
 from gui.panels.figure_text import ledger_scope
 from gui.panels.result_panel import ResultPanel
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.snippets import opening
-from gui.theme import Theme
+from gui.services.snippets import opening
+from gui.state.session import Session
+from gui.style.theme import Theme
+from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

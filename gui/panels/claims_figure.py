@@ -8,9 +8,9 @@ from textwrap import wrap
 from matplotlib.figure import Figure
 
 from geometry.claims.claims import Verdict
-from gui.figure_base import POINTS
+from gui.export.figure_base import POINTS
 from gui.panels.claims_text import SIGNS, WORDS, counts, expected, measured, outcome
-from gui.theme import LIGHT, SMALL, TEXT, Theme
+from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 WIDTH = 9.0
 LINE, GAP, MARGIN = 0.15, 0.07, 0.2

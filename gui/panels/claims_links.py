@@ -7,7 +7,7 @@ from typing import Any
 
 from geometry.claims.claims import Claim
 from geometry.models.residual_stream import Name, Subject
-from gui.docks import DOCKS
+from gui.window.docks import DOCKS
 
 _NEAREST = {
     "shape": "positions", "lookback": "shape", "kernels": "shape", "dimensions": "positions",

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from gui.panels.claims_text import Outcome
-from gui.theme import GRID, SMALL, TEXT, Theme
+from gui.style.theme import GRID, SMALL, TEXT, Theme
 
 MARK = 12
 """Pixels."""

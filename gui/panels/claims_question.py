@@ -13,7 +13,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
-from gui.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, Subjects, Tensor, tensors_of
 
 LAYER = 0
 """The articles speak of the first layer's weights."""

@@ -36,10 +36,10 @@ from gui.panels.claims_text import (
     measured,
     outcome,
 )
-from gui.panels.table_text import Column
-from gui.theme import GRID, Theme
-from gui.titled_rows import Index, TitledRows
-from gui.tooltips import wrapped
+from gui.style.theme import GRID, Theme
+from gui.widgets.table_text import Column
+from gui.widgets.titled_rows import Index, TitledRows
+from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from geometry.claims.claims import HELIX, NORMS, OURS, SUBSPACES, WHY, Verdict
-from gui.theme import format_number
+from gui.style.theme import format_number
 
 Outcome = Literal["holds", "fails", "unknown", "pending"]
 

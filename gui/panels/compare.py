@@ -12,17 +12,17 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QPushButton, QVBoxLayout, QWidget
 
-from gui.compared import MAIN
-from gui.listening import Listening
 from gui.panels import compare_text as text
 from gui.panels.base import label
 from gui.panels.compare_question import Comparison, ComparisonOf, Kept, RowOf
 from gui.panels.compare_table import CompareTable
 from gui.panels.overlay_row import OverlayRow
 from gui.panels.result_panel import ResultPanel
-from gui.session import Session
-from gui.theme import GRID, Theme
-from gui.tooltips import wrapped
+from gui.state.compared import MAIN
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID, Theme
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS
+from gui.export.figure_base import POINTS
 from gui.panels.compare_question import Line
 from gui.panels.compare_text import turned
-from gui.theme import LIGHT, SMALL, TEXT, Theme
+from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 LINE, MARGIN, NAMES, MODEL = 0.19, 0.2, 2.2, 1.3
 """Inches: a line of text, the edge, the names' column, a model's."""

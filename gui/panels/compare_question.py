@@ -12,7 +12,7 @@ from weakref import ref
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.scalar_results import Scalar, scalar_results
 from geometry.hub.transfer import Cancelled
-from gui.questions import Progress, Subjects
+from gui.services.questions import Progress, Subjects
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -28,7 +28,7 @@ class RowOf:
     Attributes
     ----------
     key
-        That of the model beside the open one; :data:`gui.compared.MAIN` for the open one.
+        That of the model beside the open one; :data:`gui.state.compared.MAIN` for the open one.
     name
         What it is called.
     model

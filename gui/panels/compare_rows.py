@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QWidget
 
 from gui.panels.compare_question import Line
 from gui.panels.compare_text import COLUMNS, FIXED, cells, in_order, named
-from gui.theme import Theme
-from gui.titled_rows import Index, TitledRows
-from gui.tooltips import wrapped
+from gui.style.theme import Theme
+from gui.widgets.titled_rows import Index, TitledRows
+from gui.widgets.tooltips import wrapped
 
 Role = Qt.ItemDataRole
 

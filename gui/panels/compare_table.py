@@ -18,7 +18,7 @@ from geometry.claims.scalar_results import QUANTITIES
 from gui.panels.compare_question import Line
 from gui.panels.compare_rows import ARROWS, CompareRows
 from gui.panels.compare_text import COLUMNS, FIXED, cells
-from gui.theme import GRID, SMALL, Theme
+from gui.style.theme import GRID, SMALL, Theme
 
 ROW_HEIGHT, TITLE_HEIGHT = 24, 34
 FEWEST_NAME, MOST_NAME = 96, 240

@@ -12,11 +12,11 @@ import numpy as np
 
 from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
-from gui.compared import MAIN
 from gui.panels.compare_question import Line
-from gui.panels.table_text import Column
-from gui.snippets import opened
-from gui.theme import format_count, format_number
+from gui.services.snippets import opened
+from gui.state.compared import MAIN
+from gui.style.theme import format_count, format_number
+from gui.widgets.table_text import Column
 
 MARK = "●"
 NO_NUMBER = "–"

@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from geometry.pca.pca import PositionPCA
 from gui.panels.base import label
-from gui.panels.drop_down import DropDown
-from gui.panels.readout import Readout
-from gui.panels.variance_bars import N_BARS, VarianceBars
-from gui.theme import Theme, format_percent
-from gui.tooltips import wrapped
+from gui.style.theme import Theme, format_percent
+from gui.widgets.drop_down import DropDown
+from gui.widgets.readout import Readout
+from gui.widgets.tooltips import wrapped
+from gui.widgets.variance_bars import N_BARS, VarianceBars
 
 Axes = tuple[int, int, int]
 

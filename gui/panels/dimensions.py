@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
-from gui.panels.choice_table import ChoiceTable, choose
 from gui.panels.dimensions_question import Dimensions, DimensionsOf
 from gui.panels.dimensions_text import (
     columns,
@@ -24,16 +23,17 @@ from gui.panels.dimensions_text import (
 )
 from gui.panels.figure_text import dimensions_title
 from gui.panels.result_panel import ResultPanel
-from gui.panels.segmented import Segmented
-from gui.panels.table_text import Column
-from gui.session import Session
-from gui.theme import GRID, SERIES, Theme
-from gui.tooltips import wrapped
+from gui.state.session import Session
+from gui.style.theme import GRID, SERIES, Theme
+from gui.widgets.choice_table import ChoiceTable, choose
+from gui.widgets.segmented import Segmented
+from gui.widgets.table_text import Column
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.position_curves import PositionCurves
+    from gui.plots.position_curves import PositionCurves
 
 COLORS = {name: colors[1:] for name, colors in SERIES.items()}
 """Of the entries; the first colour is that of the text, and of the waves."""
@@ -131,8 +131,8 @@ class DimensionsPanel(ResultPanel):
 
     def build(self) -> QWidget:
         """Make the plot and the list."""
-        from gui.panels.position_curves import PositionCurves
-        from gui.panels.position_gestures import PositionGestures
+        from gui.plots.position_curves import PositionCurves
+        from gui.plots.position_gestures import PositionGestures
 
         self.plot = PositionCurves(self.theme, "position (tokens)", "entry (units of P)")
         self.plot.setAccessibleName("Entries over position")
@@ -173,7 +173,7 @@ class DimensionsPanel(ResultPanel):
         result: Dimensions = self.result
         if result is None:
             return
-        from gui.panels.position_curves import PlotCurve
+        from gui.plots.position_curves import PlotCurve
 
         first, last = result.positions
         x, colors = np.arange(first, last + 1), self._colors()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.questions import Progress, Subjects
+from gui.services.questions import Progress, Subjects
 
 if TYPE_CHECKING:
     from geometry.measures.single_dimensions import Sinusoids

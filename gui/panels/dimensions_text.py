@@ -8,9 +8,9 @@ import numpy as np
 
 from geometry.models.model import PositionalModel
 from gui.panels.dimensions_question import Dimensions, DimensionsOf
-from gui.panels.table_text import Row
-from gui.snippets import opening
-from gui.theme import format_count, format_number
+from gui.services.snippets import opening
+from gui.style.theme import format_count, format_number
+from gui.widgets.table_text import Row
 
 GOOD = 0.8
 """R² from which on a sinusoid counts as one that fits."""

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 from geometry.checkpoints.stores import RegionStore
 from geometry.measures.overlaps import LARGE
 from geometry.models.model import PositionalModel
-from gui.panels.choice_table import ChoiceTable, choose
 from gui.panels.directions_question import TOP, DirectionsOf, TopDirections
 from gui.panels.directions_text import (
     RANDOM,
@@ -27,16 +26,17 @@ from gui.panels.directions_text import (
 )
 from gui.panels.figure_text import directions_scope, directions_title
 from gui.panels.result_panel import ResultPanel
-from gui.panels.table_text import Column
-from gui.session import Session
-from gui.theme import GRID, SERIES, Theme, ThemeName
-from gui.tooltips import wrapped
+from gui.state.session import Session
+from gui.style.theme import GRID, SERIES, Theme, ThemeName
+from gui.widgets.choice_table import ChoiceTable, choose
+from gui.widgets.table_text import Column
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.curve_plot import CurvePlot
-    from gui.panels.position_curves import PositionCurves
+    from gui.plots.curve_plot import CurvePlot
+    from gui.plots.position_curves import PositionCurves
 
 COLORS = {name: colors[1:] for name, colors in SERIES.items()}
 PLOT_WIDTH = 104
@@ -126,9 +126,9 @@ class DirectionsPanel(ResultPanel):
 
     def build(self) -> QWidget:
         """Make the two plots and the table."""
-        from gui.panels.curve_plot import CurvePlot
-        from gui.panels.position_curves import PositionCurves
-        from gui.panels.position_gestures import PositionGestures
+        from gui.plots.curve_plot import CurvePlot
+        from gui.plots.position_curves import PositionCurves
+        from gui.plots.position_gestures import PositionGestures
 
         self.over_position = PositionCurves(self.theme, "position (tokens)", "uᵢ")
         self.over_position.setAccessibleName("Directions over position")
@@ -167,7 +167,7 @@ class DirectionsPanel(ResultPanel):
         result: TopDirections = self.result
         if result is None:
             return
-        from gui.panels.curve_plot import PlotCurve
+        from gui.plots.curve_plot import PlotCurve
 
         colors = self._colors(self.theme.name)
         for plot, vectors in (

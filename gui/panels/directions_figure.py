@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from geometry.measures.overlaps import LARGE
-from gui.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.panels.directions_question import TopDirections
 from gui.panels.directions_text import home_of
-from gui.theme import LIGHT, SMALL, format_count
+from gui.style.theme import LIGHT, SMALL, format_count
 
 SIZE = (7.2, 3.2)
 

@@ -10,7 +10,7 @@ import numpy as np
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import Sparsity, random_directions, sparsity
 from geometry.models.residual_stream import Subject
-from gui.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, Subjects, Tensor, tensors_of
 
 TOP = 5
 """So many directions are looked at."""

@@ -9,9 +9,9 @@ import numpy as np
 from geometry.measures.overlaps import LARGE, Sparsity
 from geometry.models.model import PositionalModel
 from gui.panels.directions_question import TopDirections
-from gui.panels.table_text import Row
-from gui.snippets import opening
-from gui.theme import format_count, format_number, format_percent
+from gui.services.snippets import opening
+from gui.style.theme import format_count, format_number, format_percent
+from gui.widgets.table_text import Row
 
 SUBSCRIPTS = "₀₁₂₃₄₅"
 CUT = 0.5

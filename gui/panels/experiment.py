@@ -10,7 +10,6 @@ import numpy as np
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from geometry.measures.synthetic import CurveKind
-from gui.panel_options import settings_of
 from gui.panels.experiment_question import (
     MOST_POSITIONS,
     Experiment,
@@ -19,11 +18,12 @@ from gui.panels.experiment_question import (
     Settings,
 )
 from gui.panels.experiment_text import columns, scope, script
+from gui.panels.options import settings_of
 from gui.panels.result_panel import ResultPanel
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.theme import Theme
-from gui.tooltips import wrapped
+from gui.state.session import Session
+from gui.style.theme import Theme
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

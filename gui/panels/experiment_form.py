@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from gui.panels.experiment_question import MOST_POSITIONS, Settings
-from gui.panels.real_slider import RealSlider, Scale
-from gui.theme import GRID, Theme
+from gui.style.theme import GRID, Theme
+from gui.widgets.real_slider import RealSlider, Scale
 
 WIDTH = 30 * GRID
 FIELDS = (

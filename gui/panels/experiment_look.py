@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.measures.synthetic import KINDS, CurveKind
-from gui.theme import SERIES, Theme
+from gui.style.theme import SERIES, Theme
 
 #: How the coordinates around the axis (two), along it and away from the origin lie in a picture,
 #: across and upwards: the axis across, and one is looked at a little from the side.

@@ -16,7 +16,7 @@ from geometry.measures.synthetic import (
     CurveKind,
     SyntheticCurve,
 )
-from gui.questions import Progress, Subjects
+from gui.services.questions import Progress, Subjects
 
 if TYPE_CHECKING:
     from geometry.measures.line_or_helix import Survival

@@ -8,7 +8,7 @@ from geometry.measures.line_or_helix import Distances, Survival
 from geometry.measures.synthetic import KINDS, CurveKind
 from geometry.models.model import PositionalModel
 from gui.panels.experiment_question import Experiment
-from gui.theme import format_count, format_number, format_percent
+from gui.style.theme import format_count, format_number, format_percent
 
 NAMES: dict[CurveKind, str] = {"line": "Line", "circle": "Circle", "helix": "Helix"}
 EVEN = 0.9

@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedWidget, 
 
 from geometry.measures.synthetic import KINDS, CurveKind
 from gui.panels.base import label
-from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.experiment_form import ExperimentForm
 from gui.panels.experiment_look import MOST_STEPS, colors_of, shares_of
 from gui.panels.experiment_pictures import ExperimentPictures
 from gui.panels.experiment_question import Experiment
 from gui.panels.experiment_text import COLUMNS, NAMES, amount, cells
-from gui.theme import GRID, Theme, format_count, format_number
-from gui.tooltips import wrapped
+from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.widgets.tooltips import wrapped
 
 WIDE = 960
 """A panel of so many pixels has room for the table beside what is shown."""

@@ -9,7 +9,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.shape_question import Shape
 from gui.panels.subject_text import subject_name
-from gui.theme import format_count, format_number
+from gui.style.theme import format_count, format_number
 
 VERDICTS = {
     "line": "A line, no helix",

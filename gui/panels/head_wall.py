@@ -21,9 +21,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from gui.colors import lookup_table
-from gui.panels.hover_label import HoverLabel
-from gui.theme import GRID, SMALL, Theme, ThemeName
+from gui.plots.hover_label import HoverLabel
+from gui.state.colors import lookup_table
+from gui.style.theme import GRID, SMALL, Theme, ThemeName
 
 SIDE, LARGE = 46, 132
 """Pixels of a small map, at least and at most."""

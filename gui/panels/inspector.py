@@ -16,19 +16,19 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.neighbours import Neighbour, PositionDetails
-from gui import selection as select
-from gui.loading import short_name
 from gui.panels.base import Panel, label
 from gui.panels.go_to import GoTo
 from gui.panels.inspector_text import details_text, selection_text
 from gui.panels.pair_card import PairCard
 from gui.panels.position_card import PositionCard
-from gui.panels.position_rows import REMOVE, Column, Row
-from gui.panels.position_table import PositionTable
-from gui.session import Session
-from gui.theme import GRID, Theme, format_count, format_number
-from gui.token_text import token_label
-from gui.tooltips import wrapped
+from gui.services.loading import short_name
+from gui.state import selection as select
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.style.token_text import token_label
+from gui.widgets.position_rows import REMOVE, Column, Row
+from gui.widgets.position_table import PositionTable
+from gui.widgets.tooltips import wrapped
 
 PATIENCE_MS = 120
 """How long the last position's numbers stay while the next one's are worked out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from geometry.measures.neighbours import PositionDetails
-from gui.session import Session
+from gui.state.session import Session
 
 
 def details_text(session: Session, details: PositionDetails) -> str:

@@ -8,10 +8,10 @@ from typing import get_args
 from matplotlib.figure import Figure
 
 from geometry.measures.interference import Measure
-from gui.figure_base import CHARACTERS, POINTS, SIZE, name_axes, new_figures
+from gui.export.figure_base import CHARACTERS, POINTS, SIZE, name_axes, new_figures
 from gui.panels.interference_question import Compared
 from gui.panels.interference_text import AXES, histogram, rank
-from gui.theme import LIGHT, SMALL, Theme
+from gui.style.theme import LIGHT, SMALL, Theme
 
 
 def interference_figure(

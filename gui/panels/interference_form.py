@@ -9,11 +9,11 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSpinBox, QWidget
 
 from gui.panels.base import label
-from gui.panels.drop_down import DropDown
 from gui.panels.interference_question import Example, Term, Typed
-from gui.panels.opening_row import FixedText
-from gui.theme import GRID, SMALL, Theme
-from gui.tooltips import wrapped
+from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.opening_row import FixedText
+from gui.widgets.tooltips import wrapped
 
 TYPING_PAUSE_MS = 400
 """So long after the last key a token is read; Enter reads it at once."""

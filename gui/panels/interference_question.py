@@ -14,7 +14,7 @@ from geometry.measures.interference import Interference, RandomPairs, interferen
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
 from gui.panels.one_token import AnyToken, read_token, write_token
-from gui.questions import Progress, ReadsTokens, Subjects
+from gui.services.questions import Progress, ReadsTokens, Subjects
 
 Example = Literal["two tokens", "one token", "one position", "most alike", "nearest"]
 

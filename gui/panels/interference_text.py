@@ -7,9 +7,9 @@ import numpy as np
 from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
 from geometry.models.model import PositionalModel
 from gui.panels.interference_question import Compared, Term
-from gui.panels.table_text import Column, Row
-from gui.snippets import opening
-from gui.theme import format_count, format_number, format_percent
+from gui.services.snippets import opening
+from gui.style.theme import format_count, format_number, format_percent
+from gui.widgets.table_text import Column, Row
 
 BINS = 48
 NO_NUMBER = "–"

@@ -8,8 +8,6 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from geometry.measures.interference import MEASURES, Measure
 from gui.panels.base import label
-from gui.panels.choice_table import ChoiceTable
-from gui.panels.histogram_plot import HistogramPlot
 from gui.panels.interference_form import InterferenceForm
 from gui.panels.interference_question import Compared
 from gui.panels.interference_text import (
@@ -21,7 +19,9 @@ from gui.panels.interference_text import (
     rank,
     rows,
 )
-from gui.theme import GRID, Theme, format_count, format_number
+from gui.plots.histogram_plot import HistogramPlot
+from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.widgets.choice_table import ChoiceTable
 
 BESIDE, WIDE = 560, 880
 """From these widths on the plot is beside the form, and the numbers beside the plot."""

@@ -11,8 +11,6 @@ from PySide6.QtWidgets import QCheckBox, QWidget
 
 from geometry.measures.kernels import BLOCK
 from geometry.models.model import PositionalModel
-from gui.guides import Guide
-from gui.panels.drop_down import DropDown
 from gui.panels.kernels_beside import KernelsBeside
 from gui.panels.kernels_question import HeadsOf, Kernels, KernelsOf
 from gui.panels.kernels_text import (
@@ -22,10 +20,12 @@ from gui.panels.kernels_text import (
     kernels_scope,
     kernels_title,
 )
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.theme import Theme
-from gui.tooltips import wrapped
+from gui.state.guides import Guide
+from gui.state.session import Session
+from gui.style.theme import Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,10 +9,10 @@ import numpy as np
 from gui.panels.kernels_question import HeadsOf, Kernels, NearestHead, NearestHeadOf
 from gui.panels.kernels_text import python_of
 from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.snippets import opening
-from gui.theme import format_number
+from gui.services.snippets import opening
+from gui.state.session import Session
+from gui.style.theme import format_number
+from gui.widgets.segmented import Segmented
 
 
 class KernelsBeside(OverlayPanel):

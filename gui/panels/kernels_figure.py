@@ -9,12 +9,12 @@ from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
 from geometry.measures.kernels import NEAR, HeadKernels
-from gui.colors import lookup_table
-from gui.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.figure_models import draw_others, name_models
-from gui.overlay_curves import OverlayLine
+from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.export.figure_models import draw_others, name_models
 from gui.panels.kernels_question import LEAST
-from gui.theme import LIGHT, SERIES, SMALL
+from gui.services.overlay_curves import OverlayLine
+from gui.state.colors import lookup_table
+from gui.style.theme import LIGHT, SERIES, SMALL
 
 SIZE = (6.8, 3.1)
 DEEPEST = 1e-6

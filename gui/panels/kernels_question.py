@@ -18,8 +18,8 @@ from geometry.measures.kernels import (
     average_blocks,
     head_kernels,
 )
-from gui.questions import Subjects, Tensor
-from gui.theme import format_count
+from gui.services.questions import Subjects, Tensor
+from gui.style.theme import format_count
 
 if TYPE_CHECKING:
     from geometry.measures.heads import HeadProjections

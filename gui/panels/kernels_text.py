@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from geometry.measures.kernels import BLOCK, HeadKernels
-from gui.theme import format_number, format_percent
+from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel

@@ -9,15 +9,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
-from gui.overlay_curves import OverlayLine
-from gui.panels.color_bar import ColorBar
-from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.head_wall import SHADES, HeadCard, HeadWall, WallArea
-from gui.panels.heatmap import Heatmap
 from gui.panels.kernels_figure import DEEPEST
 from gui.panels.kernels_question import LEAST, Kernels
 from gui.panels.kernels_text import described, lag_text, order_of, score_of
-from gui.theme import GRID, Theme, format_number
+from gui.plots.color_bar import ColorBar
+from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.heatmap import Heatmap
+from gui.services.overlay_curves import OverlayLine
+from gui.style.theme import GRID, Theme, format_number
 
 LEVELS = (LEAST, 1.0)
 """Attention at the ends of the map's colours, before anybody drags them."""

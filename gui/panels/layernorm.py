@@ -16,10 +16,10 @@ from gui.panels.interference_form import ExampleBox
 from gui.panels.interference_question import Compared, ExampleOf, InterferenceOf, Typed
 from gui.panels.layernorm_beside import LayerNormBeside
 from gui.panels.layernorm_question import LayerNormOf, LayerNorms
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.theme import Theme, format_number
-from gui.tooltips import wrapped
+from gui.state.session import Session
+from gui.style.theme import Theme, format_number
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

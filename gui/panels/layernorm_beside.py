@@ -9,9 +9,9 @@ import numpy as np
 from gui.panels import layernorm_text
 from gui.panels.layernorm_question import Errors, ErrorsOf, LayerNorms, OnlyErrors
 from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.theme import format_number
+from gui.state.session import Session
+from gui.style.theme import format_number
+from gui.widgets.segmented import Segmented
 
 
 class LayerNormBeside(OverlayPanel):

@@ -6,12 +6,12 @@ import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.overlay_curves import OverlayLine, said_at, top_of
-from gui.panels.curve_plot import CurvePlot, PlotCurve
 from gui.panels.layernorm_question import Errors, LayerNorms
-from gui.panels.position_rows import Column, Row
-from gui.panels.position_table import PositionTable
-from gui.theme import GRID, Theme, format_count, format_number
+from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.services.overlay_curves import OverlayLine, said_at, top_of
+from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.widgets.position_rows import Column, Row
+from gui.widgets.position_table import PositionTable
 
 COLUMNS = (
     Column("Token", "The tokens most like a position; blanks are made visible", left=True),

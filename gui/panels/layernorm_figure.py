@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, name_axes, new_figures
-from gui.figure_models import draw_others, name_models
-from gui.overlay_curves import OverlayLine
+from gui.export.figure_base import POINTS, name_axes, new_figures
+from gui.export.figure_models import draw_others, name_models
 from gui.panels.layernorm_question import LayerNorms
-from gui.theme import LIGHT, SMALL, Theme
+from gui.services.overlay_curves import OverlayLine
+from gui.style.theme import LIGHT, SMALL, Theme
 
 
 def layernorm_figure(

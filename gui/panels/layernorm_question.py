@@ -10,8 +10,8 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.models.model import PositionalModel
-from gui.questions import Progress, ReadsTokens, Subjects
-from gui.token_text import token_label
+from gui.services.questions import Progress, ReadsTokens, Subjects
+from gui.style.token_text import token_label
 
 MOST_ALIKE = 20
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from geometry.models.model import PositionalModel
 from gui.panels.layernorm_question import LayerNorms, OnlyErrors
-from gui.snippets import opening
+from gui.services.snippets import opening
 
 
 def columns(result: LayerNorms) -> dict[str, np.ndarray]:

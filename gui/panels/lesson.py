@@ -8,16 +8,16 @@ from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gui.answer import Answer
-from gui.lesson_text import Facts, text_for, wanted_for
-from gui.lessons import PANEL_LINK, Course, Section
 from gui.panels.base import Panel, label
-from gui.panels.drop_down import DropDown
 from gui.panels.lesson_page import ANSWER, LessonPage
 from gui.panels.lesson_question import FactsOf
-from gui.session import Session
-from gui.theme import GRID, Theme, format_bytes
-from gui.tooltips import wrapped
+from gui.services.lessons.text import Facts, text_for, wanted_for
+from gui.state.answer import Answer
+from gui.state.lessons import PANEL_LINK, Course, Section
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_bytes
+from gui.widgets.drop_down import DropDown
+from gui.widgets.tooltips import wrapped
 
 NO_MODEL = (
     "This is about the open model, and none is open. Choose one from the list on the left: "

@@ -17,8 +17,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QTextBrowser
 
-from gui.lessons import Section
-from gui.theme import GRID, SMALL, Theme
+from gui.state.lessons import Section
+from gui.style.theme import GRID, SMALL, Theme
 
 ANSWER = "answer:"
 """The link that shows the answer."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from gui.lesson_facts import CONDITIONS, holds, number, tensors_for
-from gui.lesson_findings import Findings
-from gui.lesson_text import Facts, Wanted
-from gui.questions import Progress, Subjects, Tensor
+from gui.services.lessons.facts import CONDITIONS, holds, number, tensors_for
+from gui.services.lessons.findings import Findings
+from gui.services.lessons.text import Facts, Wanted
+from gui.services.questions import Progress, Subjects, Tensor
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,18 +34,18 @@ from gui.panels.lookback_question import (
     OfHeads,
     OfPositions,
 )
-from gui.panels.segmented import Segmented
-from gui.panels.table_text import Row
-from gui.panels.training_player import SignButton
-from gui.session import Session
-from gui.theme import GRID, LIGHT, Theme
-from gui.tooltips import wrapped
+from gui.panels.training.training_player import SignButton
+from gui.state.session import Session
+from gui.style.theme import GRID, LIGHT, Theme
+from gui.widgets.segmented import Segmented
+from gui.widgets.table_text import Row
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.choice_table import ChoiceTable
     from gui.panels.lookback_plots import LookBackPlots
+    from gui.widgets.choice_table import ChoiceTable
 
 
 class LookBackPanel(LookBackBeside):
@@ -137,8 +137,8 @@ class LookBackPanel(LookBackBeside):
 
     def build(self) -> QWidget:
         """Make the plots, and the list of heads before them."""
-        from gui.panels.choice_table import ChoiceTable
         from gui.panels.lookback_plots import LookBackPlots
+        from gui.widgets.choice_table import ChoiceTable
 
         self.plots = LookBackPlots(self.theme)
         self.plots.lagRequested.connect(self.go_to)

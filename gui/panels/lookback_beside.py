@@ -10,8 +10,8 @@ import numpy as np
 from gui.panels import lookback_text
 from gui.panels.lookback_question import COUNTS, LookBackOf, OfPositions
 from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.segmented import Segmented
-from gui.session import Session
+from gui.state.session import Session
+from gui.widgets.segmented import Segmented
 
 
 class LookBackBeside(OverlayPanel):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gui.panels.number_slider import NumberSlider
-from gui.panels.segmented import Segmented
-from gui.panels.table_text import Column
-from gui.theme import GRID, Theme
+from gui.style.theme import GRID, Theme
+from gui.widgets.number_slider import NumberSlider
+from gui.widgets.segmented import Segmented
+from gui.widgets.table_text import Column
 
 FIRST_LAG = 50
 """A curve of one or two turns has turned visibly by then."""

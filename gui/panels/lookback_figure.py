@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.figure_models import draw_others, name_models
-from gui.overlay_curves import OverlayLine, span_with
-from gui.panels.training_curves import Line
-from gui.theme import LIGHT, SMALL, Theme
+from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.export.figure_models import draw_others, name_models
+from gui.panels.training.training_curves import Line
+from gui.services.overlay_curves import OverlayLine, span_with
+from gui.style.theme import LIGHT, SMALL, Theme
 
 SIZE = (6.8, 3.4)
 LOWEST = -0.5

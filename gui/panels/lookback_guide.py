@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from geometry.measures.lookback import CLEAR_R2
-from gui.guides import Guide
 from gui.panels.lookback_question import OfPositions
-from gui.theme import format_number
+from gui.state.guides import Guide
+from gui.style.theme import format_number
 
 MOST = 4096
 """So many points are carried at most: of more, every second, third …"""

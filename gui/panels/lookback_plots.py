@@ -8,13 +8,13 @@ import numpy as np
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from gui.overlay_curves import OverlayLine
 from gui.panels.lookback_figure import known, lowest
 from gui.panels.lookback_question import LookedBack
 from gui.panels.lookback_text import angle_lines, fit_lines, no_angles
-from gui.panels.scrub_plot import CurveLegend, ScrubPlot
-from gui.panels.training_curves import Line
-from gui.theme import GRID, Theme
+from gui.panels.training.training_curves import Line
+from gui.plots.scrub_plot import CurveLegend, ScrubPlot
+from gui.services.overlay_curves import OverlayLine
+from gui.style.theme import GRID, Theme
 
 NUMBERS_MS = 60
 """Between two changes of what is said of a lag: more would take frames from the viewport."""

@@ -13,7 +13,7 @@ from geometry.claims.measured_range import first_three
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import LookBack, Scoring, Turning, follow_turning
 from geometry.measures.lookback_range import RangeLookBack, look_back_range
-from gui.questions import Subjects, Tensor
+from gui.services.questions import Subjects, Tensor
 
 if TYPE_CHECKING:
     from geometry.claims.measurements import Measurements

@@ -7,10 +7,10 @@ import numpy as np
 from geometry.measures.lookback import KINDS, Kind, Scoring
 from geometry.models.model import PositionalModel
 from gui.panels.lookback_question import LookedBack, OfHeads, OfPositions, Turned
-from gui.panels.training_curves import Line
-from gui.scene_state import titled
-from gui.snippets import opening
-from gui.theme import SERIES, Theme, format_number, format_percent
+from gui.panels.training.training_curves import Line
+from gui.scene.scene_state import titled
+from gui.services.snippets import opening
+from gui.style.theme import SERIES, Theme, format_number, format_percent
 
 NAMES: dict[Kind, str] = {
     "screw": "rotation + shift",

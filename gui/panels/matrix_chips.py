@@ -8,11 +8,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from geometry.models.residual_stream import NAMES, Name, Subject
-from gui.panels.drop_down import DropDown
-from gui.panels.flow_row import FlowRow
 from gui.panels.subject_text import WORDS
-from gui.theme import GRID
-from gui.tooltips import wrapped
+from gui.style.theme import GRID
+from gui.widgets.drop_down import DropDown
+from gui.widgets.flow_row import FlowRow
+from gui.widgets.tooltips import wrapped
 
 WIDTHS = {1: 24, 3: 38, 4: 40}
 """Of a chip by the length of its name, in pixels."""

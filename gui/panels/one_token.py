@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.measures.interference import check_rows
 from geometry.models.model import PositionalModel
-from gui.sentences import as_sentence
-from gui.theme import format_count
-from gui.token_text import token_label
+from gui.style.sentences import as_sentence
+from gui.style.theme import format_count
+from gui.style.token_text import token_label
 
 SHOWN_PIECES = 4
 """So many tokens of a text that is not one are named."""

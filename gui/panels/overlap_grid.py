@@ -21,13 +21,13 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QWidget
 
-from gui.panels.color_bar import ColorBar
-from gui.panels.hover_label import HoverLabel
 from gui.panels.overlap_view import cell_text
 from gui.panels.overlaps_look import Levels, Look, arrange, colored, shrunk
 from gui.panels.overlaps_question import Overlap, OverlapFigure
 from gui.panels.overlaps_text import title_of
-from gui.theme import GRID, SMALL, Theme
+from gui.plots.color_bar import ColorBar
+from gui.plots.hover_label import HoverLabel
+from gui.style.theme import GRID, SMALL, Theme
 
 GAP = GRID
 """Pixels between cells one below the other; side by side, twice as many."""

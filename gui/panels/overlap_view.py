@@ -6,12 +6,12 @@ import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from gui.panels.color_bar import ColorBar, format_level
-from gui.panels.heatmap import Heatmap
 from gui.panels.overlaps_look import Levels, Look
 from gui.panels.overlaps_question import Overlap
 from gui.panels.overlaps_text import TIMES
-from gui.theme import Theme, format_number
+from gui.plots.color_bar import ColorBar, format_level
+from gui.plots.heatmap import Heatmap
+from gui.style.theme import Theme, format_number
 
 BAR_LEAST, BAR_ENDS = 64, 10
 """Pixels: the least height of the colour bar, and of it what lies beyond its ends."""

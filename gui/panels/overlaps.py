@@ -10,15 +10,15 @@ import numpy as np
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from gui.panel_options import subject_of
+from gui.panels.options import subject_of
 from gui.panels.overlaps_controls import OverlapsControls
 from gui.panels.overlaps_look import Levels, Look, Pictures, arrange
 from gui.panels.overlaps_question import FigureOf, Overlap, OverlapFigure, OverlapsOf
 from gui.panels.overlaps_text import caption_of, figure_caption, python_of
 from gui.panels.result_panel import ResultPanel
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.theme import GRID, Theme
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

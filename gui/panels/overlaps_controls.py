@@ -11,15 +11,15 @@ from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QHBoxLayou
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.colors import lookup_table
 from gui.panels.base import label
-from gui.panels.drop_down import DropDown
 from gui.panels.overlaps_look import GREY, MAX_BLUR, Look
 from gui.panels.overlaps_question import FigureOf, OverlapsOf, article_figure, plain
-from gui.panels.segmented import Segmented
 from gui.panels.subject_picker import SubjectPicker
-from gui.theme import COLORMAPS, GRID, Theme
-from gui.tooltips import wrapped
+from gui.state.colors import lookup_table
+from gui.style.theme import COLORMAPS, GRID, Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
 
 SWATCH = QSize(32, 12)
 FOLD_TIP = (

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
+from gui.export.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
 from gui.panels.overlaps_look import Levels, Look, blurred, home_levels
 from gui.panels.overlaps_question import Overlap, OverlapFigure
 from gui.panels.overlaps_text import corners, title_of
-from gui.theme import LIGHT, SMALL, TEXT
+from gui.style.theme import LIGHT, SMALL, TEXT
 
 if TYPE_CHECKING:
     import numpy as np

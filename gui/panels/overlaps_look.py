@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gui.colors import lookup_table
 from gui.panels.overlaps_question import Overlap
+from gui.state.colors import lookup_table
 
 MAX_BLUR = 3.0
 GREY = "gray_r"
@@ -32,7 +32,7 @@ class Look:
     blur
         Gaussian standard deviation in pixels, one pixel being one cell; 0 to 3.
     colormap
-        A name that :func:`gui.colors.lookup_table` knows.
+        A name that :func:`gui.state.colors.lookup_table` knows.
     log
         Whether colours follow the logarithm.
     """

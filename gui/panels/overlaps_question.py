@@ -12,8 +12,8 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import Contrast, corner_contrast, squared_overlaps, top3
 from geometry.models.matrices import WEIGHTS
 from geometry.models.residual_stream import Name, Subject
-from gui.questions import Progress, Subjects, Tensor, tensors_of
-from gui.sentences import as_sentence
+from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.style.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
 """What reads the residual stream, and may have a LayerNorm before it."""

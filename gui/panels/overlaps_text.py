@@ -14,8 +14,8 @@ from gui.panels.overlaps_question import (
     in_one_space,
     side_of,
 )
-from gui.snippets import opening, written
-from gui.theme import format_count, format_number
+from gui.services.snippets import opening, written
+from gui.style.theme import format_count, format_number
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 

@@ -8,10 +8,10 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.overlay_curves import OverlayCurve, overlay_color
 from gui.panels.base import label
-from gui.theme import GRID, SMALL, Theme, format_bytes
-from gui.tooltips import wrapped
+from gui.services.overlay_curves import OverlayCurve, overlay_color
+from gui.style.theme import GRID, SMALL, Theme, format_bytes
+from gui.widgets.tooltips import wrapped
 
 HEIGHT = 20
 SWATCH, GAP = 16, 4

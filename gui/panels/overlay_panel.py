@@ -9,17 +9,17 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from gui.overlay_curves import (
+from gui.panels.overlay_legend import OverlayLegend
+from gui.panels.result_panel import ResultPanel
+from gui.services.overlay_curves import (
     OverlayCurve,
     OverlayCurves,
     OverlayLine,
     overlay_color,
     overlay_columns,
 )
-from gui.panels.overlay_legend import OverlayLegend
-from gui.panels.result_panel import ResultPanel
-from gui.session import Session
-from gui.theme import LIGHT, Theme
+from gui.state.session import Session
+from gui.style.theme import LIGHT, Theme
 
 XY = tuple[np.ndarray, np.ndarray]
 

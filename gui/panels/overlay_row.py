@@ -19,15 +19,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.laid import Laying, OfCompared, OfRange, OfStep
-from gui.laying_text import other_model, readout, script
 from gui.panels.base import Panel, label
-from gui.panels.drop_down import DropDown
-from gui.panels.flow_row import FlowRow
-from gui.panels.segmented import Segmented
-from gui.session import Session
-from gui.theme import GRID, Theme, format_count
-from gui.tooltips import wrapped
+from gui.services.alignment_text import other_model, readout, script
+from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.drop_down import DropDown
+from gui.widgets.flow_row import FlowRow
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
 
 NOTHING, RANGE, STEP = "nothing", "range", "step"
 WHATS = {

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from geometry.measures.neighbours import PairDistance
 from gui.panels.base import label
 from gui.panels.position_card import Number
-from gui.theme import GRID, format_count, format_number
-from gui.tooltips import wrapped
+from gui.style.theme import GRID, format_count, format_number
+from gui.widgets.tooltips import wrapped
 
 _SHOWN_TIP = (
     "Euclidean distance of the two points in the shown components, in the table's own units: "

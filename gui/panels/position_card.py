@@ -8,9 +8,9 @@ from superqt import QElidingLabel
 
 from geometry.measures.neighbours import PositionDetails
 from gui.panels.base import label
-from gui.theme import GRID, format_number
-from gui.token_text import token_label
-from gui.tooltips import wrapped
+from gui.style.theme import GRID, format_number
+from gui.style.token_text import token_label
+from gui.widgets.tooltips import wrapped
 
 NOT_YET = "…"
 ABSENT = "–"

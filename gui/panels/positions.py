@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
 from gui.panels.base import Panel, label
 from gui.panels.components import ComponentChooser
 from gui.panels.presets import Preset, range_presets
-from gui.panels.range_slider import RangeSlider
-from gui.panels.readout import Readout
-from gui.session import Session
-from gui.theme import GRID, Theme, format_count
-from gui.tooltips import wrapped
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.range_slider import RangeSlider
+from gui.widgets.readout import Readout
+from gui.widgets.tooltips import wrapped
 
 _EMPTY = "Open a model to choose which of its positions are shown, and in which components."
 

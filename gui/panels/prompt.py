@@ -13,12 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui import selection as select
-from gui.loading import short_name
 from gui.panels.base import Panel, label
-from gui.panels.token_flow import TokenFlow
-from gui.session import Session
-from gui.theme import GRID, TEXT, Theme, format_bytes, format_count
+from gui.services.loading import short_name
+from gui.state import selection as select
+from gui.state.session import Session
+from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
+from gui.widgets.token_flow import TokenFlow
 
 TYPING_PAUSE_MS = 150
 """So long after the last key the text is taken; Enter takes it at once."""

@@ -7,10 +7,10 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolTip, QWidget
 
 from gui.panels.base import label
-from gui.panels.flow_row import FlowRow
-from gui.panels.opening_row import FixedText
-from gui.theme import GRID, SMALL, Theme
-from gui.tooltips import wrapped
+from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.flow_row import FlowRow
+from gui.widgets.opening_row import FixedText
+from gui.widgets.tooltips import wrapped
 
 MENU_TIP = "Save the figure or its numbers, or copy them (right-click does the same)"
 

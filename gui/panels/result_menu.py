@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QMenu
 
 if TYPE_CHECKING:
-    from gui.panels.norms import NormsPanel
+    from gui.panels.norms.norms import NormsPanel
     from gui.panels.result_panel import ResultPanel
 
     Showing: TypeAlias = ResultPanel | NormsPanel

@@ -10,21 +10,21 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
-from gui.answer import Answer
-from gui.loading import short_name
 from gui.panels.base import Panel
 from gui.panels.result_header import ResultHeader
 from gui.panels.result_menu import result_menu, show_menu
-from gui.panels.words_page import WordsPage
-from gui.panels.working_strip import WorkingStrip
-from gui.sentences import as_sentence
-from gui.session import Session
-from gui.theme import GRID, Theme, format_bytes
+from gui.services.loading import short_name
+from gui.state.answer import Answer
+from gui.state.session import Session
+from gui.style.sentences import as_sentence
+from gui.style.theme import GRID, Theme, format_bytes
+from gui.widgets.words_page import WordsPage
+from gui.widgets.working_strip import WorkingStrip
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.guides import Guide
+    from gui.state.guides import Guide
 
 CANCELLED = "This was cancelled before it was done."
 
@@ -64,7 +64,7 @@ class ResultPanel(Panel):
     fieldRequested = Signal(str, object)
     """A field of the session that the user wants to be another one; its value."""
     guideRequested = Signal(object)
-    """What to draw beside the curve, a :class:`gui.guides.Guide`; None for nothing."""
+    """What to draw beside the curve, a :class:`gui.state.guides.Guide`; None for nothing."""
     showRequested = Signal(str, object)
     """Another panel is to be shown, by its dock's name; options for its :meth:`configure`."""
     openRequested = Signal(str)
@@ -101,7 +101,7 @@ class ResultPanel(Panel):
     # What subclasses say. None of it is asked for while no model is open.
 
     def question(self) -> Any | None:
-        """Return what to ask now, a :class:`gui.questions.Question`; None if there is nothing."""
+        """Return the :class:`gui.services.questions.Question` to ask now; None for none."""
         raise NotImplementedError
 
     def build(self) -> QWidget:
@@ -136,7 +136,7 @@ class ResultPanel(Panel):
     def options(self) -> dict[str, Any]:
         """Return what :meth:`configure` takes to show the same again; all of it is JSON.
 
-        Each of them has a line in :data:`gui.panel_options.CHOICES`.
+        Each of them has a line in :data:`gui.panels.options.CHOICES`.
         """
         return {}
 

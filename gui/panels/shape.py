@@ -10,22 +10,22 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QScrollArea, QWidget
 
-from gui.overlay_curves import said_at, span_with, top_of
 from gui.panels import shape_text
 from gui.panels.figure_text import shape_scope, shape_title
-from gui.panels.segmented import Segmented
 from gui.panels.shape_beside import ShapeBeside
 from gui.panels.shape_guide import shape_guide
 from gui.panels.shape_numbers import NAMES, ShapeNumbers
 from gui.panels.shape_question import Shape, ShapeOf
-from gui.session import Session
-from gui.theme import GRID, Theme
-from gui.tooltips import wrapped
+from gui.services.overlay_curves import said_at, span_with, top_of
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.position_curves import PositionCurves
+    from gui.plots.position_curves import PositionCurves
 
 LEAST_PLOT = 200
 """A plot less wide than this, in pixels, is left out."""
@@ -100,8 +100,8 @@ class ShapePanel(ShapeBeside):
 
     def build(self) -> QWidget:
         """Make the table, and the plot beside it."""
-        from gui.panels.position_curves import PositionCurves
-        from gui.panels.position_gestures import PositionGestures
+        from gui.plots.position_curves import PositionCurves
+        from gui.plots.position_gestures import PositionGestures
 
         self.shown = ShapeNumbers()
         self.shown.chosen.connect(self._pick)
@@ -133,7 +133,7 @@ class ShapePanel(ShapeBeside):
         result: Shape = self.result
         if result is None:
             return
-        from gui.panels.position_curves import PlotCurve
+        from gui.plots.position_curves import PlotCurve
 
         (first, last), name = result.positions, self.chosen(result)
         x, y, level = self._plotted(result, name)

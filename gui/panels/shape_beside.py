@@ -9,9 +9,9 @@ import numpy as np
 from gui.panels import shape_text
 from gui.panels.figure_text import CURVES, shape_title
 from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.segmented import Segmented
 from gui.panels.shape_question import Shape, ShapeOf
-from gui.session import Session
+from gui.state.session import Session
+from gui.widgets.segmented import Segmented
 
 
 class ShapeBeside(OverlayPanel):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.guides import Guide
 from gui.panels.figure_text import CURVES
-from gui.theme import format_number
+from gui.state.guides import Guide
+from gui.style.theme import format_number
 
 if TYPE_CHECKING:
     from geometry.measures.shape import ShapeFit

@@ -8,14 +8,14 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.measures.shape_fit import FREE
 from gui.panels.base import label
-from gui.panels.choice_table import ChoiceTable
 from gui.panels.figure_text import CURVES, VERDICTS
-from gui.panels.flow_row import FlowRow
-from gui.panels.position_rows import Column, Row
 from gui.panels.shape_question import Curve, Shape
 from gui.panels.shape_text import rough_parts
-from gui.theme import GRID, Theme, format_number
-from gui.tooltips import wrapped
+from gui.style.theme import GRID, Theme, format_number
+from gui.widgets.choice_table import ChoiceTable
+from gui.widgets.flow_row import FlowRow
+from gui.widgets.position_rows import Column, Row
+from gui.widgets.tooltips import wrapped
 
 NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
 MEANINGS = {

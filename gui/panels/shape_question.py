@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.roughness import FEWEST, Roughness, roughness
 from geometry.measures.shape_fit import FREE
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.questions import Progress, Subjects
+from gui.services.questions import Progress, Subjects
 
 if TYPE_CHECKING:
     from geometry.measures.shape import ShapeFit, Shapes

@@ -8,9 +8,9 @@ from geometry.measures.roughness import FEWEST
 from geometry.models.model import PositionalModel
 from gui.panels.figure_text import CURVES, VERDICTS
 from gui.panels.shape_question import Shape, ShapeOf
-from gui.snippets import opening
-from gui.theme import format_number, format_percent
-from gui.token_text import token_label
+from gui.services.snippets import opening
+from gui.style.theme import format_number, format_percent
+from gui.style.token_text import token_label
 
 
 def caption(shape: Shape, name: str, scope: str) -> str:

@@ -10,21 +10,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from geometry.measures.similarity import Similarity
-from gui.overlay_curves import said_at
-from gui.panels.color_bar import ColorBar
 from gui.panels.figure_text import similarity_scope, similarity_title
 from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.segmented import Segmented
 from gui.panels.similarity_question import LEVELS, ByLag, ByLagOf, SimilarityOf
-from gui.session import Session
-from gui.snippets import opening
-from gui.theme import DIVERGING, GRID, Theme, format_number
+from gui.plots.color_bar import ColorBar
+from gui.services.overlay_curves import said_at
+from gui.services.snippets import opening
+from gui.state.session import Session
+from gui.style.theme import DIVERGING, GRID, Theme, format_number
+from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.compared_plot import ComparedPlot
-    from gui.panels.heatmap import Heatmap
+    from gui.plots.compared_plot import ComparedPlot
+    from gui.plots.heatmap import Heatmap
 
 LAGS = (1, 100, 300)
 """Those that the caption tells."""
@@ -97,8 +97,8 @@ class SimilarityPanel(OverlayPanel):
 
     def build(self) -> QWidget:
         """Make the heatmap, its colour bar and the plot beside it."""
-        from gui.panels.compared_plot import ComparedPlot
-        from gui.panels.heatmap import Heatmap
+        from gui.plots.compared_plot import ComparedPlot
+        from gui.plots.heatmap import Heatmap
 
         self.heatmap = Heatmap(self.theme, "position j", "position i")
         self.heatmap.setAccessibleName("Cosine of every two positions")
@@ -130,7 +130,7 @@ class SimilarityPanel(OverlayPanel):
         self._on_hover_changed()
 
     def _draw_lags(self) -> None:
-        from gui.panels.compared_plot import Thin
+        from gui.plots.compared_plot import Thin
 
         others = [Thin(other.y, other.color) for other in self.overlay_lines()]
         own = self.result.by_lag

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from geometry.measures.similarity import Similarity
-from gui.colors import lookup_table
-from gui.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.figure_models import draw_others, name_models
-from gui.overlay_curves import OverlayLine, span_with
-from gui.theme import LIGHT, SMALL
+from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.export.figure_models import draw_others, name_models
+from gui.services.overlay_curves import OverlayLine, span_with
+from gui.state.colors import lookup_table
+from gui.style.theme import LIGHT, SMALL
 
 SIZE = (6.8, 3.0)
 

@@ -9,8 +9,8 @@ import numpy as np
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.questions import Subjects
-from gui.theme import format_count
+from gui.services.questions import Subjects
+from gui.style.theme import format_count
 
 LEVELS = (-1.0, 1.0)
 """The least and the largest cosine: the ends of the colours, before anybody drags them."""

@@ -13,23 +13,23 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 from geometry.checkpoints.stores import RegionStore
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panel_options import subject_of
 from gui.panels.base import label
 from gui.panels.figure_text import spectra_scope, spectra_title
 from gui.panels.matrix_chips import MatrixChips
+from gui.panels.options import subject_of
 from gui.panels.overlay_panel import XY, OverlayPanel
 from gui.panels.spectra_legend import LegendRow, SpectraLegend
 from gui.panels.spectra_question import NamedSpectrum, Spectra, SpectraOf
 from gui.panels.subject_text import WORDS, subject_colors, subject_name
-from gui.session import Session
-from gui.snippets import opening, written
-from gui.theme import GRID, Theme, format_count, format_number, format_percent
-from gui.tooltips import wrapped
+from gui.services.snippets import opening, written
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_count, format_number, format_percent
+from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.panels.curve_plot import CurvePlot
+    from gui.plots.curve_plot import CurvePlot
 
 TOP = 30
 CHANCE = "Draw, dashed, the singular values of a random Gaussian matrix of the same shape and norm"
@@ -129,7 +129,7 @@ class SpectraPanel(OverlayPanel):
 
     def build(self) -> QWidget:
         """Make the plot and the legend beside it."""
-        from gui.panels.curve_plot import CurvePlot
+        from gui.plots.curve_plot import CurvePlot
 
         self.plot = CurvePlot(self.theme, "index i", "singular value σᵢ", log_x=True, log_y=True)
         self.plot.setAccessibleName("Singular values")
@@ -155,7 +155,7 @@ class SpectraPanel(OverlayPanel):
     def _draw(self) -> None:
         if self.result is None:
             return
-        from gui.panels.curve_plot import PlotCurve
+        from gui.plots.curve_plot import PlotCurve
 
         curves = []
         for found, color in zip(self.result.found, self._colors(self.theme), strict=True):

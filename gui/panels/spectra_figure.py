@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.figure_base import POINTS, name_axes, new_figure, title_axes
-from gui.figure_models import name_models
-from gui.overlay_curves import OverlayLine
+from gui.export.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.export.figure_models import name_models
 from gui.panels.spectra_question import NamedSpectrum
 from gui.panels.subject_text import subject_colors, subject_name
-from gui.theme import LIGHT, SMALL, format_percent
+from gui.services.overlay_curves import OverlayLine
+from gui.style.theme import LIGHT, SMALL, format_percent
 
 BY_CHANCE = "Gaussian of the same shape and norm"
 

@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QSizePolicy, QToolButton, QWidget
 
 from gui.panels.base import label
-from gui.theme import GRID
-from gui.tooltips import wrapped
+from gui.style.theme import GRID
+from gui.widgets.tooltips import wrapped
 
 SWATCH = QSize(20, 12)
 WIDTH = 264

@@ -12,7 +12,7 @@ from geometry.measures.chance import gaussian_singular_values
 from geometry.measures.directions import Directions
 from geometry.measures.spectra import summarise
 from geometry.models.residual_stream import Subject
-from gui.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, Subjects, Tensor, tensors_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpinBox, QWidget
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import NAMES, Subject
-from gui.panels.drop_down import DropDown
 from gui.panels.overlaps_question import TABLES, WITH_HEADS, side_of
-from gui.sentences import as_sentence
-from gui.theme import GRID, Theme
-from gui.tooltips import wrapped
+from gui.style.sentences import as_sentence
+from gui.style.theme import GRID, Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.tooltips import wrapped
 
 MANY = 1000
 """Layers on offer where the configuration does not say how many there are."""

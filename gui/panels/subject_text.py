@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from geometry.models.residual_stream import NAMES, Subject
-from gui.theme import SERIES, Theme
+from gui.style.theme import SERIES, Theme
 
 WORDS = {
     "P": "Position embeddings, one row for each position",

@@ -6,14 +6,14 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QImage, QPixmap
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QWidget
 
-from gui.colors import lookup_table
 from gui.panels.base import Panel, label
-from gui.panels.drop_down import DropDown
-from gui.panels.segmented import Segmented
-from gui.panels.variance_bars import N_BARS
-from gui.session import Session
-from gui.theme import COLORMAPS, GRID, Theme
-from gui.tooltips import wrapped
+from gui.state.colors import lookup_table
+from gui.state.session import Session
+from gui.style.theme import COLORMAPS, GRID, Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
+from gui.widgets.variance_bars import N_BARS
 
 _SWATCH = QSize(32, 12)
 
@@ -55,7 +55,7 @@ class ViewPanel(Panel):
     colorByRequested
         "position", "norm", "residual" or "component", and the component's number (1-based).
     colormapRequested
-        One of :data:`gui.theme.COLORMAPS`.
+        One of :data:`gui.style.theme.COLORMAPS`.
     outsideRequested
         "hidden" or "faint".
     projectionRequested

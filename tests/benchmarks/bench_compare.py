@@ -24,12 +24,12 @@ from PySide6.QtWidgets import QApplication
 from ratios import Report
 from windows import Frames, our_window, rest, run_until
 
-from gui.app import Application, prepare_qt
-from gui.comparing import MOST
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.session import Session
-from gui.viewport import Viewport
+from gui.commands.application import Application, prepare_qt
+from gui.services.comparing import MOST
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.session import Session
+from gui.viewport.viewport import Viewport
 
 GRID_SIZE = (1400, 900)
 REPEATS, BLOCKS, FRAMES = 7, 6, 8

@@ -24,7 +24,7 @@ from ratios import Report
 from safetensors.numpy import save_file
 from windows import SIZE, BareWindow, Frames, our_window, run_until
 
-from gui.app import Application, prepare_qt
+from gui.commands.application import Application, prepare_qt
 
 # Turn by turn, but not frame by frame: to raise a window repaints it.
 BLOCKS, FRAMES = 8, 8

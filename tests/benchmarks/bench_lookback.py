@@ -15,7 +15,7 @@ from bench_pca import read_table
 from ratios import Report
 from windows import SIZE, Frames, our_window, run_until
 
-from gui.app import Application, prepare_qt
+from gui.commands.application import Application, prepare_qt
 
 BLOCKS, FRAMES = 8, 8
 WHOLE = (1, 1023)

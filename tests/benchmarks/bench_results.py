@@ -23,7 +23,7 @@ from geometry.claims.report import report
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
-from gui.app import prepare_qt
+from gui.commands.application import prepare_qt
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 EVERY_MS = 5

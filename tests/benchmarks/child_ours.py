@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import main
-from gui import app
+from gui.commands import application as app
 
 SLOW = ("torch", "transformers", "tokenizers", "huggingface_hub", "scipy", "pandas")
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import QEvent, QEventLoop, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow
 from pyvistaqt import QtInteractor
 
-from gui.app import Application
-from gui.settings import Settings
+from gui.commands.application import Application
+from gui.window.settings import Settings
 
 SIZE = (1400, 900)
 """Width and height of the viewports that are compared."""

@@ -9,14 +9,14 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.jobs import InlineJobs, Jobs
 from gui.panels.compare import ComparePanel
 from gui.panels.compare_table import CompareTable
 from gui.panels.compare_text import COLUMNS
-from gui.session import Session
-from gui.theme import LIGHT, Theme
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs, Jobs
+from gui.state.compared import Compared
+from gui.state.session import Session
+from gui.style.theme import LIGHT, Theme
 from tests.gui.result_stage import ResultStage
 
 TITLES = [column.title.partition("\n")[0] for column in COLUMNS]

@@ -7,9 +7,6 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.jobs import InlineJobs
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
@@ -18,7 +15,10 @@ from gui.panels.result_panel import ResultPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
-from gui.session import Session
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.compared import Compared
+from gui.state.session import Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 PANELS = (

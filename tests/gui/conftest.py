@@ -17,13 +17,13 @@ from safetensors.numpy import save_file
 
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
-from gui.app import Application, prepare_qt
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.qt_jobs import QtJobs
-from gui.session import Session
-from gui.settings import Settings
-from gui.theme import LIGHT, Theme, stylesheet
+from gui.commands.application import Application, prepare_qt
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.jobs.qt_jobs import QtJobs
+from gui.state.session import Session
+from gui.style.theme import LIGHT, Theme, stylesheet
+from gui.window.settings import Settings
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
 from tests.gui.scene_stage import Stage

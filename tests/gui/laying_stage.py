@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.scene_state import resolve_scene
-from gui.session import Session
+from gui.scene.scene_state import resolve_scene
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.compared import Compared
+from gui.state.session import Session
 
 KEY = 7
 """Of the first model that is put beside the open one."""

@@ -9,7 +9,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.app import Application
+from gui.commands.application import Application
 
 LEFT = Qt.MouseButton.LeftButton
 TIMEOUT_MS = 60_000

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
 from geometry.measures.norms import norm_profile
-from gui.panels.norms import NormsPanel
-from gui.theme import LIGHT
+from gui.panels.norms.norms import NormsPanel
+from gui.style.theme import LIGHT
 from tests.gui.on_screen import put_on_screen
 
 LEFT = Qt.MouseButton.LeftButton

@@ -7,10 +7,10 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from gui.controller import Controller
-from gui.panels.norms import NormsPanel
-from gui.session import Session
-from gui.theme import LIGHT
+from gui.panels.norms.norms import NormsPanel
+from gui.services.controller import Controller
+from gui.state.session import Session
+from gui.style.theme import LIGHT
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier

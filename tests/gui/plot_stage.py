@@ -6,8 +6,8 @@ import numpy as np
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.line_plot import LinePlot
-from gui.theme import LIGHT
+from gui.plots.line_plot import LinePlot
+from gui.style.theme import LIGHT
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier

@@ -12,13 +12,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from safetensors.numpy import save_file
 
-from gui.answers import Answers
-from gui.controller import Controller
-from gui.jobs import InlineJobs, Jobs
+from gui.export.save_result import ResultSaver
 from gui.panels.result_panel import ResultPanel
-from gui.save_result import ResultSaver
-from gui.session import Session
-from gui.theme import LIGHT, Theme
+from gui.services.answers import Answers
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs, Jobs
+from gui.state.session import Session
+from gui.style.theme import LIGHT, Theme
 
 
 class ResultStage:

@@ -3,11 +3,11 @@
 import numpy as np
 import pyvista as pv
 
-from gui.camera import view_pose
-from gui.scene_state import resolve_scene
-from gui.scenes import HelixScene
-from gui.session import Session
-from gui.theme import Theme
+from gui.scene.scene import HelixScene
+from gui.scene.scene_state import resolve_scene
+from gui.state.camera import view_pose
+from gui.state.session import Session
+from gui.style.theme import Theme
 
 
 def rgb(color: str) -> np.ndarray:

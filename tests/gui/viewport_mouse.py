@@ -7,7 +7,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.viewport import Viewport
+from gui.viewport.viewport import Viewport
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -201,7 +201,7 @@ def test_listing_the_models_does_not_load_the_hubs_client(
         folder = put(hub, name, config)
         write_safetensors(folder / "model.safetensors", {"wpe.weight": np.eye(8, 4)})
     code = (
-        "import sys; from gui.loading import list_models; rows = list_models();"
+        "import sys; from gui.services.loading import list_models; rows = list_models();"
         "print(*(row.entry.id for row in rows if row.state == 'cached'));"
         "print(*({'huggingface_hub', 'httpx2', 'torch'} & set(sys.modules)))"
     )

@@ -4,10 +4,10 @@ import threading
 
 import numpy as np
 
-from gui.app import _report
-from gui.empty_state import WELCOME
-from gui.save_picture import PictureOptions
-from gui.theme import THEMES
+from gui.commands.application import _report
+from gui.export.save_picture import PictureOptions
+from gui.style.theme import THEMES
+from gui.window.empty_state import WELCOME
 
 
 def test_starts_with_the_source_painted_and_leaves_nothing(application):

@@ -3,8 +3,8 @@
 import pytest
 
 from geometry.hub.tensor_cache import MAX_BYTES
-from gui.headless import user_cache
-from gui.settings import Settings, settings_path
+from gui.commands.headless import user_cache
+from gui.window.settings import Settings, settings_path
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from PIL import Image
 
 from geometry.hub.faults import Offline
 from geometry.models.sources import open_source
-from gui import report_files
-from gui.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
+from gui.commands import report_files
+from gui.commands.report_files import FIGURES, FORMATS, ReportFiles, ReportRequest, skipped_text
 from tests.geometry.family_cases import CASES
 from tests.geometry.models.test_families import built
 from tests.gui.result_stage import write_small_gpt2
@@ -203,9 +203,9 @@ def test_skipped_figures_in_one_sentence():
 def test_figures_need_no_toolkit(run_python):
     """None but the 3D view, which VTK draws, loads one; and none loads Qt."""
     program = (
-        "import sys, gui.report_files, gui.report_figures\n"
+        "import sys, gui.commands.report_files, gui.commands.report_figures\n"
         "loaded = {'PySide6', 'pyqtgraph', 'pyvista', 'vtkmodules'}\n"
-        "print(sorted(loaded & set(sys.modules)), set(gui.report_figures._DRAW) =="
-        " set(gui.report_files.FIGURES))\n"
+        "print(sorted(loaded & set(sys.modules)), set(gui.commands.report_figures._DRAW) =="
+        " set(gui.commands.report_files.FIGURES))\n"
     )
     assert run_python(program).strip() == "[] True"

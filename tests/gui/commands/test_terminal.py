@@ -8,8 +8,8 @@ import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.transfer import TransferProgress
-from gui.progress import amount_text
-from gui.terminal import print_table, progress_bar, say, sentence
+from gui.commands.progress import amount_text
+from gui.commands.terminal import print_table, progress_bar, say, sentence
 
 
 class Terminal(io.StringIO):

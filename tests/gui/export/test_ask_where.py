@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
 
-from gui.save_result import ask_where
+from gui.export.save_result import ask_where
 
 KINDS = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)"}
 PNG, SVG = KINDS.values()

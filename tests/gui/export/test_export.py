@@ -5,10 +5,17 @@ import pytest
 from PIL import Image
 
 from geometry.checkpoints.errors import RangeError
-from gui.camera import VIEWS
-from gui.export import MAX_PIXELS, PictureError, _averaged, render_picture, render_scene, write_png
-from gui.scene_state import resolve_scene
-from gui.theme import DARK, LIGHT, THEMES
+from gui.export.pictures import (
+    MAX_PIXELS,
+    PictureError,
+    _averaged,
+    render_picture,
+    render_scene,
+    write_png,
+)
+from gui.scene.scene_state import resolve_scene
+from gui.state.camera import VIEWS
+from gui.style.theme import DARK, LIGHT, THEMES
 from tests.gui.scene_stage import rgb
 
 
@@ -97,7 +104,7 @@ def test_range_and_components_are_those_asked_for(model, tmp_path, monkeypatch):
         shown.append(state)
         return np.zeros((1, 1, 3), np.uint8)
 
-    monkeypatch.setattr("gui.export.render_scene", drawn)
+    monkeypatch.setattr("gui.export.pictures.render_scene", drawn)
     render_picture(model, tmp_path / "a.png", positions=(20, 90), components=(4, 2, 1))
     render_picture(model, tmp_path / "b.png")
     assert "positions 20–90" in shown[0].caption[0]
@@ -196,7 +203,7 @@ def test_pictures_are_drawn_without_a_display(run_python, write_table, tmp_path)
     out = tmp_path / "a.png"
     code = (
         "from geometry.models.sources import open_source\n"
-        "from gui.export import render_picture\n"
+        "from gui.export.pictures import render_picture\n"
         "from pathlib import Path\n"
         "import sys\n"
         f"render_picture(open_source({str(write_table())!r}), Path({str(out)!r}), size=(80, 60))\n"

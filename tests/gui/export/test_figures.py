@@ -8,9 +8,9 @@ from geometry.measures.spectra import spectrum
 from geometry.models.sources import open_source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
-from gui.panels.norms_figure import norms_figure
-from gui.theme import DARK, LIGHT
+from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
+from gui.panels.norms.norms_figure import norms_figure
+from gui.style.theme import DARK, LIGHT
 
 TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]
 

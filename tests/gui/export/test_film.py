@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gui.film import Film, FilmError, film_size, order_of
+from gui.export.film import Film, FilmError, film_size, order_of
 from tests.films import read_gif, read_mp4
 
 SIZE = (96, 64)

@@ -10,9 +10,9 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.sources import open_source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.export import OffScreen, PictureError
-from gui.film import FilmError
-from gui.lapse_export import (
+from gui.export.film import FilmError
+from gui.export.pictures import OffScreen, PictureError
+from gui.export.timelapse_film import (
     FilmLook,
     LapseFrames,
     lapse_numbers,
@@ -21,8 +21,8 @@ from gui.lapse_export import (
     write_lapse_numbers,
     write_timelapse,
 )
-from gui.session import ColorLimits
-from gui.theme import DARK, format_count
+from gui.state.session import ColorLimits
+from gui.style.theme import DARK, format_count
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import D, N, growing, history_of, write_checkpoint
 

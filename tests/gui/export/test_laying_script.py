@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from gui import window_script
-from gui.camera import CameraPose
-from gui.laid import Laying, OfCompared, OfRange
-from gui.laying_text import script
-from gui.scene_state import resolve_scene
-from gui.window_data import WindowData
-from gui.window_script import Sight
+from gui.export import window_script
+from gui.export.window_data import WindowData
+from gui.export.window_script import Sight
+from gui.scene.scene_state import resolve_scene
+from gui.services.alignment_text import script
+from gui.state.aligned_curve import Laying, OfCompared, OfRange
+from gui.state.camera import CameraPose
 from tests.gui.conftest import D_MODEL
 from tests.gui.laying_stage import KEY, Beside, lines
 

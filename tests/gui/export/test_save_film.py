@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.export import OffScreen
-from gui.film_dialog import FilmDialog, FilmOptions, FilmProgress
-from gui.panels.segmented import Segmented
+from gui.export.film_dialog import FilmDialog, FilmOptions, FilmProgress
+from gui.export.pictures import OffScreen
+from gui.widgets.segmented import Segmented
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import growing, write_checkpoint, write_record
 from tests.gui.conftest import TIMEOUT_MS

@@ -12,12 +12,12 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 from PySide6.QtWidgets import QDialog, QFileDialog
 from pytestqt.qtbot import QtBot
 
-from gui import save_picture
-from gui.app import Application
-from gui.export import PictureError
-from gui.main_window import MainWindow
-from gui.save_picture import PictureDialog, PictureOptions, write_picture
-from gui.theme import LIGHT
+from gui.commands.application import Application
+from gui.export import save_picture
+from gui.export.pictures import PictureError
+from gui.export.save_picture import PictureDialog, PictureOptions, write_picture
+from gui.style.theme import LIGHT
+from gui.window.main_window import MainWindow
 
 Save = Callable[[Path, PictureOptions], None]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import trimesh
 
-from gui.colors import point_colors
-from gui.export import still_session
-from gui.scene_glb import BALL, FEW, TUBE, scene_glb
-from gui.scene_state import resolve_scene
-from gui.theme import DARK, LIGHT
+from gui.export.pictures import still_session
+from gui.export.scene_glb import BALL, FEW, TUBE, scene_glb
+from gui.scene.scene_state import resolve_scene
+from gui.state.colors import point_colors
+from gui.style.theme import DARK, LIGHT
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ import pytest
 import trimesh
 
 from geometry.models.sources import open_source
-from gui.colors import point_colors
-from gui.export import still_session
-from gui.guide_lines import DASHES, LIT_SIZES
-from gui.guides import Guide
-from gui.scene_files import SceneExport
-from gui.scene_glb import BALL, THIN, scene_glb
-from gui.scene_guides import guide_traces
-from gui.scene_state import resolve_scene
-from gui.theme import DARK, LIGHT
+from gui.export.pictures import still_session
+from gui.export.scene_files import SceneExport
+from gui.export.scene_glb import BALL, THIN, scene_glb
+from gui.export.scene_guides import guide_traces
+from gui.scene.guide_lines import DASHES, LIT_SIZES
+from gui.scene.scene_state import resolve_scene
+from gui.state.colors import point_colors
+from gui.state.guides import Guide
+from gui.style.theme import DARK, LIGHT
 from tests.gui.conftest import N_POSITIONS
 
 LINE = np.array([[0.0, 3, 0], [1, 3, 0], [1, 3, 1]])

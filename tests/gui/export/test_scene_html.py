@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from geometry.models.sources import open_source
-from gui.export import still_session
-from gui.scene_files import SceneExport
-from gui.theme import DARK, LIGHT
+from gui.export.pictures import still_session
+from gui.export.scene_files import SceneExport
+from gui.style.theme import DARK, LIGHT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTH, HEIGHT = 900, 700

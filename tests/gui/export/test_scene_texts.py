@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from gui.overlay import drawable
-from gui.theme import DARK, LIGHT, SMALL
+from gui.scene.hud import drawable
+from gui.style.theme import DARK, LIGHT, SMALL
 
 TOKENS = (
     " hello",

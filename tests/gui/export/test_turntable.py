@@ -7,15 +7,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QWidget
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.camera import CameraPose, view_pose
-from gui.export import render_scene, still_session
-from gui.film_dialog import FilmOptions, FilmProgress
-from gui.lapse_export import FilmLook
-from gui.save_picture import PictureOptions
-from gui.scene_state import resolve_scene
-from gui.theme import LIGHT
-from gui.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
-from gui.turntable_dialog import TurntableDialog
+from gui.export.film_dialog import FilmOptions, FilmProgress
+from gui.export.pictures import render_scene, still_session
+from gui.export.save_picture import PictureOptions
+from gui.export.timelapse_film import FilmLook
+from gui.export.turntable import ABOUT, Turn, TurnFrames, export_turntable, turned
+from gui.export.turntable_dialog import TurntableDialog
+from gui.scene.scene_state import resolve_scene
+from gui.state.camera import CameraPose, view_pose
+from gui.style.theme import LIGHT
 from tests.films import read_gif, read_mp4
 
 LEFT = Qt.MouseButton.LeftButton

@@ -10,11 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.session import Session
-from gui.window_data import README, WindowData
+from gui.export.window_data import README, WindowData
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.compared import Compared
+from gui.state.session import Session
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from gui.camera import CameraPose
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.copy_window import window_script
-from gui.grid_picture import picture_of_viewport
-from gui.jobs import InlineJobs
-from gui.save_picture import PictureOptions
-from gui.session import Session
-from gui.window_script import SCALE, Sight, script
+from gui.export.grid_picture import picture_of_viewport
+from gui.export.save_picture import PictureOptions
+from gui.export.window_script import SCALE, Sight, script
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.camera import CameraPose
+from gui.state.compared import Compared
+from gui.state.session import Session
+from gui.window.copy_window import window_script
 
 SIGHT = Sight(
     CameraPose(np.array([3.0, 3.0, 2.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0),
@@ -119,10 +119,10 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
 def test_a_snapshot_of_the_training(session, run, tmp_path):
     from geometry.history.here import history_here
     from geometry.models.sources import open_source
-    from gui.export import render_scene
-    from gui.lapse_export import make_lapse
-    from gui.scene_state import resolve_scene
-    from gui.theme import THEMES
+    from gui.export.pictures import render_scene
+    from gui.export.timelapse_film import make_lapse
+    from gui.scene.scene_state import resolve_scene
+    from gui.style.theme import THEMES
     from tests.geometry.history_stage import growing, write_checkpoint, write_record
 
     steps = [0, 10, 100]

@@ -10,14 +10,14 @@ from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from gui.palette import items_of
-from gui.palette_items import matching
+from gui.export.save_picture import PictureOptions
 from gui.panels.bookmark_row import PICTURE, SMALLER
 from gui.panels.bookmarks import EMPTY, BookmarksPanel
-from gui.save_picture import PictureOptions
-from gui.settings import Settings
-from gui.theme import DARK, LIGHT
-from gui.work_file import read_work
+from gui.services.work_file import read_work
+from gui.style.theme import DARK, LIGHT
+from gui.window.palette import items_of
+from gui.window.palette_items import matching
+from gui.window.settings import Settings
 
 LEFT = Qt.MouseButton.LeftButton
 CONTROL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
@@ -287,7 +287,7 @@ def test_saved_work_carries_them_to_another_machine(
 
 
 def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkeypatch):
-    monkeypatch.setattr("gui.opening.first_source", lambda _: (None, None))
+    monkeypatch.setattr("gui.services.opening.first_source", lambda _: (None, None))
     application = start_application()
     assert application.session.model is None
     application.window.bookmarks.show()

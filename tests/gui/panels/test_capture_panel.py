@@ -16,8 +16,8 @@ from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
 from gui.panels.capture import CapturePanel
 from gui.panels.capture_question import CaptureOf
-from gui.questions import Subjects, resolve, tensors_of
-from gui.theme import DARK, LIGHT, SERIES
+from gui.services.questions import Subjects, resolve, tensors_of
+from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
 
 E = Subject("E")

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QApplication, QTabBar
 
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.models.residual_stream import Subject
-from gui.docks import DOCKS
 from gui.panels import claims_question
 from gui.panels.claims import NONE_SUCH, ClaimsPanel
 from gui.panels.claims_links import _SHOWN, leading_to, nearest_dock
@@ -18,7 +17,8 @@ from gui.panels.claims_question import ClaimsOf
 from gui.panels.claims_table import ARTICLE, CLAIM, EXPECTED, OUTCOME, ClaimsTable
 from gui.panels.claims_text import counts, outcome
 from gui.panels.result_panel import CANCELLED
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
+from gui.window.docks import DOCKS
 from tests.gui.claims_stage import LEFT, show_claims
 
 
@@ -260,7 +260,7 @@ def half_way(start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle)
         return Verdict(claim, 1.0, True, None)
 
     monkeypatch.setattr(claims_question, "check", slow)
-    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     app = start_application(write_gpt2())
     app.window.docks["claims"].raise_()
     qtbot.waitUntil(lambda: begun.is_set() and app.window.panels["claims"].strip.isVisible())

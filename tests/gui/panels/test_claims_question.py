@@ -12,7 +12,7 @@ from geometry.models.sources import open_source
 from gui.panels.claims_figure import ledger_figure
 from gui.panels.claims_question import ClaimsOf
 from gui.panels.claims_text import comma_separated, counts, expected, markdown, measured, outcome
-from gui.questions import Progress, Subjects, resolve
+from gui.services.questions import Progress, Subjects, resolve
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
-from gui.answers import Answers
 from gui.panels.compare import ALONE
 from gui.panels.compare_text import MARK, NO_NUMBER, PENDING, written
+from gui.services.answers import Answers
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
 
 
@@ -138,7 +138,7 @@ def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
     (slot,) = hand_jobs.waiting
     hand_jobs.drag_on(slot)
     steps = []
-    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     stage.panel.show_result = lambda result: steps.append(result)
     hand_jobs.compute(slot)
     first, second = steps

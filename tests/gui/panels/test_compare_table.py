@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.claims.scalar_results import scalar_results
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
 from tests.gui.compare_stage import TITLES, CompareStage
 
 Key = Qt.Key

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 from geometry.pca.pca import fit_pca
-from gui.panels.choice_table import choose
 from gui.panels.dimensions import MOST, DimensionsPanel
 from gui.panels.dimensions_question import DimensionsOf
-from gui.questions import Subjects, resolve
-from gui.theme import DARK, SERIES
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK, SERIES
+from gui.widgets.choice_table import choose
 from tests.gui.result_stage import open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton

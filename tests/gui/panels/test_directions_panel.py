@@ -15,8 +15,8 @@ from geometry.measures.overlaps import random_directions, sparsity
 from gui.panels.directions import DirectionsPanel
 from gui.panels.directions_question import DirectionsOf, column_energy
 from gui.panels.directions_text import RANDOM, home_of, summary, union_of
-from gui.questions import Subjects, resolve
-from gui.theme import DARK, SERIES
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK, SERIES
 from tests.gui.result_stage import open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton

@@ -15,7 +15,7 @@ from gui.panels.experiment_form import FIELDS
 from gui.panels.experiment_look import flat, thinned
 from gui.panels.experiment_question import ExperimentLike, ExperimentOf
 from gui.panels.experiment_text import NAMES, reading
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
 from tests.gui.experiment_stage import experiment, settings
 from tests.gui.result_stage import ResultStage, drag, hover
 

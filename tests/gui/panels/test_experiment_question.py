@@ -9,7 +9,7 @@ from geometry.measures.synthetic import KINDS
 from geometry.models.sources import open_source
 from gui.panels.experiment_question import MOST_POSITIONS, ExperimentLike, ExperimentOf
 from gui.panels.experiment_text import amount, reading, scope
-from gui.questions import Subjects, resolve
+from gui.services.questions import Subjects, resolve
 from tests.gui.experiment_stage import experiment, settings
 from tests.gui.result_stage import write_small_gpt2
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from geometry.models.residual_stream import Subject
-from gui.docks import BOTTOM, DOCKS
 from gui.panels.capture import CapturePanel
 from gui.panels.claims import ClaimsPanel
 from gui.panels.claims_text import outcome
@@ -29,7 +28,8 @@ from gui.panels.overlaps import OverlapsPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
-from gui.panels.training import TrainingPanel
+from gui.panels.training.training import TrainingPanel
+from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
 from tests.gui.result_stage import ResultStage

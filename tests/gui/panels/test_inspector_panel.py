@@ -14,9 +14,9 @@ from geometry.measures.norms import norm_profile
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.panels.inspector import InspectorPanel
-from gui.panels.position_table import PositionTable
-from gui.session import Session
-from gui.theme import DARK, LIGHT, format_number
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT, format_number
+from gui.widgets.position_table import PositionTable
 
 N_POSITIONS = 64
 

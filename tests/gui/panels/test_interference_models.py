@@ -9,8 +9,8 @@ from geometry.measures.interference import MEASURES, interference
 from geometry.models.sources import open_source
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import InterferenceOf, Typed
-from gui.questions import Subjects, resolve
-from gui.theme import DARK, LIGHT
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK, LIGHT
 from tests.gui.interference_stage import (
     ADAM,
     HELLO,

@@ -10,7 +10,7 @@ from geometry.models.sources import open_source
 from gui.panels.interference_question import ExampleOf, Typed
 from gui.panels.layernorm import SUMS_FORMULA, LayerNormPanel
 from gui.panels.one_token import read_token, write_token
-from gui.questions import Subjects, resolve
+from gui.services.questions import Subjects, resolve
 from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, at_two_sums, give_tokens
 from tests.gui.result_stage import hover
 

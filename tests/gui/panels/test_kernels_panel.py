@@ -17,7 +17,7 @@ from gui.panels.head_wall import SHADES
 from gui.panels.kernels import KernelsPanel
 from gui.panels.kernels_question import LEAST, HeadsOf
 from gui.panels.kernels_text import order_of
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
 
 LEFT = Qt.MouseButton.LeftButton

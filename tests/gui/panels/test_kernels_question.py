@@ -12,7 +12,7 @@ from geometry.measures.heads import project_heads
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.sources import open_source
 from gui.panels.kernels_question import LEAST, MOST, HeadsOf, KernelsOf
-from gui.questions import Subjects, resolve
+from gui.services.questions import Subjects, resolve
 from tests.gui.result_stage import write_small_gpt2
 
 RANGE = (4, 60)

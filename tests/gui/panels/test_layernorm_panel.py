@@ -16,8 +16,8 @@ from geometry.models.sources import open_source
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import LayerNormOf
-from gui.questions import Subjects, resolve
-from gui.theme import LIGHT
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import LIGHT
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton

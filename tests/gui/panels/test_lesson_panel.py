@@ -7,15 +7,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextBlock
 from PySide6.QtTest import QTest
 
-from gui.answer import Answer
-from gui.docks import DOCKS
-from gui.lesson_reader import parse_lesson
-from gui.lesson_text import wanted_for
-from gui.lessons import Course
 from gui.panels.lesson import LessonPanel
 from gui.panels.lesson_question import FactsOf
-from gui.session import Session
-from gui.theme import DARK, LIGHT, SMALL
+from gui.services.lessons.reader import parse_lesson
+from gui.services.lessons.text import wanted_for
+from gui.state.answer import Answer
+from gui.state.lessons import Course
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT, SMALL
+from gui.window.docks import DOCKS
 from tests.gui.on_screen import put_on_screen
 
 TEXT = """+++

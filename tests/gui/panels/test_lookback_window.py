@@ -7,8 +7,8 @@ from PySide6.QtTest import QTest
 
 from gui.panels.lookback_guide import LINES, MOST, Carried
 from gui.panels.lookback_question import LookBackOf
-from gui.questions import Subjects, resolve
-from gui.scene_state import resolve_scene
+from gui.scene.scene_state import resolve_scene
+from gui.services.questions import Subjects, resolve
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -20,8 +20,6 @@ from geometry.measures.shape import fit_shapes
 from geometry.measures.similarity import similarity
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.pca.pca import fit_pca
-from gui.controller import Controller
-from gui.overlay_curves import overlay_color
 from gui.panels.capture import CapturePanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
@@ -30,9 +28,11 @@ from gui.panels.shape import ShapePanel
 from gui.panels.shape_question import ShapeOf
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
-from gui.questions import Subjects, resolve
-from gui.session import Session
-from gui.theme import DARK, LIGHT, format_number
+from gui.services.controller import Controller
+from gui.services.overlay_curves import overlay_color
+from gui.services.questions import Subjects, resolve
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import PANELS, Beside, drawn_names
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.result_stage import hover
@@ -195,7 +195,7 @@ def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix
     made = beside(SpectraPanel)
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
-    from gui.compared import Compared
+    from gui.state.compared import Compared
 
     made.session.compared = (Compared(7, "slow", "slow", other),)
     assert made.chips[7].shown_text == "slow …"

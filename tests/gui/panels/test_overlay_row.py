@@ -6,14 +6,14 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.guides import shown_guides
-from gui.jobs import InlineJobs
-from gui.laid import Laying, OfCompared, OfRange, OfStep
 from gui.panels.overlay_row import NOTHING, RANGE, STEP, OverlayRow
-from gui.session import Session
-from gui.theme import LIGHT
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.compared import Compared
+from gui.state.guides import shown_guides
+from gui.state.session import Session
+from gui.style.theme import LIGHT
 from tests.gui.training_stage import write_trained
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier

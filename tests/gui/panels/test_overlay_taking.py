@@ -13,8 +13,6 @@ from matplotlib.colors import to_hex
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.compared import Compared
-from gui.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
 from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
@@ -22,8 +20,10 @@ from gui.panels.lookback import LookBackPanel
 from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
-from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
+from gui.state.compared import Compared
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import PANELS, Beside
 
 LEFT = Qt.MouseButton.LeftButton

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from gui.docks import BOTTOM, DOCKS
-from gui.panel_options import CHOICES, checked, fitting
-from gui.panels.segmented import Segmented
-from gui.theme import LIGHT
+from gui.panels.options import CHOICES, checked, fitting
+from gui.style.theme import LIGHT
+from gui.widgets.segmented import Segmented
+from gui.window.docks import BOTTOM, DOCKS
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 SUBJECT = {

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QWidget
 from geometry.models.sources import open_source
 from geometry.models.tokens import TokenizedPrompt
 from gui.panels.prompt import PromptPanel
-from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT
 
 ADAM = TokenizedPrompt(
     (50256, 15496, 616, 1438, 318, 7244),

@@ -11,8 +11,8 @@ from geometry.models.sources import open_source
 from gui.panels.shape_guide import axis_line, shape_guide
 from gui.panels.shape_numbers import NAMES
 from gui.panels.shape_question import ShapeOf
-from gui.questions import Subjects, resolve
-from gui.theme import DARK
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK
 from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton

@@ -18,8 +18,8 @@ from gui.panels.shape import ShapePanel
 from gui.panels.shape_figure import shape_figure
 from gui.panels.shape_numbers import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape_question import ShapeOf
-from gui.questions import Subjects, resolve
-from gui.theme import LIGHT
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import LIGHT
 from tests.gui.result_stage import ResultStage
 
 LEFT = Qt.MouseButton.LeftButton

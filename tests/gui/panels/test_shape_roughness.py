@@ -12,7 +12,7 @@ from gui.panels.shape import TITLES, ShapePanel
 from gui.panels.shape_figure import shape_figure
 from gui.panels.shape_question import ShapeOf
 from gui.panels.shape_text import rough_parts, turned
-from gui.questions import Subjects, resolve
+from gui.services.questions import Subjects, resolve
 from tests.gui.result_stage import ResultStage, hover
 
 LEFT = Qt.MouseButton.LeftButton

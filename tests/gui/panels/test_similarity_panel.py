@@ -14,8 +14,8 @@ from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.similarity_question import MOST, SimilarityOf, chosen
-from gui.questions import Subjects, resolve
-from gui.theme import DARK, DIVERGING
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK, DIVERGING
 from tests.gui.result_stage import ResultStage, double_click, hover
 
 LEFT = Qt.MouseButton.LeftButton

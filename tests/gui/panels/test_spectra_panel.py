@@ -14,8 +14,8 @@ from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
 from gui.panels.spectra import SpectraPanel
 from gui.panels.spectra_question import SpectraOf
-from gui.questions import Subjects, resolve
-from gui.theme import DARK, LIGHT, SERIES
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
 
 LEFT = Qt.MouseButton.LeftButton

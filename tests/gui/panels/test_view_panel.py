@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.view import ViewPanel
-from gui.session import Session
-from gui.theme import COLORMAPS, DARK, LIGHT
+from gui.state.session import Session
+from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.on_screen import put_on_screen
 
 

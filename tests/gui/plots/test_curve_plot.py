@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.curve_plot import CurvePlot, PlotCurve
-from gui.panels.log_axis import LogAxis
-from gui.theme import DARK, LIGHT
+from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.log_axis import LogAxis
+from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import drag, hover
 
 LEFT = Qt.MouseButton.LeftButton

@@ -9,11 +9,11 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
-from gui.colors import lookup_table
-from gui.panels.color_bar import ColorBar, format_level
-from gui.panels.heatmap import GESTURES, Heatmap
-from gui.panels.matrix_image import averaged
-from gui.theme import DARK, LIGHT
+from gui.plots.color_bar import ColorBar, format_level
+from gui.plots.heatmap import GESTURES, Heatmap
+from gui.plots.matrix_image import averaged
+from gui.state.colors import lookup_table
+from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import double_click, drag, hover
 
 LEFT = Qt.MouseButton.LeftButton

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QPoint, QPointF
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.line_plot import LinePlot, envelope
-from gui.panels.plot_axis import PlotAxis
-from gui.theme import DARK, LIGHT
+from gui.plots.line_plot import LinePlot, envelope
+from gui.plots.plot_axis import PlotAxis
+from gui.style.theme import DARK, LIGHT
 from tests.gui.plot_stage import LEFT, NONE, N, at, show_plot, span
 
 

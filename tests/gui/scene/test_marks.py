@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gui.colors import lookup_table
-from gui.scene_state import resolve_scene
-from gui.selection import MOST_RINGS, to_label
-from gui.theme import DARK, LIGHT
+from gui.scene.scene_state import resolve_scene
+from gui.state.colors import lookup_table
+from gui.state.selection import MOST_RINGS, to_label
+from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 SIZE = (640, 480)

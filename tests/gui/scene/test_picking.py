@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from matplotlib.path import Path
 from vtkmodules.vtkRenderingCore import vtkCoordinate
 
-from gui.picking import PICK_RADIUS, nearest_point, points_inside
-from gui.scenes import HelixScene
-from gui.theme import LIGHT
+from gui.scene.picking import PICK_RADIUS, nearest_point, points_inside
+from gui.scene.scene import HelixScene
+from gui.style.theme import LIGHT
 
 
 @pytest.fixture(params=[(400, 300), (300, 500), (641, 233)])

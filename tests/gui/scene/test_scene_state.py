@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gui.scene_state import MAX_TOKEN_LABELS, resolve_scene
-from gui.session import Session
-from gui.theme import format_percent
+from gui.scene.scene_state import MAX_TOKEN_LABELS, resolve_scene
+from gui.state.session import Session
+from gui.style.theme import format_percent
 
 NBSP = "\N{NO-BREAK SPACE}"
 

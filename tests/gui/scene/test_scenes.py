@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.stats import ortho_group
 
-from gui.camera import CameraPose, view_pose
-from gui.colors import legible, lookup_table
-from gui.marks import RING_RADIUS
-from gui.scene_state import resolve_scene
-from gui.scenes import FAINT_POINT_SIZE, POINT_SIZE
-from gui.theme import DARK, LIGHT
+from gui.scene.marks import RING_RADIUS
+from gui.scene.scene import FAINT_POINT_SIZE, POINT_SIZE
+from gui.scene.scene_state import resolve_scene
+from gui.state.camera import CameraPose, view_pose
+from gui.state.colors import legible, lookup_table
+from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 SIZE = (640, 480)

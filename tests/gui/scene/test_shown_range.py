@@ -2,7 +2,7 @@
 
 import pytest
 
-from gui.shown_range import inside
+from gui.scene.shown_range import inside
 
 
 @pytest.mark.parametrize(

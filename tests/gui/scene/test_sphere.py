@@ -7,11 +7,11 @@ from PySide6.QtTest import QTest
 from scipy.stats import ortho_group
 
 from geometry.measures.sphere import sphere_section
-from gui.export import render_scene
-from gui.norm_sphere import norm_sphere
-from gui.scene_state import resolve_scene
-from gui.sphere import unit_circles
-from gui.theme import DARK, LIGHT
+from gui.export.pictures import render_scene
+from gui.scene.norm_sphere import norm_sphere
+from gui.scene.scene_state import resolve_scene
+from gui.scene.sphere import unit_circles
+from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.bookmark_file import (
+from gui.services.bookmark_file import (
     FOLDER,
     LIST,
     VERSION,
@@ -16,10 +16,10 @@ from gui.bookmark_file import (
     read_bookmarks,
     write_bookmarks,
 )
-from gui.bookmarks import Bookmark
-from gui.laid import Laying, OfRange
-from gui.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
-from gui.work_file import VERSION as WORK_VERSION
+from gui.services.bookmarks import Bookmark
+from gui.services.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
+from gui.services.work_file import VERSION as WORK_VERSION
+from gui.state.aligned_curve import Laying, OfRange
 from tests.gui.services.test_work_file import WORK, same
 
 ONE = Bookmark("0" * 32, "“Coil”", "From the\nside", "gpt2", WORK, b"\x89PNG one")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.cache import ResultCache, array_bytes
+from gui.services.cache import ResultCache, array_bytes
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 import pytest
 
 from geometry.checkpoints.errors import RangeError
-from gui.compared_answers import AT_ONCE, ComparedAnswers
-from gui.jobs import InlineJobs
-from gui.questions import Subjects
-from gui.session import Overlay
+from gui.services.compared_answers import AT_ONCE, ComparedAnswers
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.questions import Subjects
+from gui.state.session import Overlay
 from tests.gui.compared_stage import ComparedStage
 
 

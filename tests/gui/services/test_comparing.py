@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from geometry.pca.pca import fit_pca
-from gui.colors import color_scale
-from gui.compared import MAIN
-from gui.comparing import MOST
-from gui.controller import Controller
-from gui.laid import Laying, OfCompared
-from gui.reopening import take_work
-from gui.session import Notice
+from gui.services.comparing import MOST
+from gui.services.controller import Controller
+from gui.services.reopening import take_work
+from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.colors import color_scale
+from gui.state.compared import MAIN
+from gui.state.session import Notice
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_what_cannot_be_worked_out_is_said_and_the_model_stays(
 ):
     key = comparing.add(short, (10, 50))
     opened.laying = laying = Laying(OfCompared(key), "scaled")
-    monkeypatch.setattr("gui.fitting.fit_pca", _raise)
+    monkeypatch.setattr("gui.services.fitting.fit_pca", _raise)
     comparing.request_positions(key, 20, 90)
     text = "The components could not be fitted for short: MemoryError: too large"
     assert opened.notice.text == text

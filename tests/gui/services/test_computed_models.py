@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.docks import BOTTOM, DOCKS
+from gui.window.docks import BOTTOM, DOCKS
 
 LACKING = {
     "capture": "computed: there are no tokens",

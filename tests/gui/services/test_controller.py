@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gui.controller import Controller
-from gui.session import Session
+from gui.services.controller import Controller
+from gui.state.session import Session
 
 WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
 

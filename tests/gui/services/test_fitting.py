@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui import fitting
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.session import Session
+from gui.services import fitting
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.session import Session
 
 EYE = np.eye(3)
 

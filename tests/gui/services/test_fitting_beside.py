@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from geometry.pca.pca import fit_pca, range_pca
-from gui import fitting
-from gui.controller import Controller
+from geometry.pca import range_pca
+from geometry.pca.pca import fit_pca
+from gui.services import fitting
+from gui.services.controller import Controller
 
 EYE = np.eye(3)
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from geometry.history.plan import BESIDE_BYTES
-from gui.controller import Controller
-from gui.gathering import GATHER, LIST, SO_FAR
-from gui.session import Session
+from gui.services.checkpoint_download import GATHER, LIST, SO_FAR
+from gui.services.controller import Controller
+from gui.state.session import Session
 from tests.geometry.hub_opening import asked
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
 from tests.loopback_hub import Fault

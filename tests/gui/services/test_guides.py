@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import ortho_group
 
 from geometry.pca.pca import fit_pca
-from gui.colors import point_colors
-from gui.export import render_scene
-from gui.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels
-from gui.guides import Guide, same_basis, shown_guides, with_guide
-from gui.scene_state import resolve_scene
-from gui.theme import DARK, LIGHT
+from gui.export.pictures import render_scene
+from gui.scene.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels
+from gui.scene.scene_state import resolve_scene
+from gui.state.colors import point_colors
+from gui.state.guides import Guide, same_basis, shown_guides, with_guide
+from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from geometry.hub.transfer import Cancelled
 from geometry.models.catalogue import find_entry
-from gui.controller import Controller
-from gui.hub_search import HUB_GROUP
+from gui.services.controller import Controller
+from gui.services.hub_search import HUB_GROUP
 from tests.loopback_hub import Fault
 
 FOUND = ("searching", "found", "found_for", "search_failed")
@@ -108,7 +108,7 @@ def test_offline_nothing_is_asked(session, controller, hub):
 
 
 def test_our_own_faults_are_reported_as_such(session, controller, hub, monkeypatch):
-    monkeypatch.setattr("gui.hub_search._entry", lambda found: 1 / 0)
+    monkeypatch.setattr("gui.services.hub_search._entry", lambda found: 1 / 0)
     controller.search_hub("gpt2")
     assert session.search_failed == "The search on the Hub failed."
     assert "ZeroDivisionError" in session.notice.text

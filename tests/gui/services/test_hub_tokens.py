@@ -6,10 +6,10 @@ from PySide6.QtTest import QTest
 
 from geometry.hub.transfer import Cancelled, TransferProgress
 from geometry.models import catalogue
-from gui.controller import Controller
 from gui.panels.prompt import PromptPanel
-from gui.prompting import CANCELLED, MISHAP
-from gui.theme import LIGHT, format_bytes
+from gui.services.controller import Controller
+from gui.services.prompting import CANCELLED, MISHAP
+from gui.style.theme import LIGHT, format_bytes
 from tests.gui.on_screen import put_on_screen
 from tests.loopback_hub import Fault
 from tests.stand_ins import write_stand_in

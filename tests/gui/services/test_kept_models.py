@@ -6,7 +6,7 @@ import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.tensor_cache import TensorCache
-from gui.kept_models import (
+from gui.services.kept_models import (
     Kept,
     change_limit,
     list_kept,

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from geometry.history.history import in_memory
-from gui.answers import Answers
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.lapse import columns_for, shown_lapse
-from gui.lapsing import nearest_step
-from gui.panels.training_question import Training, TrainingOf
-from gui.scene_state import resolve_scene
-from gui.session import Session
+from gui.panels.training.training_question import Training, TrainingOf
+from gui.scene.scene_state import resolve_scene
+from gui.services.answers import Answers
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.timeline import nearest_step
+from gui.state.session import Session
+from gui.state.timeline import columns_for, shown_lapse
 from tests.geometry.history_stage import growing
 from tests.gui.training_stage import LAST, STEPS, write_trained
 

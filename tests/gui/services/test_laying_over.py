@@ -11,14 +11,14 @@ from scipy.stats import ortho_group
 from geometry.checkpoints.errors import SourceError
 from geometry.history.history import in_memory
 from geometry.measures.alignment import in_basis, share_held
-from gui.compared import Compared
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.laid import Laying, OfCompared, OfRange, OfStep
-from gui.laying_over import BEADS, NO_STEPS, SLOT, WAITING, LayingOver, is_tangled
-from gui.laying_text import caption, readout
-from gui.scene_state import resolve_scene
-from gui.session import Session
+from gui.scene.scene_state import resolve_scene
+from gui.services.alignment import BEADS, NO_STEPS, SLOT, WAITING, LayingOver, is_tangled
+from gui.services.alignment_text import caption, readout
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.compared import Compared
+from gui.state.session import Session
 from tests.gui.conftest import D_MODEL
 from tests.gui.laying_stage import KEY, Beside, lines
 

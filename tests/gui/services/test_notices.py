@@ -4,7 +4,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.hub import faults
-from gui.notices import ONLINE, UNSET, notice_beside, notice_of
+from gui.services.notices import ONLINE, UNSET, notice_beside, notice_of
 
 GPT2 = "openai-community/gpt2"
 WHAT = "gpt2 could not be opened"

@@ -9,8 +9,8 @@ from safetensors.numpy import save_file
 from geometry.checkpoints.errors import SourceError
 from geometry.models import catalogue
 from geometry.models.sources import open_source
-from gui.controller import MAX_RECENT, Controller
-from gui.scene_state import resolve_scene
+from gui.scene.scene_state import resolve_scene
+from gui.services.controller import MAX_RECENT, Controller
 
 WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.residual_stream import Subject
-from gui.answer import Answer
 from gui.panels.lookback import LookBackPanel
 from gui.panels.spectra import SpectraPanel
+from gui.state.answer import Answer
 from tests.gui.compared_stage import Beside, drawn_names
 
 LEFT = Qt.MouseButton.LeftButton

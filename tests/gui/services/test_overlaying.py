@@ -7,10 +7,10 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.models.sources import open_source
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.overlaying import COLORS
-from gui.session import Session
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.overlaying import COLORS
+from gui.state.session import Session
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.neighbours import PairDistance
-from gui.pair_measuring import SLOT, pair_text
+from gui.export.scene_guides import guide_traces
 from gui.panels.pair_card import PairCard
-from gui.scene_guides import guide_traces
-from gui.scene_state import resolve_scene
-from gui.scenes import COMPACT_CORNER
-from gui.theme import LIGHT, SMALL
+from gui.scene.scene import COMPACT_CORNER
+from gui.scene.scene_state import resolve_scene
+from gui.services.pair_measuring import SLOT, pair_text
+from gui.style.theme import LIGHT, SMALL
 
 LEFT = Qt.MouseButton.LeftButton
 

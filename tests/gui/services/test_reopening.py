@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from geometry.models.sources import open_source
-from gui.camera import CameraPose, Place
-from gui.reopening import OTHER, RESUMED, take_work
-from gui.work_file import read_work, write_work
+from gui.services.reopening import OTHER, RESUMED, take_work
+from gui.services.work_file import read_work, write_work
+from gui.state.camera import CameraPose, Place
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0), True)
 
@@ -88,7 +88,7 @@ def test_a_place_that_cannot_be_looked_at_is_one_where_nothing_is(
     controller.open(str(path))
     assert session.notice is None
     assert session.model.source == str(folder)
-    monkeypatch.setattr("gui.opening.first_source", lambda last: (str(folder), None))
+    monkeypatch.setattr("gui.services.opening.first_source", lambda last: (str(folder), None))
     controller.open_first(None, f"{nowhere}.helix")
     assert session.notice is None
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.laid import Laying, OfCompared, OfRange, OfStep
-from gui.reopening import take_laying, take_other, take_work
-from gui.session import Session
-from gui.work_file import read_work, write_work
+from gui.services.reopening import take_laying, take_other, take_work
+from gui.services.work_file import read_work, write_work
+from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.session import Session
 
 
 @pytest.fixture

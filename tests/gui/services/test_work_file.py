@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.camera import CameraPose, Place
-from gui.laid import Laying, OfCompared, OfRange, OfStep
-from gui.session import Session
-from gui.work import FIELDS, OtherView, Work
-from gui.work_file import JSON, VERSION, pack_work, read_work, write_work
+from gui.services.work_file import JSON, VERSION, pack_work, read_work, write_work
+from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.camera import CameraPose, Place
+from gui.state.session import Session
+from gui.state.work import FIELDS, OtherView, Work
 
 POSE = CameraPose(
     np.array([1.0, 2.5, -3.0]), np.array([0.1, 0.0, 0.2]), np.array([0.0, 0.0, 1.0]), 2.25
@@ -276,7 +276,7 @@ import sys
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from gui.work_file import read_work, write_work
+from gui.services.work_file import read_work, write_work
 path = Path(sys.argv[1])
 work = read_work(path)
 for n in count(work.positions[0] + 1):

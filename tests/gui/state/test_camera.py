@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import ortho_group
 from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.camera import MARGIN, VIEW_ANGLE, VIEWS, CameraPose, Outlook, framed, view_pose
-from gui.picking import Projection
+from gui.scene.picking import Projection
+from gui.state.camera import MARGIN, VIEW_ANGLE, VIEWS, CameraPose, Outlook, framed, view_pose
 
 SEEDS = st.integers(0, 2**32 - 1)
 ASPECTS = (0.3, 0.75, 1.0, 16 / 9, 4.0)

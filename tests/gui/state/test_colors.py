@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from geometry.measures.sinusoids import sinusoid
-from gui.colors import MIN_CONTRAST, color_scale, legible, lookup_table
-from gui.panels.norms_reading import read
-from gui.panels.norms_text import bulk_span
-from gui.theme import COLORMAPS, DARK, LIGHT
+from gui.panels.norms.norms_reading import read
+from gui.panels.norms.norms_text import bulk_span
+from gui.state.colors import MIN_CONTRAST, color_scale, legible, lookup_table
+from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from geometry.checkpoints.errors import RangeError
-from gui import selection as select
+from gui.state import selection as select
 
 
 def test_a_click_selects_one():

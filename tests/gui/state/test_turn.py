@@ -10,7 +10,7 @@ from scipy.stats import ortho_group
 
 from geometry.pca.curve import Curve, place_curve
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.turn import ease_to_true, turn_onto
+from gui.state.turn import ease_to_true, turn_onto
 
 EYE = np.eye(3)
 SEEDS = st.integers(0, 2**32 - 1)

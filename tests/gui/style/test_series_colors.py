@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gui.overlaying import COLORS
-from gui.theme import SERIES, THEMES
+from gui.services.overlaying import COLORS
+from gui.style.theme import SERIES, THEMES
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
 SEEN_WITHOUT = {

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton
 
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)

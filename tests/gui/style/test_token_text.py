@@ -2,7 +2,7 @@
 
 import pytest
 
-from gui.token_text import is_special, token_label, token_runs
+from gui.style.token_text import is_special, token_label, token_runs
 
 
 def test_a_blank_is_a_mark_and_a_middle_dot_is_a_letter():

@@ -8,8 +8,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from vtkmodules.vtkRenderingCore import vtkCamera
 
-from gui.camera import VIEW_ANGLE, CameraPose, framed
-from gui.camera_steps import NEAREST_SHARE, STEP_DEGREES, STEP_SHARE, focused, moved, turned
+from gui.state.camera import VIEW_ANGLE, CameraPose, framed
+from gui.viewport.camera_steps import (
+    NEAREST_SHARE,
+    STEP_DEGREES,
+    STEP_SHARE,
+    focused,
+    moved,
+    turned,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 SHIFT, CONTROL, ALT = (

@@ -6,14 +6,14 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from gui.compared import MAIN
-from gui.grid import columns_for
-from gui.laid import Laying, OfCompared
-from gui.main_window import MainWindow
-from gui.overlay_curves import overlay_color
-from gui.save_picture import PictureOptions
-from gui.scene_state import resolve_scene
-from gui.theme import DARK, LIGHT
+from gui.export.save_picture import PictureOptions
+from gui.scene.scene_state import resolve_scene
+from gui.services.overlay_curves import overlay_color
+from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.compared import MAIN
+from gui.style.theme import DARK, LIGHT
+from gui.viewport.grid import columns_for
+from gui.window.main_window import MainWindow
 from tests.gui.viewport_mouse import LEFT, drag
 
 RIGHT = Qt.MouseButton.RightButton

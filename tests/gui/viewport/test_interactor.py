@@ -6,7 +6,7 @@ import pyvista as pv
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QMainWindow
 
-from gui.interactor import Interactor
+from gui.viewport.interactor import Interactor
 
 BACKGROUND = (51, 85, 119)
 

@@ -5,7 +5,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.selection import gather
+from gui.state.selection import gather
 from tests.gui.viewport_mouse import LEFT, drag
 
 NONE, SHIFT, CONTROL, ALT = (

@@ -10,11 +10,11 @@ from PySide6.QtGui import QColor, QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from gui.app import Application
-from gui.colors import lookup_table
-from gui.theme import LIGHT
-from gui.turn_ease import TurnEase
-from gui.viewport import Viewport
+from gui.commands.application import Application
+from gui.state.colors import lookup_table
+from gui.style.theme import LIGHT
+from gui.viewport.turn_ease import TurnEase
+from gui.viewport.viewport import Viewport
 from tests.gui.viewport_mouse import LEFT, drag
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier

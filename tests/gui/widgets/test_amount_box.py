@@ -8,7 +8,7 @@ from PySide6.QtGui import QValidator
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from gui.amount_box import AmountBox
+from gui.widgets.amount_box import AmountBox
 
 MB, GB = 10**6, 10**9
 NO_BREAK = "\N{NO-BREAK SPACE}"

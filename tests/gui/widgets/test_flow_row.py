@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
 
-from gui.panels.flow_row import FlowRow
+from gui.widgets.flow_row import FlowRow
 
 
 @pytest.fixture

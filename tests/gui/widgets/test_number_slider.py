@@ -4,8 +4,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.number_slider import NumberSlider
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
+from gui.widgets.number_slider import NumberSlider
 
 
 @pytest.fixture

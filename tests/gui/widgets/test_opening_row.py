@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.hub.transfer import TransferProgress
 from geometry.models.catalogue import read_catalogue
-from gui.panels.models import ModelPanel
-from gui.session import ModelRow, Session
-from gui.theme import DARK, LIGHT
+from gui.panels.models.models import ModelPanel
+from gui.state.session import ModelRow, Session
+from gui.style.theme import DARK, LIGHT
 from tests.gui.on_screen import put_on_screen
 
 MEDIUM = "openai-community/gpt2-medium"

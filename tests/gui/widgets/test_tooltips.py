@@ -9,7 +9,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.tooltips import LINE, wrapped
+from gui.widgets.tooltips import LINE, wrapped
 
 
 def test_long_lines_break_and_short_ones_stay():

@@ -3,8 +3,8 @@
 import pytest
 
 from geometry.hub.transfer import TransferProgress
-from gui.panels.transfer_text import is_measured, transfer_lines
-from gui.theme import FIGURE_SPACE, format_bytes, format_part, format_rough
+from gui.style.theme import FIGURE_SPACE, format_bytes, format_part, format_rough
+from gui.widgets.transfer_text import is_measured, transfer_lines
 
 NBSP = "\N{NO-BREAK SPACE}"
 

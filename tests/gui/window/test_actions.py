@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMainWindow
 
-from gui.actions import COMMANDS, MENUS, Actions
-from gui.window_wiring import handlers
+from gui.window.actions import COMMANDS, MENUS, Actions
+from gui.window.window_wiring import handlers
 
 NONE, SHIFT, KEYPAD, CONTROL, ALT = (
     Qt.KeyboardModifier.NoModifier,

@@ -6,9 +6,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from gui import fitting, selection
-from gui.controller import Controller
-from gui.session import Session
+from gui.services import fitting
+from gui.services.controller import Controller
+from gui.state import selection
+from gui.state.session import Session
 
 EYE = np.eye(3)
 RANGE = st.tuples(st.integers(-20, 230), st.integers(-20, 230))

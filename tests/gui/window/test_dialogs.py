@@ -12,13 +12,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.actions import COMMANDS
-from gui.dialogs import TURNING, about_dialog, choose, is_step, shortcuts_dialog, show_text
-from gui.empty_state import EXPLANATION, EmptyState
-from gui.notice_bar import NoticeBar
-from gui.save_picture import PictureDialog, PictureOptions
-from gui.session import Notice, Session
-from gui.theme import LIGHT
+from gui.export.save_picture import PictureDialog, PictureOptions
+from gui.state.session import Notice, Session
+from gui.style.theme import LIGHT
+from gui.window.actions import COMMANDS
+from gui.window.dialogs import TURNING, about_dialog, choose, is_step, shortcuts_dialog, show_text
+from gui.window.empty_state import EXPLANATION, EmptyState
+from gui.window.notice_bar import NoticeBar
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -8,9 +8,9 @@ import pytest
 from geometry.hub.tensor_cache import default_cache
 from geometry.models import catalogue
 from geometry.models.sources import open_source
-from gui.controller import Controller
-from gui.jobs import InlineJobs
-from gui.session import Session
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.session import Session
 from tests.loopback_hub import Fault
 from tests.stand_ins import NINE, add_nine, positions_of
 

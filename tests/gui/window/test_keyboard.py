@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.docks import DOCKS
-from gui.going_round import in_front
+from gui.window.docks import DOCKS
+from gui.window.focus_navigation import in_front
 
 TAB, BACKTAB = Qt.Key.Key_Tab, Qt.Key.Key_Backtab
 CONTROL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier

@@ -8,8 +8,8 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar
 
-from gui.docks import BOTTOM, DOCKS
 from gui.panels.result_panel import ResultPanel
+from gui.window.docks import BOTTOM, DOCKS
 
 LEFT = Qt.MouseButton.LeftButton
 MIDDLE = Qt.MouseButton.MiddleButton

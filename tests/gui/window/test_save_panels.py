@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.laid import Laying, OfCompared, OfStep
-from gui.save_picture import PictureOptions
-from gui.settings import Settings
-from gui.work_file import read_work, write_work
+from gui.export.save_picture import PictureOptions
+from gui.services.work_file import read_work, write_work
+from gui.state.aligned_curve import Laying, OfCompared, OfStep
+from gui.window.settings import Settings
 from tests.gui.result_stage import write_small_gpt2
 from tests.gui.training_stage import write_trained
 

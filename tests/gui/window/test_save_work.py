@@ -10,11 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.models import sources
-from gui.laid import Laying, OfCompared
-from gui.save_picture import PictureOptions
-from gui.settings import LAYOUT_VERSION, Settings
-from gui.unsaved_work import UnsavedWork
-from gui.work_file import read_work, write_work
+from gui.export.save_picture import PictureOptions
+from gui.services.work_file import read_work, write_work
+from gui.state.aligned_curve import Laying, OfCompared
+from gui.window.settings import LAYOUT_VERSION, Settings
+from gui.window.unsaved_work import UnsavedWork
 from tests.gui.services.test_work_file import same
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier

@@ -8,8 +8,8 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit, QPlainTextEdit
 
-from gui.actions import COMMANDS
-from gui.docks import DOCKS
+from gui.window.actions import COMMANDS
+from gui.window.docks import DOCKS
 
 SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 PLAIN = "cizyxfpoebl+- 0123456789"
@@ -92,7 +92,7 @@ def test_typing_fires_no_command(application, window, fired):
 def test_commands_with_a_modifier_work_while_typing(application, window, fired, monkeypatch):
     opened = []
     monkeypatch.setattr(
-        "gui.main_window.QFileDialog.getExistingDirectory", lambda *a: opened.append(a) or ""
+        "gui.window.main_window.QFileDialog.getExistingDirectory", lambda *a: opened.append(a) or ""
     )
     for field in fields(window):
         field.setFocus()

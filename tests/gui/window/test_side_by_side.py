@@ -5,8 +5,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry
-from gui.session import ModelRow
-from gui.side_by_side import ARTICLE
+from gui.state.session import ModelRow
+from gui.window.side_by_side import ARTICLE
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -36,7 +36,7 @@ def start(start_application, sources, qtbot):
 @pytest.fixture
 def empty(start, monkeypatch):
     """The application with no model open."""
-    monkeypatch.setattr("gui.opening.first_source", lambda _: (None, None))
+    monkeypatch.setattr("gui.services.opening.first_source", lambda _: (None, None))
     application = start()
     assert application.session.model is None
     return application

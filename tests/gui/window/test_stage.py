@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QSurface
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
-from gui.app import Application
+from gui.commands.application import Application
 
 
 def screen() -> np.ndarray:

@@ -3,9 +3,9 @@
 import pytest
 
 from geometry.hub.transfer import TransferProgress
-from gui.session import Session
-from gui.status_bar import StatusBar
-from gui.theme import LIGHT
+from gui.state.session import Session
+from gui.style.theme import LIGHT
+from gui.window.status_bar import StatusBar
 
 VOCABULARY = TransferProgress("vocab.json", 0, 900_000, None)
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from gui.session import Session
-from gui.settings import Settings
+from gui.state.session import Session
+from gui.window.settings import Settings
 from tests.gui.lesson_stage import LEFT, LESSON, LessonStage
 
 NONE = Qt.KeyboardModifier.NoModifier

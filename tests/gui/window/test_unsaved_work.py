@@ -12,10 +12,10 @@ import pytest
 from filelock import UnixFileLock
 
 from geometry.checkpoints.whole_files import part_of
-from gui.reopening import RESUMED
-from gui.settings import Settings
-from gui.unsaved_work import TRIED, UnsavedWork, left_over
-from gui.work_file import pack_work, read_work, write_work
+from gui.services.reopening import RESUMED
+from gui.services.work_file import pack_work, read_work, write_work
+from gui.window.settings import Settings
+from gui.window.unsaved_work import TRIED, UnsavedWork, left_over
 
 
 def kept(application) -> list[Path]:
@@ -44,7 +44,7 @@ def test_what_has_changed_is_packed_once(application, monkeypatch):
         packed.append(pack_work(work))
         return packed[-1]
 
-    monkeypatch.setattr("gui.work_file.pack_work", pack)
+    monkeypatch.setattr("gui.services.work_file.pack_work", pack)
     application.findChild(UnsavedWork).keep()
     (file,) = application.settings.unsaved.glob("*.helix")
     assert packed == [file.read_bytes()]
@@ -62,9 +62,9 @@ def test_what_cannot_be_kept_is_given_up(application, caplog):
 KEEPER = """
 import sys, time
 from pathlib import Path
-from gui.app import Application, prepare_qt
-from gui.unsaved_work import UnsavedWork
-from gui.settings import Settings
+from gui.commands.application import Application, prepare_qt
+from gui.window.unsaved_work import UnsavedWork
+from gui.window.settings import Settings
 qt = prepare_qt()
 application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
 while application.session.model is None or not application.idle:
@@ -214,7 +214,7 @@ def test_work_of_a_later_version_waits_for_that(crashed, monkeypatch):
     damaged = crashed("damaged")
     damaged.write_bytes(b"")
     with monkeypatch.context() as older_version:
-        older_version.setattr("gui.work_file.VERSION", 0)
+        older_version.setattr("gui.services.work_file.VERSION", 0)
         assert left_over(file.parent) is None
     assert everything(file.parent) == ["newer.helix", "older.helix"]
     assert older.exists()

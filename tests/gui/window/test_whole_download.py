@@ -12,11 +12,11 @@ from geometry.checkpoints.sizes import size_text
 from geometry.hub.client import Hub
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.tensor_cache import default_cache
-from gui.jobs import InlineJobs
 from gui.panels.capture import CapturePanel
 from gui.panels.overlaps import OverlapsPanel
-from gui.session import Session
-from gui.theme import format_bytes
+from gui.services.jobs.jobs import InlineJobs
+from gui.state.session import Session
+from gui.style.theme import format_bytes
 from tests.geometry.hub_opening import QUICK, serve
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 from tests.loopback_hub import Fault

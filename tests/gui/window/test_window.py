@@ -15,11 +15,11 @@ from pytestqt.qtbot import QtBot
 from safetensors.numpy import save_file
 
 from geometry.pca.pca import fit_pca
-from gui.app import Application, _Interrupt
-from gui.docks import DOCKS
-from gui.main_window import TITLE_BAR, MainWindow, first_size
-from gui.settings import Settings
-from gui.theme import DARK, LIGHT
+from gui.commands.application import Application, _Interrupt
+from gui.style.theme import DARK, LIGHT
+from gui.window.docks import DOCKS
+from gui.window.main_window import TITLE_BAR, MainWindow, first_size
+from gui.window.settings import Settings
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -4,7 +4,7 @@ import numpy as np
 from PySide6.QtTest import QTest
 
 from gui.panels.lookback_question import HeadsLookBackOf
-from gui.theme import format_number
+from gui.style.theme import format_number
 from tests.gui.panels.lookback.lookback_stage import LEFT, NONE, guide
 
 

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from geometry.measures.lookback_range import look_back_range
 from gui.panels.lookback_controls import FIRST_LAG
 from gui.panels.lookback_question import LookBackOf
-from gui.theme import DARK
+from gui.style.theme import DARK
 from tests.gui.panels.lookback.lookback_stage import LEFT, NONE, cursors, guide, lag_point, press
 from tests.gui.result_stage import drag
 

@@ -4,9 +4,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import read_catalogue
-from gui.panels.models import ModelPanel
-from gui.session import ModelRow, Session
-from gui.theme import LIGHT
+from gui.panels.models.models import ModelPanel
+from gui.state.session import ModelRow, Session
+from gui.style.theme import LIGHT
 from tests.gui.on_screen import put_on_screen
 
 COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"

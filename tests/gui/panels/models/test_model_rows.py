@@ -6,10 +6,10 @@ import pytest
 
 from geometry.measures.synthetic import SyntheticCurve
 from geometry.models.catalogue import SAMPLE, CatalogueEntry, read_catalogue
-from gui.loading import remembered_name, short_name
-from gui.panels.model_line import identity, matches
-from gui.panels.model_rows import MAX_RECENT, list_groups, source_title
-from gui.session import ModelRow, Session
+from gui.panels.models.model_line import identity, matches
+from gui.panels.models.model_rows import MAX_RECENT, list_groups, source_title
+from gui.services.loading import remembered_name, short_name
+from gui.state.session import ModelRow, Session
 
 NBSP = "\N{NO-BREAK SPACE}"
 COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"

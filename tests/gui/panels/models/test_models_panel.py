@@ -7,10 +7,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry, read_catalogue
-from gui.panels.models import ModelPanel
-from gui.session import ModelRow, Session
-from gui.theme import DARK, LIGHT
-from gui.tooltips import LINE
+from gui.panels.models.models import ModelPanel
+from gui.state.session import ModelRow, Session
+from gui.style.theme import DARK, LIGHT
+from gui.widgets.tooltips import LINE
 from tests.gui.on_screen import put_on_screen
 
 

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
-from gui.panels.norms_compared import laid_over
-from gui.panels.norms_reading import beside
-from gui.panels.overlay_menu import overlay_choices
-from gui.theme import DARK, LIGHT, SERIES
+from gui.panels.norms.norms_compared import laid_over
+from gui.panels.norms.norms_reading import beside
+from gui.panels.norms.overlay_menu import overlay_choices
+from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.norms_stage import LEFT, at, is_drawn_in, show_panel
 
@@ -147,7 +147,7 @@ def test_hovering_asks_nothing_of_the_disk(
 ):
     controller.overlays.add(str(write_table(name="other")))
     asked = []
-    monkeypatch.setattr("gui.panels.norms_compared.remembered_name", asked.append)
+    monkeypatch.setattr("gui.panels.norms.norms_compared.remembered_name", asked.append)
     for position in range(20, 80, 5):
         opened.hover = position
         text = panel.plot.hover_text()

@@ -8,8 +8,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.model import TokenizedPrompt
-from gui.session import Session
-from gui.theme import DARK, LIGHT
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT
 from tests.gui.norms_alone import LEFT, N, at, open_table, show_alone, table
 
 NONE = Qt.KeyboardModifier.NoModifier

@@ -9,12 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 
 from geometry.models.catalogue import read_catalogue
-from gui.panels.norms_legend import NormsLegend
-from gui.panels.norms_reading import beside, read
-from gui.panels.norms_text import full_span
-from gui.panels.overlay_menu import NONE_HERE, overlay_choices
-from gui.session import ModelRow, Session
-from gui.theme import DARK, LIGHT, SERIES
+from gui.panels.norms.norms_legend import NormsLegend
+from gui.panels.norms.norms_reading import beside, read
+from gui.panels.norms.norms_text import full_span
+from gui.panels.norms.overlay_menu import NONE_HERE, overlay_choices
+from gui.state.session import ModelRow, Session
+from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.norms_stage import LEFT, NONE, at, drag, is_drawn_in, on_line, show_panel
 
 
@@ -216,7 +216,7 @@ def test_residuals_are_of_this_model_alone(opened, controller, panel, others):
 
 
 def test_one_that_is_being_read_says_so(session, hand_jobs, write_table, others, qtbot):
-    from gui.controller import Controller
+    from gui.services.controller import Controller
 
     controller = Controller(session, hand_jobs)
     controller.open(str(write_table()))

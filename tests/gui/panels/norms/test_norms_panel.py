@@ -15,12 +15,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow
 
 from geometry.measures.norms import norm_profile
-from gui.panels.line_plot import envelope
-from gui.panels.norms import EMPTY, NormsPanel
-from gui.panels.norms_reading import read
-from gui.panels.norms_text import OUTLIER_RULE, bulk_span, full_span
-from gui.session import Session
-from gui.theme import LIGHT
+from gui.panels.norms.norms import EMPTY, NormsPanel
+from gui.panels.norms.norms_reading import read
+from gui.panels.norms.norms_text import OUTLIER_RULE, bulk_span, full_span
+from gui.plots.line_plot import envelope
+from gui.state.session import Session
+from gui.style.theme import LIGHT
 from tests.gui.norms_alone import LEFT, N, at, open_table, show_alone, table
 
 
@@ -248,7 +248,7 @@ def thinned(monkeypatch):
         drawn.append(len(x))
         return x, y
 
-    monkeypatch.setattr("gui.panels.line_plot.envelope", counted)
+    monkeypatch.setattr("gui.plots.line_plot.envelope", counted)
     return drawn
 
 
@@ -295,5 +295,5 @@ def test_a_released_panel_hears_nothing_and_is_freed(qtbot, session):
 
 
 def test_building_the_panel_does_not_import_pyqtgraph():
-    code = "import gui.panels.norms, sys; sys.exit('pyqtgraph' in sys.modules)"
+    code = "import gui.panels.norms.norms, sys; sys.exit('pyqtgraph' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,8 +7,8 @@ from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.norms_text import AFTER_TIP, MEANINGS, OUTLIER_RULE
-from gui.theme import DARK, LIGHT
+from gui.panels.norms.norms_text import AFTER_TIP, MEANINGS, OUTLIER_RULE
+from gui.style.theme import DARK, LIGHT
 from tests.gui.norms_stage import LEFT, NONE, at, drag, on_line, show_panel
 
 
@@ -113,8 +113,8 @@ def test_selection_and_hover_are_shared_whatever_is_drawn(opened, panel):
 
 
 def test_steps_that_are_on_their_way_say_so(session, hand_jobs, write_table, qtbot):
-    from gui.controller import Controller
-    from gui.panels.norms import NormsPanel
+    from gui.panels.norms.norms import NormsPanel
+    from gui.services.controller import Controller
 
     controller = Controller(session, hand_jobs)
     controller.open(str(write_table()))

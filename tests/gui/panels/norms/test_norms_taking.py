@@ -10,8 +10,8 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
-from gui.save_result import ResultSaver
-from gui.theme import LIGHT, SERIES
+from gui.export.save_result import ResultSaver
+from gui.style.theme import LIGHT, SERIES
 from tests.gui.norms_stage import LEFT, NONE, show_panel
 
 

@@ -14,8 +14,8 @@ from geometry.measures.overlaps import corner_contrast
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
 from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
-from gui.questions import Subjects, resolve
-from gui.theme import DARK, LIGHT
+from gui.services.questions import Subjects, resolve
+from gui.style.theme import DARK, LIGHT
 from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, choose, enter
 
 # What it measures.
@@ -188,7 +188,7 @@ def test_python_prints_the_same_corners(gpt2, run_python):
 
 
 def test_the_figure_is_for_print(gpt2, tmp_path):
-    from gui.figure_base import save_figure
+    from gui.export.figure_base import save_figure
 
     figure = gpt2.figure(gpt2.result)()
     axes = figure.axes[0]

@@ -9,8 +9,8 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.hover_label import HoverLabel
 from gui.panels.overlaps_look import GREY, Look, blurred, colored, shrunk
+from gui.plots.hover_label import HoverLabel
 from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, cell, choose, move
 
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui.figure_base import name_axes, new_figure
+from gui.export.figure_base import name_axes, new_figure
 from gui.panels.result_panel import ResultPanel
-from gui.snippets import opening
+from gui.services.snippets import opening
 
 LEFT = Qt.MouseButton.LeftButton
 FAILURES: list[Exception] = []

@@ -60,7 +60,7 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
     assert panel.strip.isVisible()
     assert panel.strip.message.text() == "Computing…"
     assert panel.strip.bar.maximum() == 0
-    from gui.questions import Progress
+    from gui.services.questions import Progress
 
     hand_jobs.tell(job, Progress(0.25, "Adding up"))
     assert panel.strip.message.text() == "Adding up…"
@@ -73,7 +73,7 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
 
 
 def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, write_table):
-    from gui.questions import Progress
+    from gui.services.questions import Progress
 
     slow.open(write_table())
     (job,) = hand_jobs.waiting

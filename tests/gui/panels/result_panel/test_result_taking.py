@@ -13,7 +13,7 @@ from PySide6.QtGui import QContextMenuEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from gui.theme import DARK
+from gui.style.theme import DARK
 from tests.gui.panels.result_panel.sum_panel import LEFT, SumPanel
 
 # The header.
@@ -117,7 +117,7 @@ def test_numbers_that_cannot_be_written_say_why(opened, monkeypatch, tmp_path):
 
 
 def test_a_cancelled_dialog_saves_nothing(opened, monkeypatch):
-    monkeypatch.setattr("gui.save_result.QFileDialog.exec", lambda dialog: 0)
+    monkeypatch.setattr("gui.export.save_result.QFileDialog.exec", lambda dialog: 0)
     opened.choose("Save figure…")
     assert "Saved" not in opened.session.status
 
@@ -139,8 +139,9 @@ def test_the_suggested_name_is_no_folder(opened, monkeypatch):
     opened.session.model.name = "gpt2@refs/pr/1"
     names = []
     monkeypatch.setattr(
-        "gui.save_result.QFileDialog.selectFile", lambda dialog, name: names.append(Path(name))
+        "gui.export.save_result.QFileDialog.selectFile",
+        lambda dialog, name: names.append(Path(name)),
     )
-    monkeypatch.setattr("gui.save_result.QFileDialog.exec", lambda dialog: 0)
+    monkeypatch.setattr("gui.export.save_result.QFileDialog.exec", lambda dialog: 0)
     opened.choose("Save figure…")
     assert names == [Path("gpt2@refs-pr-1 sum.png")]

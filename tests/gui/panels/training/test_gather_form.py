@@ -7,13 +7,13 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.history.gathering import Gathered
 from geometry.history.history import Skipped
-from gui.controller import Controller
-from gui.gathering import GATHER, LIST
-from gui.panels.training_gather import GatherForm
-from gui.panels.training_gather_text import MOST_NAMED, skipped_text
-from gui.session import Session
-from gui.theme import DARK, LIGHT, format_bytes
-from gui.window_wiring import connect_gathering
+from gui.panels.training.training_gather import GatherForm
+from gui.panels.training.training_gather_text import MOST_NAMED, skipped_text
+from gui.services.checkpoint_download import GATHER, LIST
+from gui.services.controller import Controller
+from gui.state.session import Session
+from gui.style.theme import DARK, LIGHT, format_bytes
+from gui.window.window_wiring import connect_gathering
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
 
 LEFT = Qt.MouseButton.LeftButton

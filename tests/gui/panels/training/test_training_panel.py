@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.training import TrainingPanel
-from gui.panels.training_curves import Line, places_of
-from gui.theme import DARK
+from gui.panels.training.training import TrainingPanel
+from gui.panels.training.training_curves import Line, places_of
+from gui.style.theme import DARK
 from tests.geometry.history_stage import history_of
 from tests.gui.gather_stage import write_checkpoints
 from tests.gui.result_stage import ResultStage, drag

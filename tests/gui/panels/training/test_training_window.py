@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
-from gui.app import Application
-from gui.save_picture import PictureOptions
+from gui.commands.application import Application
+from gui.export.save_picture import PictureOptions
 from tests.gui.training_stage import LAST, write_trained
 
 LEFT = Qt.MouseButton.LeftButton

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gui.answers import Answers
-from gui.session import Session
+from gui.services.answers import Answers
+from gui.state.session import Session
 from tests.gui.services.answers.questions_asked import ANSWERED
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gui.questions import Progress, Subjects
+from gui.services.questions import Progress, Subjects
 
 ANSWERED: list[Any] = []
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import pytest
 
 from geometry.hub.transfer import Cancelled
-from gui.answers import Answers
-from gui.questions import Progress, Subjects
-from gui.session import Session
+from gui.services.answers import Answers
+from gui.services.questions import Progress, Subjects
+from gui.state.session import Session
 from tests.gui.services.answers.questions_asked import ANSWERED, Double, Slow
 
 
@@ -95,7 +95,7 @@ def test_asking_the_same_again_starts_nothing(session, answers, hand_jobs):
 def test_the_answer_before_stays_until_waiting_is_worth_words(
     session, answers, hand_jobs, monkeypatch
 ):
-    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     answers.ask("a", Double(2))
     hand_jobs.deliver_all()
     answers.ask("a", Slow(3))
@@ -121,7 +121,7 @@ def test_progress_is_not_told_before_it_is_announced(session, answers, hand_jobs
 def test_what_is_known_of_a_result_is_told_while_the_rest_is_computed(
     session, answers, hand_jobs, monkeypatch
 ):
-    monkeypatch.setattr("gui.questions.TELL_S", 0.0)
+    monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     told = []
     session.events.answers.connect(lambda: told.append(session.answers["a"]))
     answers.ask("a", Growing(3))

@@ -12,10 +12,10 @@ import pytest
 
 from geometry.hub.transfer import Cancelled
 from geometry.models.residual_stream import Subject
-from gui.answers import Answers
-from gui.jobs import InlineJobs
-from gui.questions import Progress, Seldom, Subjects, resolve
-from gui.session import Session
+from gui.services.answers import Answers
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.questions import Progress, Seldom, Subjects, resolve
+from gui.state.session import Session
 from tests.gui.services.answers.questions_asked import ANSWERED, Double, Slow
 
 
@@ -125,7 +125,7 @@ def test_resolve_answers_either_kind(model):
 
 def test_progress_is_passed_on_now_and_then(monkeypatch):
     now, told = [100.0], []
-    monkeypatch.setattr("gui.questions.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("gui.services.questions.time.monotonic", lambda: now[0])
     tell = Seldom(lambda progress: told.append(progress.fraction))
     for fraction, later in ((0.1, 0.0), (0.2, 0.01), (0.3, 0.03), (0.4, 0.02), (0.5, 0.0)):
         now[0] += later

@@ -10,9 +10,9 @@ import pytest
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import WholeDownload
 from geometry.models.residual_stream import Subject
-from gui.answers import FAULT, Answers
-from gui.jobs import InlineJobs
-from gui.questions import Subjects, tensors_of
+from gui.services.answers import FAULT, Answers
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.questions import Subjects, tensors_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from geometry.models import catalogue
-from gui.controller import Controller
+from gui.services.controller import Controller
 from tests.gui.services.hub_opening.hub_models import GPT2, serve_two
 
 

@@ -1,7 +1,7 @@
 """Sessions with models from a Hub on this machine, in tests."""
 
-from gui.controller import Controller
-from gui.jobs import InlineJobs
+from gui.services.controller import Controller
+from gui.services.jobs.jobs import InlineJobs
 from tests.stand_ins import write_stand_in
 
 GPT2, MEDIUM = "openai-community/gpt2", "openai-community/gpt2-medium"
@@ -22,7 +22,7 @@ def snapshot(session):
 
 def fresh_session():
     """A session as at the next start."""
-    from gui.session import Session
+    from gui.state.session import Session
 
     return Session()
 

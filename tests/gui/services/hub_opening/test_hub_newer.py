@@ -3,7 +3,7 @@
 import pytest
 
 from geometry.hub.transfer import Cancelled, TransferProgress
-from gui.notices import ONLINE, UNSET
+from gui.services.notices import ONLINE, UNSET
 from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
 from tests.stand_ins import N_POSITIONS, write_stand_in
 
@@ -153,9 +153,9 @@ def test_a_folder_that_is_gone_is_no_reason_for_a_request(fetched, hub, tmp_path
 def test_a_kept_model_opens_without_the_client_and_torch(fetched, run_python, hub):
     printed = run_python(
         "import sys\n"
-        "from gui.controller import Controller\n"
-        "from gui.jobs import InlineJobs\n"
-        "from gui.session import Session\n"
+        "from gui.services.controller import Controller\n"
+        "from gui.services.jobs.jobs import InlineJobs\n"
+        "from gui.state.session import Session\n"
         "session = Session()\n"
         f"Controller(session, InlineJobs()).open_first(None, {GPT2!r})\n"
         "print(session.model.name, session.notice, session.model.n_positions)\n"

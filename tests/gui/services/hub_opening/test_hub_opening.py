@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from geometry.hub.transfer import Cancelled, TransferProgress
-from gui.controller import Controller
-from gui.scene_state import resolve_scene
+from gui.scene.scene_state import resolve_scene
+from gui.services.controller import Controller
 from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
 from tests.loopback_hub import Fault
 from tests.stand_ins import NINE, add_nine, positions_of, write_stand_in
@@ -81,7 +81,7 @@ def test_what_lies_here_goes_through_no_network(session, controller, write_gpt2,
     def never(*_):
         raise AssertionError("there is no need of one")
 
-    monkeypatch.setattr("gui.fetching.Fetching.network", never)
+    monkeypatch.setattr("gui.services.fetching.Fetching.network", never)
     controller.open(str(write_gpt2()))
     assert session.notice is None
     assert session.model.name == "tiny-gpt2"

@@ -6,9 +6,9 @@ import pytest
 import shiboken6
 from PySide6.QtCore import QThread
 
-from gui.jobs import InlineJobs
-from gui.qt_jobs import QtJobs
-from gui.session import Session
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.jobs.qt_jobs import QtJobs
+from gui.state.session import Session
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_runs_elsewhere_and_delivers_here(qtbot, jobs, session):
 def test_only_what_takes_long_is_announced(qtbot, jobs, session, monkeypatch):
     said, gate = [], Gate("done")
     with monkeypatch.context() as patient:
-        patient.setattr("gui.qt_jobs.SLOW_MS", 60_000)
+        patient.setattr("gui.services.jobs.qt_jobs.SLOW_MS", 60_000)
         jobs.start("quick", lambda: None, lambda _: None, unexpected, lambda: said.append("quick"))
         qtbot.waitUntil(lambda: session.jobs == 0)
     jobs.start("given up", gate, said.append, unexpected, lambda: said.append("given up"))
@@ -307,7 +307,7 @@ def test_jobs_that_wait_for_others_keep_nothing_waiting(qtbot, jobs, session):
 
 def test_the_end_does_not_wait_for_what_cannot_be_stopped(session, qapp, monkeypatch):
     """A name that is being looked up: its thread ends later, and tells nobody."""
-    monkeypatch.setattr("gui.qt_jobs.PATIENCE_S", 0.0)
+    monkeypatch.setattr("gui.services.jobs.qt_jobs.PATIENCE_S", 0.0)
     jobs, gate, results = QtJobs(session, qapp), Gate("late"), []
     jobs.start("a", gate, results.append, unexpected, stop=lambda: None)
     assert gate.begun.wait(10)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gui.jobs import InlineJobs
-from gui.queued_jobs import QueuedJobs
+from gui.services.jobs.jobs import InlineJobs
+from gui.services.jobs.queued_jobs import QueuedJobs
 from tests.gui.hand_jobs import HandJobs
 
 

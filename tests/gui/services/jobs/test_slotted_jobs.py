@@ -2,10 +2,10 @@
 
 import pytest
 
-from gui.answers import Answers
-from gui.questions import Subjects
-from gui.session import Session
-from gui.slotted_jobs import SlottedJobs
+from gui.services.answers import Answers
+from gui.services.jobs.slotted_jobs import SlottedJobs
+from gui.services.questions import Subjects
+from gui.state.session import Session
 from tests.gui.hand_jobs import HandJobs
 
 

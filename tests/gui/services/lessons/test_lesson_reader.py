@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gui.docks import DOCKS
-from gui.lesson_facts import CONDITIONS, FEATURES, NUMBERS
-from gui.lesson_reader import LessonError, find_lessons, parse_lesson
-from gui.lesson_setup import Setup, Term, position_of, range_of
-from gui.teaching import SHIPPED
+from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
+from gui.services.lessons.reader import LessonError, find_lessons, parse_lesson
+from gui.state.lesson_setup import Setup, Term, position_of, range_of
+from gui.window.docks import DOCKS
+from gui.window.lesson_player import SHIPPED
 
 PANELS = tuple(dock.name for dock in DOCKS)
 TEXT = """+++

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from gui.camera import VIEWS
-from gui.lesson_setup import position_of, range_of
-from gui.lesson_text import setup_for
+from gui.services.lessons.text import setup_for
+from gui.state.camera import VIEWS
+from gui.state.lesson_setup import position_of, range_of
 from tests.gui.lesson_stage import TIMEOUT_MS, LessonStage
 
 MODELS = ("sample", "gpt2", "minilm", "clip-size")

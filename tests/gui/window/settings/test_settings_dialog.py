@@ -8,9 +8,9 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
-from gui.kept_page import BOUNDS, WHEN_FULL
-from gui.settings_dialog import FORCED_TIP, NO_TOKEN, TOKEN
-from gui.theme import LIGHT
+from gui.style.theme import LIGHT
+from gui.window.kept_page import BOUNDS, WHEN_FULL
+from gui.window.settings_dialog import FORCED_TIP, NO_TOKEN, TOKEN
 from tests.gui.window.settings.settings_stage import (
     LEFT,
     MB,

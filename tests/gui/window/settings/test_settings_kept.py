@@ -9,9 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMessageBox, QPushButton
 
 from geometry.hub.tensor_cache import TensorCache
-from gui.kept_page import CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
-from gui.kept_table import USED
-from gui.theme import DARK, LIGHT
+from gui.style.theme import DARK, LIGHT
+from gui.window.kept_page import CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
+from gui.window.kept_table import USED
 from tests.gui.window.settings.settings_stage import (
     COMMIT,
     LEFT,
@@ -73,7 +73,7 @@ def test_a_folder_that_cannot_be_read_is_said(make, tmp_path, caplog):
 
 def test_a_folder_that_cannot_be_written_is_said(make, filled, monkeypatch):
     # Nobody is denied anything when the tests run as root.
-    monkeypatch.setattr("gui.kept_models.os.access", lambda *_: False)
+    monkeypatch.setattr("gui.services.kept_models.os.access", lambda *_: False)
     assert make(filled).kept.note.text() == READ_ONLY
 
 

@@ -1,0 +1,296 @@
+"""The application: puts session, controller and window together and runs them."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import socket
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QObject, QSocketNotifier, Qt, QTimer
+from PySide6.QtGui import QColor, QIcon, QPalette, QSurfaceFormat
+from PySide6.QtWidgets import QApplication
+from pyvistaqt.rwi import _default_format as vtk_surface_format
+
+from gui.commands.log import start_log
+from gui.commands.terminal import joined
+from gui.services.controller import Controller
+from gui.services.jobs.qt_jobs import QtJobs
+from gui.services.notices import is_offline_by_environment
+from gui.state.session import Notice, Session
+from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
+from gui.window.main_window import MainWindow
+from gui.window.settings import Settings, settings_path
+from gui.window.settings_page import SettingsPage
+from gui.window.unsaved_work import UnsavedWork, left_over
+
+log = logging.getLogger(__name__)
+PATIENCE_MS = 100
+"""How long the window may stay hidden for a model that is still being read."""
+ICON = ICONS / "helixscope.svg"
+
+
+class Application(QObject):
+    """One window with its session, wired to a running QApplication.
+
+    Parameters
+    ----------
+    qt
+        The QApplication.
+    settings
+        What is remembered.
+    source, positions
+        What to open first; None for what was open last, or the best model that is here.
+    beside
+        What to show beside it, once it is there.
+    offline
+        Start offline, whatever is remembered.
+    """
+
+    def __init__(
+        self,
+        qt: QApplication,
+        settings: Settings,
+        source: str | None = None,
+        positions: tuple[int, int] | None = None,
+        *,
+        beside: tuple[str, ...] = (),
+        offline: bool = False,
+    ) -> None:
+        super().__init__()
+        self._qt, self.settings = qt, settings
+        self._closed = False
+        self.session = Session()
+        settings.load_session(self.session)
+        self.session.offline |= offline or is_offline_by_environment()
+        self.jobs = QtJobs(self.session, self)
+        self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
+        # Reading the model goes on while the window is being built.
+        left = left_over(settings.unsaved) if source is None else None
+        if left is not None:
+            self.controller.resume(left.work)
+        else:
+            self.controller.open_first(source, settings.last_source, positions)
+        self.theme = self._resolve(settings.theme)
+        _dress(qt, self.theme)
+        self.window = MainWindow(
+            self.session, self.controller, settings, self.theme, self.choose_theme
+        )
+        self._page = SettingsPage(self.window, self.jobs)
+        self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
+        self.window.set_theme(self.theme, settings.theme)
+        qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
+        # The first frame has the curve if the model is there by now, as it nearly always is.
+        self._beside = beside
+        self.session.events.shown.connect(self._show_beside)
+        self.jobs.deliver("open", PATIENCE_MS)
+        self.window.show()
+        self.controller.refresh_models()
+
+    def _show_beside(self) -> None:
+        beside, self._beside = self._beside, ()
+        if beside:  # else the bar's first button has the focus, and the space bar presses it
+            self.window.viewport.interactor.setFocus()
+        for source in beside:
+            self.controller.comparing.add(source)
+
+    def choose_theme(self, choice: ThemeChoice) -> None:
+        """Take the user's choice of theme, and remember it."""
+        self.settings.theme = choice
+        self.theme = self._resolve(choice)
+        _dress(self._qt, self.theme)
+        self.window.set_theme(self.theme, choice)
+
+    def close(self) -> None:
+        """Close the window and stop all work; a second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._qt.styleHints().colorSchemeChanged.disconnect(self._on_system_scheme_changed)
+        self.session.events.shown.disconnect(self._show_beside)
+        self._page.release()
+        self._unsaved.close()
+        self.window.close()
+        self.jobs.shut_down()
+        self.controller.close()
+
+    @property
+    def idle(self) -> bool:
+        """True when nothing is under way and everything is painted."""
+        return self.session.jobs == 0 and (self.session.model is None or self.window.grid.idle)
+
+    def _resolve(self, choice: ThemeChoice) -> Theme:
+        if choice == "system":
+            dark = self._qt.styleHints().colorScheme() == Qt.ColorScheme.Dark
+            return THEMES["dark" if dark else "light"]
+        return THEMES[choice]
+
+    def _on_system_scheme_changed(self) -> None:
+        if self.settings.theme == "system":
+            self.choose_theme("system")
+
+
+def prepare_qt() -> QApplication:
+    """Return the QApplication, made with the surface format VTK needs.
+
+    The format has to be the default before the first top-level window exists.
+    """
+    QSurfaceFormat.setDefaultFormat(vtk_surface_format())
+    # The stage is a native window, and what lies beside it is not.
+    QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
+    qt = QApplication.instance()
+    if not isinstance(qt, QApplication):
+        qt = QApplication(sys.argv[:1])
+    qt.setApplicationName("Helixscope")
+    qt.setDesktopFileName("helixscope")
+    qt.setStyle("Fusion")
+    if ICON.exists():
+        qt.setWindowIcon(QIcon(str(ICON)))
+    return qt
+
+
+def run_window(
+    source: str | None = None,
+    positions: tuple[int, int] | None = None,
+    picture: Path | None = None,
+    *,
+    beside: tuple[str, ...] = (),
+    offline: bool = False,
+) -> int:
+    """Open the window and run until it is closed.
+
+    Parameters
+    ----------
+    source
+        What to open; None for what was open last, or the best model that is here.
+    positions
+        Inclusive range to show first.
+    picture
+        Save a picture of the whole window there once everything is painted, and close.
+    beside
+        What to show beside it.
+    offline
+        Start offline: send no request.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    start_log()
+    qt = prepare_qt()
+    application = Application(
+        qt, Settings(settings_path()), source, positions, beside=beside, offline=offline
+    )
+    application.window.viewport.firstFrame.connect(_collect_garbage_again)
+    hook = sys.excepthook
+    sys.excepthook = lambda kind, error, trace: _report(application.session, kind, error, trace)
+    interrupt = _Interrupt(application)
+    shutter = _Shutter(application, picture) if picture is not None else None
+    qt.exec()
+    status = 0 if shutter is None or shutter.saved else 1
+    if status and application.session.notice is not None:
+        notice = application.session.notice
+        sys.stderr.write(f"helixscope: {joined(notice.text, notice.advice)}\n")
+    interrupt.release()
+    application.close()
+    sys.excepthook = hook
+    return status
+
+
+class _Interrupt(QObject):
+    """Closes the window on Ctrl+C in the terminal.
+
+    Python handles signals only between two of its own instructions, of which an idle Qt runs none:
+    the signal also makes a socket readable, and that Qt notices.
+    """
+
+    def __init__(self, application: Application) -> None:
+        super().__init__(application)
+        self._reader, self._writer = socket.socketpair()
+        for end in (self._reader, self._writer):
+            end.setblocking(False)
+        self._handler = signal.signal(signal.SIGINT, lambda *_: application.window.close())
+        signal.set_wakeup_fd(self._writer.fileno())
+        self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(lambda: self._reader.recv(64))
+
+    def release(self) -> None:
+        """Give the signal back to who had it."""
+        self._notifier.setEnabled(False)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGINT, self._handler)
+        self._reader.close()
+        self._writer.close()
+
+
+class _Shutter(QObject):
+    """Saves a picture of the whole window once everything is painted, and closes it."""
+
+    def __init__(self, application: Application, out: Path) -> None:
+        super().__init__(application)
+        self.saved = False
+        self._application, self._out = application, out
+        self._timer = QTimer(self, interval=50)
+        self._timer.timeout.connect(self._release)
+        self._timer.start()
+
+    def _release(self) -> None:
+        if not self._application.idle:
+            return
+        self._timer.stop()
+        model, notice = self._application.session.model, self._application.session.notice
+        if model is None and notice is not None and not notice.candidates:
+            self._application.window.close()  # a picture of what could not be opened is no use
+            return
+        try:
+            self.saved = self._application.window.pictures.save_window(self._out)
+        finally:
+            self._application.window.close()
+
+
+def _dress(qt: QApplication, theme: Theme) -> None:
+    palette = QPalette()
+    for roles, color in (
+        (("Window", "Button", "ToolTipBase", "AlternateBase"), theme.panel),
+        (("Base",), theme.field),
+        (("WindowText", "Text", "ButtonText", "ToolTipText", "BrightText"), theme.text),
+        (("PlaceholderText",), theme.muted),
+        (("Highlight",), theme.line),
+        (("HighlightedText",), theme.text),
+        (("Link", "Accent"), theme.accent),
+        (("Mid", "Midlight", "Dark"), theme.line),
+    ):
+        for role in roles:
+            palette.setColor(QPalette.ColorRole[role], QColor(color))
+    qt.setPalette(palette)
+    qt.setStyleSheet(stylesheet(theme))
+
+
+def _collect_garbage_again() -> None:
+    # What was imported stays: a full collection that looked through it would cost several frames.
+    gc.freeze()
+    gc.enable()
+
+
+def _report(
+    session: Session,
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
+) -> None:
+    """Show an error that nobody caught, and log it; the window stays open."""
+    log.critical("uncaught", exc_info=(kind, error, trace))
+    details = "".join(traceback.format_exception(kind, error, trace))
+    if os.environ.get("HELIXSCOPE_DEBUG"):
+        sys.stderr.write(details)
+    session.notice = Notice(
+        f"Something went wrong: {kind.__name__}: {error}",
+        "This is a fault of Helixscope; the details help to mend it.",
+        details,
+    )

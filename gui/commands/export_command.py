@@ -1,0 +1,106 @@
+"""The command `export`: the numbers behind the curve, the scene, or a film of it, in a file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gui.commands.arguments import (
+    Fresh,
+    Offline,
+    Positions,
+    Source,
+    Table,
+    ThemeName,
+    View,
+    Whole,
+    check_ending,
+    parse_components,
+    parse_positions,
+    parse_size,
+)
+from gui.commands.terminal import open_in_step, progress_bar, say_written
+
+
+class AboutName(StrEnum):
+    """What a film's scene turns about."""
+
+    up = "up"
+    x = "x"
+    y = "y"
+    z = "z"
+
+
+def export(
+    source: Source,
+    out: Annotated[
+        Path, typer.Option(help="File to write: .csv, .npz, .glb, .html, .mp4 or .gif.")
+    ],
+    positions: Positions = None,
+    components: Annotated[
+        int, typer.Option(min=1, help="How many principal components, in a table.")
+    ] = 10,
+    axes: Annotated[
+        str, typer.Option(help="Principal components on the three axes, in a scene or a film.")
+    ] = "1,2,3",
+    view: Annotated[
+        View, typer.Option(help="Where the camera is, in .html, or at a film's beginning.")
+    ] = View.article,
+    theme: Annotated[
+        ThemeName, typer.Option(help="Colours, in a scene or a film.")
+    ] = ThemeName.light,
+    size: Annotated[
+        str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
+    ] = "960x720",
+    seconds: Annotated[
+        float, typer.Option(min=1, max=60, help="How long a film's one turn takes.")
+    ] = 8.0,
+    fps: Annotated[float, typer.Option(min=5, max=50, help="Frames a second in a film.")] = 25.0,
+    about: Annotated[
+        AboutName, typer.Option(help="What a film turns about: up on the screen, or an axis.")
+    ] = AboutName.up,
+    table: Table = None,
+    offline: Offline = False,
+    whole: Whole = False,
+    fresh: Fresh = False,
+) -> None:
+    """Write coordinates, positions and norms as a table, or the 3D view as a scene or a film.
+
+    .csv: columns position, norm, residual, pc_1, pc_2, …
+    .npz: arrays positions, norms, residuals, coordinates, mean, components, singular_values,
+    explained_variance_ratio.
+
+    Coordinates are in the range's true principal components, residuals those of the first three.
+
+    .html: a page that turns in any browser, without a network.
+    .glb: glTF, for presentations and 3D programs.
+    .mp4, .gif: a turntable, one turn of the scene that begins again.
+    """
+    from geometry.checkpoints.number_files import FORMATS
+    from geometry.measures.table import tabulate, write_table
+    from gui.export.film import FILMS
+    from gui.export.scene_files import SCENES, export_scene
+
+    shown, drawn, pixels = parse_positions(positions), parse_components(axes), parse_size(size)
+    check_ending(out, (*FORMATS, *SCENES, *FILMS), "--out")
+    ending = out.suffix.lower()
+    with progress_bar(2) as step:
+        model = open_in_step(step, source, table, offline, whole, fresh)
+        last = model.n_positions - 1
+        span = shown or (min(1, last), last)
+        look = {"view": view.value, "theme": theme.value}
+        if ending in SCENES:
+            step("Writing", lambda: export_scene(model, out, span, drawn, **look))
+        elif ending in FILMS:
+            from gui.export.turntable import Turn, export_turntable
+
+            turn = Turn(about.value, seconds)
+            export_turntable(
+                model, out, span, drawn, turn=turn, size=pixels, fps=fps, step=step, **look
+            )
+        else:
+            step("Writing", lambda: write_table(tabulate(model.W_pos, span, components), out))
+    say_written(str(out), model)

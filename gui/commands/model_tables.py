@@ -1,0 +1,62 @@
+"""The tables that `helixscope models` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.sizes import size_text
+from geometry.models.catalogue import cached_models, find_entry, is_here, read_catalogue, state
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import TransferProgress
+    from geometry.models.catalogue import CatalogueEntry, State
+
+Rows = list[tuple[str, ...]]
+Table = tuple[tuple[str, ...], Rows]
+
+
+def catalogue_table() -> Table:
+    """Return the catalogue and what else is on this machine: titles and rows."""
+    listed: list[tuple[CatalogueEntry, State]] = [(e, state(e)) for e in read_catalogue()]
+    listed += [(e, "cached") for e in cached_models()]
+    rows: Rows = [
+        (e.id, e.group, f"{e.n_positions:,} × {e.d_model:,}", where, _cost(e, where))
+        for e, where in listed
+    ]
+    return ("Model", "Group", "Positions", "State", "To fetch"), rows
+
+
+def search_table(
+    text: str, *, offline: bool, on_progress: Callable[[TransferProgress], None] | None
+) -> Table:
+    """Search the Hub and return what it finds, the most downloaded first: titles and rows.
+
+    Raises
+    ------
+    HubError
+        The Hub cannot be asked.
+    KeyboardInterrupt
+        Ctrl+C was pressed.
+    """
+    from geometry.hub.client import Hub
+    from geometry.hub.transfer import Transfer
+    from gui.commands.headless import for_command_line, interruptible
+
+    hub, transfer = Hub(offline=offline), Transfer(on_progress)
+    with for_command_line(offline=offline):
+        found = interruptible(transfer, lambda: hub.search(text, transfer=transfer))
+    rows: Rows = [(m.id, m.task, m.library, f"{m.downloads:,}", _state(m.id)) for m in found]
+    return ("Model", "Task", "Library", "Downloads", "State"), rows
+
+
+def _state(name: str) -> State:
+    entry = find_entry(name)
+    if entry is not None:
+        return state(entry)
+    return "cached" if is_here(name) else "online"
+
+
+def _cost(entry: CatalogueEntry, where: State) -> str:
+    """Say how much is fetched when a model is opened."""
+    return size_text(entry.position_bytes) if where == "online" else ""

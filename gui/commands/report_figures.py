@@ -1,0 +1,322 @@
+"""The figures of `helixscope report`: those of the panels, of what the report has measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from geometry.checkpoints.errors import RangeError, TensorUnavailable
+from geometry.claims.claims import Verdict
+from geometry.claims.measurements import Measurements
+from geometry.claims.report import NOT_HERE
+from geometry.hub.faults import Offline
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Name, Subject
+from geometry.pca.curve import place_curve
+from gui.export.figures import helix_figure, spectrum_figure
+from gui.panels import figure_text as text
+from gui.panels import interference_text, lookback_text
+from gui.panels.capture_figure import capture_figure
+from gui.panels.capture_question import CaptureOf
+from gui.panels.claims_figure import ledger_figure
+from gui.panels.dimensions_figure import COLORS, dimensions_figure
+from gui.panels.dimensions_question import DimensionsOf, dimensions_of
+from gui.panels.directions_figure import directions_figure
+from gui.panels.directions_question import DirectionsOf
+from gui.panels.interference_figure import interference_figure
+from gui.panels.interference_question import ExampleOf
+from gui.panels.kernels_figure import kernels_figure
+from gui.panels.kernels_question import HeadsOf
+from gui.panels.kernels_question import check_size as check_map_size
+from gui.panels.kernels_text import kernels_scope, kernels_title
+from gui.panels.layernorm_figure import layernorm_figure
+from gui.panels.layernorm_question import layernorms_of
+from gui.panels.lookback_figure import lookback_figure
+from gui.panels.lookback_question import of_measured
+from gui.panels.norms.norms_figure import norms_figure
+from gui.panels.overlaps_figure import draw_figure, draw_overlap
+from gui.panels.overlaps_look import Look
+from gui.panels.overlaps_question import ATTENTION, Missing, Overlap, OverlapFigure, overlap_of
+from gui.panels.overlaps_text import caption_of, figure_caption
+from gui.panels.shape_figure import shape_figure
+from gui.panels.shape_question import check_positions, coordinates_in, shape_of
+from gui.panels.similarity_figure import similarity_figure
+from gui.panels.similarity_question import LEVELS, check_size
+from gui.panels.spectra_figure import spectra_figure
+from gui.panels.spectra_question import SpectraOf
+from gui.services.questions import Subjects, resolve
+from gui.style.sentences import as_sentence
+from gui.style.theme import DIVERGING, LIGHT
+
+ENTRIES = 3
+"""Single entries of P in one figure, those of the largest variance."""
+WEIGHTS: tuple[Name, ...] = (*ATTENTION, "W_in")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reported:
+    """What the figures are drawn of.
+
+    Attributes
+    ----------
+    measured
+        What is measured on the model; what a figure needs of it is computed once.
+    verdicts
+        The claims, checked on it.
+    layer, fold_ln
+        Of the weights.
+    """
+
+    measured: Measurements
+    verdicts: tuple[Verdict, ...]
+    layer: int
+    fold_ln: bool
+
+    @property
+    def model(self) -> PositionalModel:
+        """The open model."""
+        return self.measured.model
+
+    @property
+    def about(self) -> Subjects:
+        """What a panel's question is about: the model with the directions that are known."""
+        return Subjects(self.model, self.measured.stream)
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """The first three components of the range, from 1, as far as there are so many."""
+        return tuple(range(1, min(3, len(self.measured.pca.components)) + 1))
+
+
+def figure(name: str, reported: Reported) -> Figure:
+    """Draw one of :data:`gui.commands.report_files.FIGURES`.
+
+    Raises
+    ------
+    TensorUnavailable
+        The checkpoint lacks what it shows.
+    Offline
+        What it shows is not on this machine, and the network may not be used.
+    RangeError
+        The table or the range is too small for it, or too large.
+    """
+    return _DRAW[name](reported)
+
+
+# ---- all stored rows -----------------------------------------------------------------------
+
+
+def _norms(reported: Reported) -> Figure:
+    return norms_figure(reported.model.name, reported.measured.norms)
+
+
+def _spectrum(reported: Reported) -> Figure:
+    model = reported.model
+    return spectrum_figure(model.name, model.n_positions, reported.measured.spectrum("P"))
+
+
+def _spectra(reported: Reported) -> Figure:
+    return _spectra_of(reported, ("P", "E"), text.tables_scope(reported.model), chance=True)
+
+
+def _weights(reported: Reported) -> Figure:
+    scope = text.weights_scope(reported.layer, fold_ln=reported.fold_ln)
+    return _spectra_of(reported, WEIGHTS, scope, chance=False)
+
+
+def _spectra_of(reported: Reported, names: tuple[Name, ...], scope: str, *, chance: bool) -> Figure:
+    found = resolve(SpectraOf(_at_hand(reported, names)), reported.about).found
+    k = min(reported.measured.rank, max(len(one.singular_values) for one in found))
+    title = text.spectra_title(reported.model)
+    return spectra_figure(found, k, chance=chance, title=title, scope=scope)
+
+
+def _at_hand(reported: Reported, names: tuple[Name, ...]) -> tuple[Subject, ...]:
+    """Return the matrices that can be had; raise what the last one raises if that is none."""
+    found: list[Subject] = []
+    for name in names:
+        try:
+            reported.measured.directions(name)
+        except (TensorUnavailable, Offline) as error:
+            last = error
+        else:
+            found.append(reported.measured.of_model.subject(name))
+    if not found:
+        raise last
+    return tuple(found)
+
+
+def _capture(reported: Reported) -> Figure:
+    of, k, model = Subject("E"), reported.measured.of_model.rank, reported.model
+    found = resolve(CaptureOf(of), reported.about)
+    title, scope = text.capture_title(model, k), text.capture_scope(model, of)
+    return capture_figure(found, k, title=title, scope=scope)
+
+
+def _attention(reported: Reported) -> Figure:
+    return _overlaps(reported, ATTENTION, ("P", "E"))
+
+
+def _mlp(reported: Reported) -> Figure:
+    return _overlaps(reported, ("W_in",), ("E", "P"))
+
+
+def _overlaps(reported: Reported, rows: tuple[Name, ...], columns: tuple[Name, ...]) -> Figure:
+    cells = tuple(_cell(reported, one, other) for one in rows for other in columns)
+    shown = OverlapFigure(cells, len(columns))
+    if not shown.found:
+        whys = dict.fromkeys(cell.why for cell in cells if isinstance(cell, Missing))
+        raise TensorUnavailable(" ".join(whys))
+    look = Look()
+    return draw_figure(shown, look, None, figure_caption(reported.model, shown, look.blur))
+
+
+def _cell(reported: Reported, rows: Name, columns: Name) -> Overlap | Missing:
+    one, other = (reported.measured.of_model.subject(name) for name in (rows, columns))
+    try:
+        return overlap_of(reported.about, one, other)
+    except TensorUnavailable as error:
+        return Missing(one, other, as_sentence(str(error)))
+    except Offline:
+        return Missing(one, other, as_sentence(NOT_HERE))
+
+
+def _P_and_E(reported: Reported) -> Figure:
+    found, look = overlap_of(reported.about, Subject("P"), Subject("E")), Look()
+    return draw_overlap(found, look, None, caption_of(reported.model, found, look.blur))
+
+
+def _directions(reported: Reported) -> Figure:
+    model, found = reported.model, resolve(DirectionsOf(False), reported.about)
+    drawn = tuple(enumerate(COLORS[: len(found.singular_values)], start=1))
+    title, scope = text.directions_title(model), text.directions_scope(model)
+    return directions_figure(found, drawn, title=title, scope=scope)
+
+
+def _interference(reported: Reported) -> Figure:
+    found = resolve(ExampleOf("two tokens"), reported.about)
+    return interference_figure(found, interference_text.title(reported.model, found))
+
+
+def _claims(reported: Reported) -> Figure:
+    return ledger_figure(claims_scope(reported), reported.verdicts)
+
+
+def claims_scope(reported: Reported) -> str:
+    """Say what the claims were checked on."""
+    return text.ledger_scope(
+        reported.model, reported.measured.positions, reported.layer, fold_ln=reported.fold_ln
+    )
+
+
+# ---- the shown range -----------------------------------------------------------------------
+
+
+def _helix(reported: Reported) -> Figure:
+    W_pos = reported.model.W_pos
+    if min(W_pos.shape) < 3:
+        raise RangeError(f"the table is {W_pos.shape[0]} × {W_pos.shape[1]}: no three components")
+    return helix_figure(reported.model.name, place_curve(W_pos, reported.measured.pca))
+
+
+def _similarity(reported: Reported) -> Figure:
+    return _similarity_of(reported, None)
+
+
+def _similarity_projected(reported: Reported) -> Figure:
+    return _similarity_of(reported, reported.components)
+
+
+def _similarity_of(reported: Reported, components: tuple[int, ...] | None) -> Figure:
+    measured = reported.measured
+    check_size(measured.positions)
+    found = measured.similarity if components is None else measured.similarity_projected
+    title = text.similarity_title(reported.model)
+    scope = text.similarity_scope(measured.positions, components)
+    return similarity_figure(found, DIVERGING["light"], LEVELS, title=title, scope=scope)
+
+
+def _dimensions(reported: Reported) -> Figure:
+    return _dimensions_of(reported, projected=False)
+
+
+def _dimensions_projected(reported: Reported) -> Figure:
+    return _dimensions_of(reported, projected=True)
+
+
+def _dimensions_of(reported: Reported, *, projected: bool) -> Figure:
+    measured, components = reported.measured, reported.components
+    raw = None if projected else measured.sinusoids
+    W_pos, r2 = reported.model.W_pos, measured.projected_r2
+    found = dimensions_of(W_pos, measured.pca, components, r2, raw)
+    entries = (-found.variance).argsort(kind="stable")[:ENTRIES].tolist()
+    question = DimensionsOf(measured.positions, components, projected)
+    return dimensions_figure(found, question, entries, title=text.dimensions_title(reported.model))
+
+
+def _layernorm(reported: Reported) -> Figure:
+    found = layernorms_of(reported.measured)
+    scope = text.layernorm_scope(reported.model, found.positions, found.n_tokens)
+    return layernorm_figure(found, scope)
+
+
+def _shape(reported: Reported) -> Figure:
+    measured, components = reported.measured, (1, 2, 3)
+    check_positions(measured.positions)
+    coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
+    assert measured.shapes is not None
+    shape = shape_of(measured.pca, components, coordinates, measured.shapes)
+    return shape_figure(shape, text.shape_title(shape), text.shape_scope(reported.model, shape))
+
+
+def _kernels(reported: Reported) -> Figure:
+    from geometry.measures.kernels import attention_map
+
+    measured, of = reported.measured, HeadsOf(reported.layer)
+    check_map_size(measured.positions)
+    found = measured.kernels()
+    head = int(found.mean_lag.argmin())
+    weights = attention_map(of.project(reported.model), head, measured.positions)
+    return kernels_figure(
+        found, head, weights,
+        title=kernels_title(reported.model, of, head), scope=kernels_scope(of, measured.positions),
+    )  # fmt: skip
+
+
+def _lookback(reported: Reported) -> Figure:
+    found, halves = (of_measured(reported.measured, how) for how in ("even_odd", "halves"))
+    scored = f"{lookback_text.SCORINGS['even_odd']}; dashed: {lookback_text.SCORINGS['halves']}"
+    return lookback_figure(
+        found.lags,
+        lookback_text.report_lines(found, halves, LIGHT),
+        lookback_text.angle_lines(found, 0, LIGHT),
+        None,
+        title=lookback_text.title_of(reported.model),
+        scope=f"{lookback_text.scope(reported.model, found)} · {scored}",
+    )
+
+
+_DRAW: Mapping[str, Callable[[Reported], Figure]] = {
+    "helix": _helix,
+    "norms": _norms,
+    "spectrum": _spectrum,
+    "spectra": _spectra,
+    "spectra-weights": _weights,
+    "capture": _capture,
+    "overlaps-P-E": _P_and_E,
+    "overlaps-attention": _attention,
+    "overlaps-mlp": _mlp,
+    "directions": _directions,
+    "similarity": _similarity,
+    "similarity-projected": _similarity_projected,
+    "dimensions": _dimensions,
+    "dimensions-projected": _dimensions_projected,
+    "layernorm": _layernorm,
+    "interference": _interference,
+    "shape": _shape,
+    "lookback": _lookback,
+    "kernels": _kernels,
+    "claims": _claims,
+}

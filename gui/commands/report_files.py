@@ -1,0 +1,208 @@
+"""What `helixscope report` writes: report.json, the figures, and the ledger as a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.whole_files import write_text
+from geometry.claims.claims import Verdict, check_claims
+from geometry.claims.measurements import Measurements, Scope
+from geometry.claims.report import NOT_HERE, describe
+from geometry.hub.faults import Offline
+from geometry.models.model import PositionalModel
+
+if TYPE_CHECKING:
+    from gui.commands.report_figures import Reported
+
+FIGURES = (
+    "helix", "norms", "spectrum", "spectra", "spectra-weights", "capture", "overlaps-P-E",
+    "overlaps-attention", "overlaps-mlp", "directions", "similarity", "similarity-projected",
+    "dimensions", "dimensions-projected", "layernorm", "interference", "shape", "lookback",
+    "kernels", "claims",
+)  # fmt: skip
+"""The names of the files, without their endings; the order in which they are drawn."""
+FORMATS = ("png", "svg")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRequest:
+    """What to write and where.
+
+    Attributes
+    ----------
+    folder
+        Where to; made if need be.
+    positions
+        Inclusive range, or None for 1 to the last.
+    layer, fold_ln
+        Layer of overlaps and kernels, and whether LayerNorm's gain is folded into weights.
+    rank, after
+        As in :func:`geometry.claims.report.report`.
+    figures
+        Draw the figures too.
+    """
+
+    folder: Path
+    positions: tuple[int, int] | None = None
+    layer: int = 0
+    rank: int | None = None
+    after: int = 100
+    fold_ln: bool = False
+    figures: bool = True
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps :meth:`ReportFiles.steps` yields."""
+        return 1 + len(FIGURES) * self.figures
+
+    @property
+    def scope(self) -> Scope:
+        """What is measured."""
+        return Scope(self.positions, self.layer, self.rank, self.after, self.fold_ln)
+
+
+class ReportFiles:
+    """Measures a model and writes what comes of it.
+
+    Parameters
+    ----------
+    model, request
+        Of what, and what.
+
+    Attributes
+    ----------
+    written
+        The names of the files that were drawn, in order.
+    skipped
+        For each figure that there is none of, why.
+
+    Raises
+    ------
+    RangeError
+        When the model has no such layer.
+    """
+
+    def __init__(self, model: PositionalModel, request: ReportRequest) -> None:
+        if model.n_layers is not None and request.layer >= model.n_layers:
+            raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
+        self._model, self._request = model, request
+        self._json: dict[str, Any] = {}
+        self._verdicts: tuple[Verdict, ...] = ()
+        self.written: list[str] = []
+        self.skipped: dict[str, str] = {}
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Yield what is to be done, one by one: a message and the work.
+
+        Raises
+        ------
+        RangeError
+            When the model has no such range or rank.
+        HelixscopeError
+            When a file cannot be written.
+        """
+        yield "Measuring", self._measure
+        if not self._request.figures:
+            return
+        # Matplotlib and VTK are loaded only for the figures.
+        for name in FIGURES:
+            yield f"Drawing {name.replace('-', ' ')}", partial(self._draw, name)
+        self._json["figures"] = {"written": self.written, "skipped": self.skipped}
+        self._write_json()
+
+    @cached_property
+    def _measured(self) -> Measurements:
+        return Measurements(self._model, self._request.scope)
+
+    def _measure(self) -> None:
+        self._json = describe(self._measured, self._check)
+        try:
+            self._request.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _not_written(self._request.folder, error) from error
+        self._write_json()
+
+    def _check(self, measured: Measurements) -> tuple[Verdict, ...]:
+        self._verdicts = check_claims(measured)
+        return self._verdicts
+
+    def _write_json(self) -> None:
+        text = json.dumps(self._json, allow_nan=False, ensure_ascii=False, indent=1)
+        self._write("report.json", partial(write_text, text + "\n"))
+
+    def _draw(self, name: str) -> None:
+        """Write one figure in all formats; or remember why there is none."""
+        from gui.commands.report_figures import Reported, figure
+        from gui.export.figures import save_figure
+
+        request = self._request
+        reported = Reported(self._measured, self._verdicts, request.layer, request.fold_ln)
+        try:
+            drawn = figure(name, reported)
+        except Offline:
+            self.skipped[name] = NOT_HERE
+            return
+        except (TensorUnavailable, RangeError) as error:
+            self.skipped[name] = str(error).rstrip(".")
+            return
+        for ending in FORMATS:
+            viewport = (name, ending) == ("helix", "png")
+            self._keep(
+                f"{name}.{ending}", self._render if viewport else partial(save_figure, drawn)
+            )
+            # Every part has its place now; finding it anew would take half the time of a drawing.
+            drawn.set_layout_engine("none")
+        if name == "claims":
+            self._write_ledger(reported)
+
+    def _render(self, path: Path) -> None:
+        """Draw the 3D view, as `helixscope render` does."""
+        from gui.export.pictures import render_picture
+
+        measured = self._measured
+        render_picture(
+            self._model, path,
+            positions=measured.positions, pca=measured.pca, norms=measured.norms,
+        )  # fmt: skip
+
+    def _write_ledger(self, reported: Reported) -> None:
+        from gui.commands.report_figures import claims_scope
+        from gui.panels.claims_text import comma_separated, markdown
+
+        for ending, text in (
+            ("md", markdown(claims_scope(reported), self._verdicts)),
+            ("csv", comma_separated(self._verdicts)),
+        ):
+            self._keep(f"claims.{ending}", partial(write_text, text))
+
+    def _keep(self, name: str, write: Callable[[Path], object]) -> None:
+        self._write(name, write)
+        self.written.append(name)
+
+    def _write(self, name: str, write: Callable[[Path], object]) -> None:
+        path = self._request.folder / name
+        try:
+            write(path)
+        except OSError as error:
+            raise _not_written(path, error) from error
+
+
+def skipped_text(skipped: dict[str, str]) -> str:
+    """Name the figures that there are none of and why, as one sentence; "" if that is none."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in skipped.items():
+        by_reason.setdefault(why, []).append(name)
+    parts = [f"{', '.join(names)} ({why})" for why, names in by_reason.items()]
+    return f"Not drawn: {'; '.join(parts)}." if parts else ""
+
+
+def _not_written(path: Path, error: OSError) -> HelixscopeError:
+    return HelixscopeError(
+        f"{path} cannot be written: {error.strerror or error}", "Choose another folder."
+    )

@@ -1,0 +1,108 @@
+"""The command `table`: several models in numbers, side by side."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from weakref import ref
+
+import typer
+
+from gui.commands.arguments import (
+    Fresh,
+    Offline,
+    Positions,
+    Whole,
+    check_ending,
+    parse_components,
+    parse_positions,
+)
+from gui.commands.terminal import open_in_step, print_table, progress_bar, say
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from gui.panels.compare_question import Line
+
+ENDINGS = (".csv", ".md", ".tex", ".json")
+
+
+def table(
+    sources: Annotated[
+        list[str],
+        typer.Argument(metavar="SOURCE", help="sample | hub id[@revision] | folder | file"),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write: .csv, .md, .tex or .json; default: print."),
+    ] = None,
+    positions: Positions = None,
+    components: Annotated[
+        str, typer.Option(help="Three principal components in which the curve is looked at.")
+    ] = "1,2,3",
+    sort: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Sort by a number, as .csv names it, the largest first."),
+    ] = None,
+    offline: Offline = False,
+    whole: Whole = False,
+    fresh: Fresh = False,
+) -> None:
+    """Compare models in numbers: variance, ranks, the fitted helix, norms, roughness.
+
+    Each model is measured in the same range and components. In .csv and .json shares are from 0
+    to 1 and numbers in full precision; .json says what each means.
+    """
+    from geometry.claims.scalar_results import QUANTITIES
+    from gui.panels import compare_text as text
+
+    span, axes = parse_positions(positions), parse_components(components)
+    keys = [quantity.key for quantity in QUANTITIES]
+    if sort is not None and sort not in keys:
+        raise typer.BadParameter(f"{sort!r} is none of {', '.join(keys)}", param_hint="--sort")
+    if out is not None:
+        check_ending(out, ENDINGS, "--out")
+    lines = []
+    with progress_bar(2 * len(sources)) as step:
+        for key, source in enumerate(sources):
+            model = open_in_step(step, source, None, offline, whole, fresh)
+            said = f"Measuring {model.name}"
+            lines.append(step(said, partial(_line, model, key, span, axes)))
+    if sort is not None:
+        lines = list(text.in_order(lines, keys.index(sort) + text.FIXED + 1, falling=True))
+    if out is None:
+        print_table(*text.turned(lines))
+        return
+    _write(out, lines)
+    say(f"Wrote {out}: {len(lines)} model{'s' * (len(lines) != 1)}.")
+
+
+def _line(
+    model: PositionalModel,
+    key: int,
+    span: tuple[int, int] | None,
+    components: tuple[int, int, int],
+) -> Line:
+    from geometry.checkpoints.errors import RangeError
+    from geometry.claims.scalar_results import scalar_results
+    from gui.panels.compare_question import Line, RowOf
+
+    last = model.n_positions - 1
+    shown = span or (min(1, last), last)
+    try:
+        found = scalar_results(model, shown, components)
+    except RangeError as error:
+        raise RangeError(f"{model.name}: {error}", error.advice) from error
+    return Line(RowOf(key, model.name, ref(model), shown, components), found)
+
+
+def _write(out: Path, lines: list[Line]) -> None:
+    from geometry.checkpoints.whole_files import not_written, write_text
+    from gui.panels import compare_text as text
+
+    write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,
+             ".json": text.as_json}[out.suffix.lower()]  # fmt: skip
+    try:
+        write_text(write(lines), out)
+    except OSError as error:
+        raise not_written(out, error) from error

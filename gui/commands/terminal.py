@@ -1,0 +1,116 @@
+"""What the headless commands say: progress on a terminal only, tables, one sentence on errors."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+from geometry.checkpoints.errors import HelixscopeError
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import TransferProgress
+    from geometry.models.model import PositionalModel
+    from gui.commands.progress import Bars
+
+T = TypeVar("T")
+
+
+class Steps:
+    """Does a command's work step by step, and shows it if there are bars.
+
+    Attributes
+    ----------
+    tell
+        What a transfer is told to; None where nobody looks.
+    """
+
+    def __init__(self, bars: "Bars | None" = None) -> None:
+        self._bars = bars
+        self.tell: Callable[[TransferProgress], None] | None = None if bars is None else bars.tell
+
+    def __call__(self, message: str, work: Callable[[], T]) -> T:
+        """Do one step: return what the work returns."""
+        return work() if self._bars is None else self._bars.step(message, work)
+
+
+@contextmanager
+def progress_bar(steps: int) -> Iterator[Steps]:
+    """Give what does the steps; bars follow them on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield Steps()
+        return
+    from rich.console import Console
+
+    from gui.commands.progress import Bars
+
+    with Bars(Console(stderr=True), steps) as bars:
+        yield Steps(bars)
+
+
+def open_in_step(
+    step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
+) -> "PositionalModel":
+    """Open a command's source, as its options say, as one of its steps.
+
+    Raises
+    ------
+    typer.BadParameter
+        The options contradict each other.
+    HelixscopeError
+        It cannot be opened.
+    """
+    from gui.commands.headless import open_for_command
+
+    if offline and fresh:
+        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
+    work = partial(
+        open_for_command, source, table,
+        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
+    )  # fmt: skip
+    return step("Opening", work)
+
+
+def say_written(what: str, model: "PositionalModel") -> None:
+    """Say what was written, and of which model."""
+    commit = f" at commit {model.commit[:7]}" if model.commit else ""
+    say(f"Wrote {what}: {model.name}{commit}.")
+
+
+def say(sentence: str) -> None:
+    """Say something that is no result and no error: on a terminal only."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{sentence}\n")
+
+
+def sentence(error: HelixscopeError) -> str:
+    """Return what went wrong and what to do about it as one sentence in one line."""
+    candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
+    if candidates:
+        return joined(str(error), f"--table takes one of {', '.join(candidates)}")
+    return joined(str(error), error.advice)
+
+
+def joined(text: str, advice: str) -> str:
+    """Make one sentence of what happened and what to do, in one line."""
+    text, advice = (" ".join(part.split()).rstrip(".") for part in (text, advice))
+    if advice.partition(" ")[0][1:].islower():  # a word, and no name of a variable
+        advice = advice[0].lower() + advice[1:]
+    return f"{text}; {advice}." if advice else f"{text}."
+
+
+def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    """Print a table on standard output; into a file or a pipe every cell in full.
+
+    On a narrow terminal the first column is the last to be cut: that is what one copies.
+    """
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    table = Table(Column(titles[0], no_wrap=True), *titles[1:], box=None)
+    for row in rows:
+        table.add_row(*row)
+    console = Console()
+    (console if console.is_terminal else Console(width=200)).print(table)

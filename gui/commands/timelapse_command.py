@@ -1,0 +1,71 @@
+"""The command `timelapse`: how a curve formed in training, as a film or as numbers."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gui.commands.arguments import (
+    BasisName,
+    Fresh,
+    Offline,
+    Positions,
+    Source,
+    Table,
+    ThemeName,
+    Whole,
+    check_ending,
+    parse_positions,
+    parse_size,
+)
+from gui.commands.terminal import open_in_step, progress_bar, say_written
+
+
+def timelapse(
+    source: Source,
+    out: Annotated[Path, typer.Option(help="File to write: .mp4, .gif or .npz.")],
+    basis: Annotated[
+        BasisName, typer.Option(help="The last step's components, or each step's own, turned.")
+    ] = BasisName.frozen,
+    positions: Positions = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=1, help="Steps, log-spaced; default: 40 checkpoints, or all of a file."),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(metavar="WxH", help="Width and height of a film in pixels.")
+    ] = "960x720",
+    fps: Annotated[float, typer.Option(min=0.5, max=50, help="Steps a second in a film.")] = 6.0,
+    theme: Annotated[ThemeName, typer.Option(help="Colours of a film.")] = ThemeName.light,
+    table: Table = None,
+    offline: Offline = False,
+    whole: Whole = False,
+    fresh: Fresh = False,
+) -> None:
+    """Write how the curve formed in training: as a film, or as numbers.
+
+    Of a model with a history: the bundled one, what `train` wrote, a folder of checkpoint-N, a
+    model on the Hub with branches of that name, of which only the positions are fetched, and kept.
+
+    .npz: arrays steps, tokens and losses where known, coordinates, variance, frozen_variance,
+    norms, positions, basis, mean, components.
+    """
+    from gui.commands.training_history import history_for_command
+    from gui.export.timelapse_film import FORMATS, make_lapse, write_timelapse
+    from gui.style.theme import THEMES
+
+    shown, pixels = parse_positions(positions), parse_size(size)
+    check_ending(out, FORMATS, "--out")
+    with progress_bar(4) as step:
+        model = open_in_step(step, source, table, offline, whole, fresh)
+        read = partial(
+            history_for_command, model, steps,
+            offline=offline, whole=whole, on_progress=step.tell,
+        )  # fmt: skip
+        history = step("Reading the history", read)
+        session = step("Computing", lambda: make_lapse(model, history, basis.value, shown))
+        write_timelapse(session, out, size=pixels, fps=fps, theme=THEMES[theme.value], step=step)
+    say_written(str(out), model)

@@ -1,0 +1,86 @@
+"""The command `train`: its options, and what it says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from geometry.training.settings import TrainingSettings
+from gui.commands.terminal import say
+from gui.commands.training_progress import training_bar
+
+_USUAL = TrainingSettings()
+
+
+def train(
+    corpus: Annotated[Path, typer.Option(help="Folder of the text: .txt files, each a document.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for the model; a run interrupted there goes on.")
+    ],
+    positions: Annotated[int, typer.Option(help="Positions.")] = _USUAL.positions,
+    layers: Annotated[int, typer.Option(help="Layers.")] = _USUAL.layers,
+    heads: Annotated[int, typer.Option(help="Heads of each layer.")] = _USUAL.heads,
+    width: Annotated[int, typer.Option(help="d_model.")] = _USUAL.width,
+    vocabulary: Annotated[
+        int, typer.Option(help="Tokens of the byte-level BPE; 257: bytes.")
+    ] = _USUAL.vocabulary,
+    batch: Annotated[int, typer.Option(help="Windows of text in each step.")] = _USUAL.batch,
+    steps: Annotated[
+        int | None, typer.Option(help=f"Steps; default: {_USUAL.steps}.", show_default=False)
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="Tokens to see, instead of --steps.")
+    ] = None,
+    learning_rate: Annotated[
+        float, typer.Option(help="The highest; then a cosine to 5 % of it.")
+    ] = _USUAL.learning_rate,
+    warm_up: Annotated[int, typer.Option(help="Steps up to it.")] = _USUAL.warm_up,
+    weight_decay: Annotated[
+        float, typer.Option(help="Of matrices and embeddings.")
+    ] = _USUAL.weight_decay,
+    position_std: Annotated[
+        float, typer.Option(help="Spread of the first positions.")
+    ] = _USUAL.position_std,
+    seed: Annotated[int, typer.Option(help="Of all that is drawn.")] = _USUAL.seed,
+    snapshots: Annotated[
+        int, typer.Option(help="How often the positions are kept, in log-spaced steps.")
+    ] = _USUAL.snapshots,
+    half: Annotated[bool, typer.Option("--half", help="Write the weights as float16.")] = False,
+    bfloat16: Annotated[
+        bool | None,
+        typer.Option("--bfloat16/--float32", help="Products; default: what is faster here."),
+    ] = None,
+) -> None:
+    """Train a small GPT-2 on a text, and keep its positions as they form.
+
+    What is written opens as any other model, with the history of its training. Called again after
+    an interruption, with the same options, it goes on; a minute is lost at most. Only the number of
+    steps may be another then: the learning rate follows it from there on.
+    """
+    from geometry.training.run import train as run
+
+    if steps is not None and tokens is not None:
+        raise typer.BadParameter("give --steps or --tokens", param_hint="--tokens")
+    if tokens is not None:
+        steps = math.ceil(tokens / max(1, batch * positions))
+    settings = TrainingSettings(
+        positions=positions,
+        layers=layers,
+        heads=heads,
+        width=width,
+        vocabulary=vocabulary,
+        batch=batch,
+        steps=_USUAL.steps if steps is None else steps,
+        learning_rate=learning_rate,
+        warm_up=warm_up,
+        weight_decay=weight_decay,
+        position_std=position_std,
+        seed=seed,
+        snapshots=snapshots,
+    )
+    with training_bar(settings.tokens_per_step) as tell:
+        worked = run(corpus, out, settings, half=half, bfloat16=bfloat16, on_progress=tell)
+    say(f"Wrote the model to {out}." if worked else f"The model in {out} is trained already.")

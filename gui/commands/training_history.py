@@ -1,0 +1,121 @@
+"""The history of a model for the command `timelapse`: read here, or gathered from the Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.sizes import size_text
+from geometry.history.gathering import Gathered, Gathering
+from geometry.history.here import NoHistory
+from geometry.history.origins import find_history, list_snapshots
+from geometry.history.plan import DEFAULT_COUNT, log_spaced, plan_history
+from geometry.history.record import read_history
+from gui.commands.headless import for_command_line, interruptible, user_cache
+from gui.commands.terminal import say
+
+if TYPE_CHECKING:
+    from geometry.history.history import History
+    from geometry.history.origins import Origin
+    from geometry.hub.network import Network
+    from geometry.hub.transfer import TransferProgress
+    from geometry.models.model import PositionalModel
+
+ADVICE = "A folder of checkpoint-N has one, a model on the Hub with such branches, and “sample”."
+
+
+def history_for_command(
+    model: PositionalModel,
+    count: int | None,
+    *,
+    offline: bool,
+    whole: bool,
+    on_progress: Callable[[TransferProgress], None] | None,
+) -> History:
+    """Return the history of an open model, at log-spaced steps.
+
+    Parameters
+    ----------
+    model
+        The model.
+    count
+        How many steps; None for all of a history in a file, and the usual choice of checkpoints.
+    offline, whole
+        As in :func:`gui.commands.headless.open_for_command`.
+    on_progress
+        What is told of a transfer, on another thread.
+
+    Raises
+    ------
+    NoHistory
+        The model has none, or none can be found offline.
+    HelixscopeError
+        It cannot be read or fetched; the advice is for the command line.
+    KeyboardInterrupt
+        Ctrl+C was pressed; what has been fetched is kept for the next time.
+    """
+    origin = find_history(model)
+    if origin is None:
+        raise NoHistory(f"{model.name} comes without a history of its training", ADVICE)
+    if origin.kind == "file":
+        history = read_history(Path(origin.source), name=origin.name, shape=origin.shape)
+        return history if count is None else history.only(log_spaced(history.steps.tolist(), count))
+    if origin.kind == "folder":
+        return plan_of(origin, count, None).run()
+    with for_command_line(offline=offline):
+        return _fetch(origin, count, offline, whole, on_progress)
+
+
+def plan_of(origin: Origin, count: int | None, network: Network | None) -> Gathering:
+    """Choose among the checkpoints that there are.
+
+    Raises
+    ------
+    NoHistory
+        There are none.
+    """
+    snapshots = list_snapshots(origin, network)
+    if not snapshots:
+        known = network is not None and network.hub.offline
+        why = "none has been fetched" if known else "the Hub has none"
+        raise NoHistory(f"{origin.name} has no checkpoints of its training: {why}", ADVICE)
+    return Gathering(plan_history(origin, snapshots, count or DEFAULT_COUNT), network)
+
+
+def _fetch(
+    origin: Origin,
+    count: int | None,
+    offline: bool,
+    whole: bool,
+    on_progress: Callable[[TransferProgress], None] | None,
+) -> History:
+    from geometry.hub.client import Hub
+    from geometry.hub.keeping import wait_until_kept
+    from geometry.hub.network import Network
+    from geometry.hub.transfer import Transfer, TransferProgress
+
+    transfer, cache = Transfer(), user_cache()
+    network = Network(Hub(offline=offline), cache, transfer, whole)
+
+    def work() -> History:
+        gathering = plan_of(origin, count, network)
+        total = gathering.plan.bytes_to_fetch
+        if total:
+            n = len(gathering.plan.to_fetch)
+            say(f"Fetching {n} of {gathering.plan.n_available} checkpoints of {origin.name}, "
+                f"at most {size_text(total)}.")  # fmt: skip
+
+        def tell(so_far: Gathered) -> None:
+            if on_progress is not None:
+                what = f"checkpoint {so_far.done} of {so_far.total}"
+                speed, waiting = so_far.bytes_per_second, so_far.waiting
+                on_progress(TransferProgress(what, so_far.bytes_received, total, speed, waiting))
+
+        history = gathering.run(transfer, tell)
+        wait_until_kept(cache.root)
+        for one in gathering.skipped:
+            say(f"Step {one.step} is left out: {one.why}")
+        return history
+
+    return interruptible(transfer, work)

@@ -1,0 +1,116 @@
+"""What all figures for files share: Matplotlib's object-oriented part, without pyplot."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from geometry.checkpoints.whole_files import whole_file
+from gui.style.theme import LIGHT, SMALL, TEXT, Theme
+
+SIZE = (6.4, 3.2)
+"""Inches; a text column's width."""
+CHARACTERS = 14.5
+"""Small ones that fit into an inch."""
+DPI = 200
+# The theme's logical pixels are 1/96 inch, Matplotlib's points 1/72.
+POINTS = 72 / 96
+
+
+def new_figure(
+    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: Any
+) -> tuple[Figure, Axes]:
+    """Make a figure with one axes in the theme's colours; see :func:`new_figures`."""
+    figure, axes = new_figures(theme, size, columns=columns, **layout)
+    return figure, axes[0]
+
+
+def new_figures(
+    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: Any
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure with axes side by side.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    size
+        Width and height in inches.
+    columns
+        How many axes.
+    **layout
+        For :meth:`matplotlib.figure.Figure.subplots`, such as ``width_ratios``.
+    """
+    figure = Figure(figsize=size, layout="constrained", facecolor=theme.viewport)
+    grid = figure.subplots(1, columns, squeeze=False, **layout)
+    made = list(grid[0])
+    for axes in made:
+        dress_axes(axes, theme)
+    return figure, made
+
+
+def dress_axes(axes: Axes, theme: Theme) -> None:
+    """Give axes the theme's colours and sizes, and no line above and at the right."""
+    axes.set_facecolor(theme.viewport)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(theme.line)
+    axes.tick_params(
+        which="both", color=theme.line, labelcolor=theme.text, labelsize=SMALL * POINTS
+    )
+
+
+def name_axes(axes: Axes, x: str, y: str) -> None:
+    """Give both axes their titles: quantity and unit."""
+    axes.set_xlabel(x, fontsize=SMALL * POINTS, color=axes.xaxis.get_tick_params()["labelcolor"])
+    axes.set_ylabel(y, fontsize=SMALL * POINTS, color=axes.yaxis.get_tick_params()["labelcolor"])
+
+
+def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
+    """Put a title over axes, and between the two the detail, on as many lines as it takes."""
+    figure = axes.get_figure(root=True)
+    inches = SIZE[0] if figure is None else figure.get_figwidth()
+    lines = wrap(detail, round(inches * CHARACTERS)) or [""]
+    axes.set_title(
+        title, loc="left", fontsize=TEXT * POINTS, color=theme.text, pad=7 + 11 * len(lines)
+    )
+    said = axes.annotate(
+        "\n".join(lines), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
+        fontsize=SMALL * POINTS, color=theme.muted, linespacing=1.25,
+    )  # fmt: skip
+    # Axes beside this one need not make room for a long line.
+    said.set_in_layout(False)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, SVG or PDF, by the file's ending; equal figures give equal files.
+
+    The file is there whole, or as it was.
+
+    Raises
+    ------
+    OSError
+        When the file cannot be written.
+    """
+    # Neither dates nor versions: they would differ from one writing to the next.
+    metadata: dict[str, dict[str, str | None]] = {
+        ".svg": {"Date": None},
+        ".pdf": {"CreationDate": None, "Creator": "Helixscope"},
+    }
+    drawn = io.BytesIO()  # a PDF that cannot be written to its end fails without saying why
+    # Text stays text in SVG and PDF, so that it can be edited and searched.
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}):
+        figure.savefig(
+            drawn,
+            format=path.suffix.lower().lstrip("."),
+            dpi=DPI,
+            metadata=metadata.get(path.suffix.lower(), {"Software": "Helixscope"}),
+            facecolor=figure.get_facecolor(),
+        )
+    with whole_file(path) as part:
+        part.write_bytes(drawn.getvalue())

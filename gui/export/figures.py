@@ -1,0 +1,130 @@
+"""Figures for files that no panel has: the helix, the spectrum of P."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from cmap import Colormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from geometry.measures.spectra import TOP, Spectrum
+from geometry.pca.curve import Curve
+from gui.export.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
+from gui.style.theme import (
+    COLORMAPS,
+    LIGHT,
+    SMALL,
+    Theme,
+    format_count,
+    format_number,
+    format_percent,
+)
+
+__all__ = ["helix_figure", "save_figure", "spectrum_figure"]
+
+HELIX_SIZE = (5.2, 4.6)
+HELIX_PLACE, BAR_PLACE = (0.09, 0.03, 0.73, 0.9), (0.85, 0.3, 0.02, 0.36)
+"""Left, bottom, width and height as shares of the figure: no layout knows where 3D labels are."""
+ELEVATION, AZIMUTH = 20, 45
+"""Degrees: the helix article's view."""
+FLAT = 0.05
+"""Least side of the box around the curve, as a share of the largest."""
+MOST_DOTS = 4096
+"""More than these are pixels in an SVG too, which would take megabytes."""
+
+
+def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
+    """Positions of a range in three of its principal components, coloured by position.
+
+    Parameters
+    ----------
+    name
+        Of the model.
+    curve
+        Where its rows are, in three components of the range.
+    theme
+        Colours.
+    """
+    first, last = curve.pca.positions
+    figure = Figure(figsize=HELIX_SIZE, facecolor=theme.viewport)
+    with mpl.rc_context({"grid.color": theme.line, "grid.linewidth": 0.5}):
+        # Without types, as all of Matplotlib's three dimensions.
+        axes: Any = figure.add_axes(HELIX_PLACE, projection="3d", facecolor=theme.viewport)
+    axes.view_init(elev=ELEVATION, azim=AZIMUTH)
+    at = np.arange(first, last + 1)
+    points = curve.coordinates[first : last + 1].T
+    axes.plot(*points, color=theme.faint, linewidth=0.5)
+    dots = axes.scatter(
+        *points, c=at, cmap=Colormap(COLORMAPS[0]).to_mpl(), s=6, linewidths=0, depthshade=False,
+        rasterized=at.size > MOST_DOTS,
+    )  # fmt: skip
+    shares = curve.explained_variance_ratio
+    for axis, component, share in zip(
+        (axes.xaxis, axes.yaxis, axes.zaxis), curve.components, shares, strict=True
+    ):
+        axis.set_label_text(
+            f"PC {component} ({format_percent(share)})", fontsize=SMALL * POINTS, color=theme.text
+        )
+        axis.set_pane_color((0.0, 0.0, 0.0, 0.0))
+        axis.set_major_locator(MaxNLocator(5))
+        axis.set_tick_params(labelsize=SMALL * POINTS, labelcolor=theme.text, color=theme.line)
+        axis.line.set_color(theme.muted)
+    axes.set_box_aspect(_sides(axes))
+    bar = figure.colorbar(dots, cax=figure.add_axes(BAR_PLACE))
+    bar.set_label("Position", fontsize=SMALL * POINTS, color=theme.text)
+    bar.ax.tick_params(labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text)
+    bar.outline.set_visible(False)
+    components = ", ".join(map(str, curve.components))
+    figure.suptitle(
+        f"{name} · positions {first}–{last}, centred\n"
+        f"PC {components}: {format_percent(sum(shares))} of the variance",
+        x=0.02, y=0.98, ha="left", va="top", fontsize=SMALL * POINTS, color=theme.text,
+    )  # fmt: skip
+    return figure
+
+
+def _sides(axes: Any) -> np.ndarray:
+    """Return the sides of a box in which all axes have one scale."""
+    spans = np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1)
+    # What is nearly flat has no box, and its third axis still has to be drawn.
+    sides: np.ndarray = np.maximum(spans, FLAT * spans.max())
+    return sides
+
+
+def spectrum_figure(name: str, n_positions: int, found: Spectrum, theme: Theme = LIGHT) -> Figure:
+    """Singular values of all stored rows, uncentred, on a logarithmic axis.
+
+    Parameters
+    ----------
+    name, n_positions
+        Of the model.
+    found
+        P's singular values.
+    theme
+        Colours.
+    """
+    values = found.singular_values
+    figure, axes = new_figure(theme)
+    index = np.arange(1, values.size + 1)
+    positive = values > 0.0
+    axes.plot(
+        index[positive], values[positive],
+        color=theme.text, linewidth=1.0, marker="." if values.size <= 64 else "", markersize=4,
+    )  # fmt: skip
+    if positive.any():
+        axes.set_yscale("log")
+    if values.size > TOP:
+        axes.axvline(TOP, color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
+    name_axes(axes, "Index of the singular value", "Singular value σ")
+    axes.set_xlim(1, max(values.size, 2))
+    title_axes(
+        axes,
+        f"{name} · spectrum of P, uncentred, all {format_count(n_positions)} positions",
+        f"first {TOP}: {format_percent(found.energy_top30, 2)} of Σσ²"
+        f" · stable rank {format_number(found.stable_rank, 2)}",
+        theme,
+    )
+    return figure

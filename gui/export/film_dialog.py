@@ -1,0 +1,248 @@
+"""How a film is to be: asked before it is drawn, and how far it is meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLayout,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.panels.base import label
+from gui.style.theme import GRID, format_count
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
+
+FASTEST, SLOWEST = 50.0, 0.5
+"""Snapshots a second; what a GIF can show, and what still is a film."""
+_FORMATS = (
+    ("mp4", "MP4", "H.264: for slides, web pages and players; small, and sharp"),
+    ("gif", "GIF", "Plays anywhere by itself, over and over; 256 colours"),
+)
+_HEIGHTS = tuple(
+    (str(n), f"{n} lines", f"{n} pixels from top to bottom; the width follows the viewport’s")
+    for n in (480, 720, 1080)
+)
+_BACKGROUNDS = (
+    ("theme", "As on screen", "The colours of the theme"),
+    ("white", "White", "The colours of the light theme, for papers"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FilmOptions:
+    """How a film is to be.
+
+    Attributes
+    ----------
+    kind
+        "mp4" or "gif".
+    height
+        In pixels; the width follows the viewport's.
+    fps
+        Snapshots a second.
+    background
+        "theme"; "white", with the light theme's colours.
+    """
+
+    kind: str = "mp4"
+    height: int = 720
+    fps: float = 6.0
+    background: str = "theme"
+
+    def size(self, viewport: QSize) -> tuple[int, int]:
+        """Return width and height in pixels, both even, for a viewport of this size."""
+        width = self.height * viewport.width() / max(1, viewport.height())
+        return max(2, 2 * round(width / 2)), self.height
+
+
+class FilmForm(QDialog):
+    """Asks for format, size and background, and for what a kind of film is besides.
+
+    Subclasses make ``fps`` and whatever else they ask for, lay all out, and tell :meth:`frames`.
+
+    Parameters
+    ----------
+    title
+        Of the dialog.
+    options
+        What is chosen at first.
+    viewport
+        Its size gives the film's shape.
+    """
+
+    fps: QDoubleSpinBox
+
+    def __init__(self, title: str, options: FilmOptions, viewport: QSize, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self._viewport = viewport
+        self.kind = Segmented(_FORMATS, "Format")
+        self.height_ = Segmented(_HEIGHTS, "Size")
+        self.background = Segmented(_BACKGROUNDS, "Background")
+        self.kind.show_value(options.kind)
+        self.height_.show_value(str(options.height))
+        self.background.show_value(options.background)
+        self._said = label(role="small")
+        self.height_.chosen.connect(self._say)
+
+    def options(self) -> FilmOptions:
+        """Return what was chosen."""
+        return FilmOptions(
+            self.kind.value(),
+            int(self.height_.value()),
+            self.fps.value(),
+            self.background.value(),
+        )
+
+    def frames(self) -> int:
+        """Return how many frames that are."""
+        raise NotImplementedError
+
+    def _say(self) -> None:
+        width, height = self.options().size(self._viewport)
+        count = self.frames()
+        frames = f"{format_count(count)} frame{'' if count == 1 else 's'}"
+        self._said.setText(f"{frames} of {format_count(width)} × {format_count(height)} pixels")
+
+    def _lay_out(self, more: Sequence[tuple[str, QWidget | QLayout]]) -> None:
+        """Put rows under those of all films, with their names."""
+        form = QGridLayout()
+        form.setHorizontalSpacing(2 * GRID)
+        form.setVerticalSpacing(GRID)
+        common = (("Format", self.kind), ("Size", self.height_), ("Background", self.background))
+        for row, (name, part) in enumerate((*common, *more, ("", self._said))):
+            form.addWidget(label(name, "muted"), row, 0)
+            if isinstance(part, QLayout):
+                form.addLayout(part, row, 1)
+            else:
+                form.addWidget(part, row, 1)
+        buttons = QDialogButtonBox()
+        save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
+        save.setDefault(True)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout.setSpacing(2 * GRID)
+        layout.addLayout(form)
+        layout.addWidget(buttons)
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+
+
+class FilmDialog(FilmForm):
+    """Asks how a time-lapse is to be filmed; speed and length are one thing.
+
+    Parameters
+    ----------
+    options, viewport
+        As in the base.
+    n_snapshots
+        How many frames there will be.
+    """
+
+    def __init__(
+        self, options: FilmOptions, viewport: QSize, n_snapshots: int, parent: QWidget
+    ) -> None:
+        super().__init__("Save time-lapse", options, viewport, parent)
+        self._n = n_snapshots
+        self.fps = number("Steps a second", SLOWEST, FASTEST)
+        self.seconds = number("Seconds", n_snapshots / FASTEST, n_snapshots / SLOWEST)
+        self.fps.setToolTip(wrapped("How many steps of the training are shown in a second"))
+        self.seconds.setToolTip(wrapped("How long the film is, with every step in it once"))
+        speed = in_a_row(self.fps, "steps a second,", self.seconds, "seconds")
+        self._lay_out((("Speed", speed),))
+        self.fps.valueChanged.connect(self._on_fps)
+        self.seconds.valueChanged.connect(self._on_seconds)
+        self.fps.setValue(options.fps)
+        self._on_fps(options.fps)
+
+    def frames(self) -> int:
+        """Return how many snapshots there are."""
+        return self._n
+
+    def _on_fps(self, fps: float) -> None:
+        _show(self.seconds, self._n / fps)
+        self._say()
+
+    def _on_seconds(self, seconds: float) -> None:
+        _show(self.fps, self._n / seconds)
+        self._say()
+
+
+class FilmProgress(QDialog):
+    """How far a film is; closing it gives the film up. The window can be used meanwhile."""
+
+    def __init__(self, title: str, name: str, frames: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(title)
+        self.setModal(False)
+        self._name = name
+        self.text = label()
+        self.text.setMinimumWidth(40 * GRID)
+        self.bar = QProgressBar()
+        self.bar.setRange(0, frames)
+        self.bar.setValue(0)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Frames drawn")
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        buttons.rejected.connect(self.reject)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout.setSpacing(GRID)
+        layout.addWidget(self.text)
+        layout.addWidget(self.bar)
+        layout.addWidget(buttons)
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+        self._show()
+
+    def show_one_more(self) -> None:
+        """Say that another frame is drawn."""
+        self.bar.setValue(self.bar.value() + 1)
+        self._show()
+
+    def _show(self) -> None:
+        drawn, frames = self.bar.value(), self.bar.maximum()
+        writing = f"Writing {self._name}…"
+        self.text.setText(
+            writing if drawn == frames else f"{self._name}: {drawn} of {frames} frames"
+        )
+
+
+def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
+    """Lay out fields and the words between them."""
+    row = QHBoxLayout()
+    row.setSpacing(GRID)
+    for part in parts:
+        row.addWidget(label(part, "muted") if isinstance(part, str) else part)
+    row.addStretch(1)
+    return row
+
+
+def number(name: str, low: float, high: float) -> QDoubleSpinBox:
+    """Make a field for a number."""
+    made = QDoubleSpinBox()
+    made.setDecimals(2 if low < 0.1 else 1)
+    made.setRange(low, high)
+    made.setAccessibleName(name)
+    made.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+    made.setFixedWidth(8 * GRID)
+    return made
+
+
+def _show(field: QDoubleSpinBox, value: float) -> None:
+    """Show a number without telling anybody."""
+    blocked = field.blockSignals(True)
+    field.setValue(value)
+    field.blockSignals(blocked)

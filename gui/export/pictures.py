@@ -1,0 +1,297 @@
+"""Pictures of the scene, drawn off-screen at any size: no window and no display needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonCore import vtkLogger
+
+from geometry.checkpoints.errors import HelixscopeError, RangeError
+from geometry.checkpoints.whole_files import whole_file
+from geometry.measures.norms import NormProfile, norm_profile
+from geometry.models.model import PositionalModel
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import PositionPCA, fit_pca
+from gui.scene.scene import HelixScene
+from gui.scene.scene_state import SceneState, resolve_scene
+from gui.state.camera import VIEWS, CameraPose, view_pose
+from gui.state.session import Session
+from gui.style.theme import THEMES, Theme
+
+SUPERSAMPLING = 2
+"""Pictures are drawn this many times larger and averaged: smooth edges on every driver."""
+MAX_PIXELS = 16_384
+"""Largest side of a picture, in pixels: what graphics drivers draw in one piece."""
+
+
+class PictureError(HelixscopeError):
+    """A picture that cannot be drawn or written."""
+
+
+def render_scene(
+    state: SceneState,
+    theme: Theme,
+    pose: CameraPose | str,
+    size: tuple[int, int],
+    *,
+    scale: float = 1.0,
+    transparent: bool = False,
+    background: str | None = None,
+    compact: bool = False,
+) -> np.ndarray:
+    """Draw a scene off-screen.
+
+    Parameters
+    ----------
+    state
+        What to show.
+    theme
+        Colours of texts, marks and (unless transparent) the background.
+    pose
+        Where the camera is, or the name of a view that frames the shown range.
+    size
+        Width and height in logical pixels.
+    scale
+        Pixels per logical pixel; points, lines and texts grow with it.
+    transparent
+        Leave the background out; texts keep the theme's colours.
+    background
+        A colour in place of the theme's background.
+    compact
+        As one of several views: without the caption of the model and the colour bar.
+
+    Returns
+    -------
+    np.ndarray
+        (height, width, 3) uint8, or (height, width, 4) when transparent.
+
+    Raises
+    ------
+    PictureError
+        If the picture would be empty or larger than drivers can draw.
+    """
+    stage = OffScreen(theme, size, scale=scale, background=background, compact=compact)
+    try:
+        return stage.draw(state, pose, transparent=transparent)
+    finally:
+        stage.close()
+
+
+class OffScreen:
+    """A scene of its own, of which any number of pictures can be drawn, on one thread.
+
+    Parameters
+    ----------
+    theme, size, scale, background, compact
+        As in :func:`render_scene`.
+
+    Raises
+    ------
+    PictureError
+        If its pictures would be empty or larger than drivers can draw.
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        size: tuple[float, float],
+        *,
+        scale: float = 1.0,
+        background: str | None = None,
+        compact: bool = False,
+    ) -> None:
+        pixels = (round(size[0] * scale), round(size[1] * scale))
+        if min(pixels) < 1 or max(pixels) > MAX_PIXELS:
+            raise PictureError(
+                f"A picture of {pixels[0]} × {pixels[1]} pixels cannot be drawn",
+                f"Choose a size from 1 to {MAX_PIXELS} pixels a side.",
+            )
+        self._aspect = size[0] / size[1]
+        self._finer = SUPERSAMPLING if max(pixels) * SUPERSAMPLING <= MAX_PIXELS else 1
+        with _quiet_vtk():
+            self._plotter = pv.Plotter(
+                off_screen=True, window_size=(pixels[0] * self._finer, pixels[1] * self._finer)
+            )
+            try:
+                self._plotter.render_window.SetMultiSamples(0)
+                self._plotter.render_window.SetDPI(round(72 * scale * self._finer))
+                self._scene = HelixScene(self._plotter, theme, scale * self._finer)
+                self._scene.compact = compact
+                if background:
+                    self._scene.set_theme(theme, background=background)
+            except BaseException:
+                self._plotter.close()
+                raise
+
+    def draw(
+        self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
+    ) -> np.ndarray:
+        """Draw a picture; what is given and returned is as in :func:`render_scene`."""
+        with _quiet_vtk():
+            self._scene.show(state)
+            if isinstance(pose, str):
+                pose = view_pose(pose, self._scene.displayed_range, state.turn, self._aspect)
+            pose.apply(self._plotter.camera)
+            self._plotter.renderer.ResetCameraClippingRange()
+            self._plotter.render_window.Render()  # a screenshot renders by itself only once
+            image = self._plotter.screenshot(transparent_background=transparent)
+        return _averaged(np.array(image), self._finer)
+
+    def close(self) -> None:
+        """Let go of the graphics; nothing can be drawn afterwards."""
+        self._scene.release()
+        self._plotter.close()
+
+
+def render_picture(
+    model: PositionalModel,
+    out: Path,
+    *,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, int, int] = (1, 2, 3),
+    size: tuple[int, int] = (1600, 1200),
+    scale: float = 1.0,
+    transparent: bool = False,
+    view: str = "article",
+    theme: str = "light",
+    pca: PositionPCA | None = None,
+    norms: NormProfile | None = None,
+) -> None:
+    """Draw a model's positional embeddings to a PNG file.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    out
+        The file to write; its folder has to exist.
+    positions
+        Inclusive range; 1 to the last position if None.
+    components
+        Principal components on the three axes, 1-based.
+    size, scale, transparent
+        As in :func:`render_scene`.
+    view
+        One of :data:`gui.state.camera.VIEWS`.
+    theme
+        ``light`` or ``dark``.
+    pca, norms
+        The components of that range and the norms, where they are known already.
+
+    Raises
+    ------
+    PictureError
+        If the file cannot be written, or there is no such view or theme.
+    geometry.checkpoints.errors.RangeError
+        If the model has no such positions or components.
+    """
+    if view not in VIEWS or theme not in THEMES:
+        raise PictureError(
+            f"There is no view {view!r} with theme {theme!r}",
+            f"Views: {', '.join(VIEWS)}; themes: {', '.join(THEMES)}.",
+        )
+    session = still_session(model, positions, components, pca, norms)
+    state = resolve_scene(session)
+    assert state is not None
+    write_png(
+        render_scene(state, THEMES[theme], view, size, scale=scale, transparent=transparent),
+        out,
+    )
+
+
+def still_session(
+    model: PositionalModel,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, int, int] = (1, 2, 3),
+    pca: PositionPCA | None = None,
+    norms: NormProfile | None = None,
+) -> Session:
+    """Return a session that shows a model without a window.
+
+    Parameters
+    ----------
+    model, positions, components, pca, norms
+        As in :func:`render_picture`.
+
+    Raises
+    ------
+    geometry.checkpoints.errors.RangeError
+        If the model has no such positions or components.
+    """
+    # A table with fewer than three is drawn as the window draws it: flat.
+    if max(components) > max(3, min(model.W_pos.shape)):
+        raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
+    session = Session(positions=positions or (min(1, model.n_positions - 1), model.n_positions - 1))
+    session.components = components
+    session.model = model
+    pca = pca or fit_pca(model.W_pos, session.positions, max(components))
+    session.curve = place_curve(model.W_pos, pca, components)
+    session.norms = norms or norm_profile(model.W_pos)
+    return session
+
+
+def write_png(image: np.ndarray, out: Path) -> None:
+    """Write an (h, w, 3) or (h, w, 4) uint8 image as PNG.
+
+    Raises
+    ------
+    PictureError
+        If the file cannot be written; the sentence says why.
+    """
+    from PIL import Image
+
+    try:
+        with whole_file(out) as part:
+            Image.fromarray(image).save(part, format="PNG")
+    except OSError as error:
+        raise PictureError(
+            f"The picture could not be written to {out}: {error.strerror or error}",
+            "Choose another folder or file name.",
+        ) from error
+
+
+def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
+    """Average blocks of factor × factor pixels; colours count by their opacity."""
+    if factor == 1:
+        return image
+    height, width, channels = image.shape
+    averaged = np.empty((height // factor, width // factor, channels), dtype=np.uint8)
+    # A large picture's sums would take gigabytes at once.
+    for top in range(0, len(averaged), 64):
+        rows = image[factor * top : factor * (top + 64)]
+        average = _average_opaque if channels == 3 else _average_transparent
+        averaged[top : top + 64] = average(rows, factor)
+    return averaged
+
+
+def _average_opaque(rows: np.ndarray, factor: int) -> np.ndarray:
+    total = np.zeros((len(rows) // factor, rows.shape[1] // factor, 3), dtype=np.uint32)
+    for i, j in np.ndindex(factor, factor):
+        total += rows[i::factor, j::factor]
+    return (total + factor**2 // 2) // factor**2
+
+
+def _average_transparent(rows: np.ndarray, factor: int) -> np.ndarray:
+    color = np.zeros((len(rows) // factor, rows.shape[1] // factor, 3), dtype=np.uint32)
+    opacity = np.zeros((*color.shape[:2], 1), dtype=np.uint32)
+    for i, j in np.ndindex(factor, factor):
+        alpha = rows[i::factor, j::factor, 3:].astype(np.uint32)
+        color += rows[i::factor, j::factor, :3] * alpha
+        opacity += alpha
+    mean = (color + opacity // 2) // np.maximum(opacity, 1)
+    return np.concatenate([mean, (opacity + factor**2 // 2) // factor**2], axis=2)
+
+
+@contextmanager
+def _quiet_vtk() -> Iterator[None]:
+    """Keep VTK from logging that there is no display: it then draws without one."""
+    before = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        yield
+    finally:
+        vtkLogger.SetStderrVerbosity(before)

@@ -1,0 +1,124 @@
+"""Saving the time-lapse that the window plays: as a film, or its coordinates as numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QDialog, QWidget
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.export.filming import Filming
+from gui.export.save_result import ask_where
+from gui.state.camera import CameraPose
+from gui.state.session import Notice, Session
+from gui.style.theme import LIGHT
+from gui.viewport.viewport import Viewport
+
+# What draws and writes is not needed for the first frame: it is loaded when it is asked for.
+if TYPE_CHECKING:
+    from gui.export.film_dialog import FilmOptions
+    from gui.services.controller import Controller
+
+NUMBERS = "save coordinates"
+"""Slot of the job that writes numbers."""
+KINDS = {"mp4": "MP4 film (*.mp4)", "gif": "GIF film (*.gif)"}
+_NPZ = {"npz": "NumPy arrays (*.npz)"}
+_WHAT = "the time-lapse"
+
+
+class FilmSaver:
+    """Saves films of a viewport's time-lapse, and its numbers.
+
+    Parameters
+    ----------
+    window, viewport
+        What dialogs belong to; whose camera, shape and theme a film has.
+    session
+        Whose time-lapse is drawn, and what is told in its status and notice.
+    controller
+        Runs the writing.
+    """
+
+    def __init__(
+        self, window: QWidget, viewport: Viewport, session: Session, controller: Controller
+    ) -> None:
+        self._window, self._viewport = window, viewport
+        self._session, self._controller = session, controller
+        self._options: FilmOptions | None = None
+        self.filming = Filming(window, session, controller)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a film is being drawn or written."""
+        return self.filming.busy
+
+    def ask(self, name: str) -> None:
+        """Let the user choose options and a file of some name, then save a film."""
+        from gui.export.film_dialog import FilmDialog, FilmOptions
+
+        lapse = self._session.lapse
+        if lapse is None or self.busy:
+            return
+        dialog = FilmDialog(
+            self._options or FilmOptions(), self._viewport.size(), lapse.n_snapshots, self._window
+        )
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        options = dialog.options()
+        dialog.deleteLater()
+        if not accepted:
+            return
+        self._options = options
+        kinds = {options.kind: KINDS[options.kind]}
+        path = ask_where(self._window, "Save time-lapse", name, kinds)
+        if path is not None:
+            self.save(path, options)
+
+    def save(self, out: Path, options: FilmOptions) -> None:
+        """Save a film; a failure becomes a notice that says why."""
+        from gui.export.film import Film
+        from gui.export.timelapse_film import FilmLook, LapseFrames
+
+        self.cancel()
+        viewport = self._viewport.interactor
+        look = FilmLook(
+            size=options.size(viewport.size()),
+            fps=options.fps,
+            theme=self._viewport.scene.theme if options.background == "theme" else LIGHT,
+            pose=CameraPose.of(viewport.camera),
+            # In a small film of a large viewport, texts as small as all else could not be read.
+            lines=max(1, min(viewport.height(), options.height)),
+        )
+        try:
+            frames = LapseFrames(self._session, look)
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return
+        self.filming.start(frames, Film(out, look.size, look.fps), out, _WHAT)
+
+    def cancel(self) -> None:
+        """Give up the film that is under way; no file is left."""
+        self.filming.cancel()
+
+    def ask_numbers(self, name: str) -> None:
+        """Let the user choose a file of some name, and write the coordinates into it as NPZ."""
+        from gui.export.timelapse_film import write_lapse_numbers
+
+        lapse = self._session.lapse
+        path = None if lapse is None else ask_where(self._window, "Save coordinates", name, _NPZ)
+        if path is None or lapse is None:
+            return
+
+        def done(_: None) -> None:
+            self._session.status = f"Saved {path}"
+
+        self._controller.in_background(
+            NUMBERS,
+            lambda: write_lapse_numbers(lapse, path),
+            done,
+            "The coordinates could not be saved",
+        )
+
+    def close(self) -> None:
+        """Give up; the window goes away."""
+        self.filming.close()

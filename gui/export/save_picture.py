@@ -1,0 +1,286 @@
+"""Saving what is on the screen as a PNG, to a file or the clipboard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, QRect, QSize, QStandardPaths
+from PySide6.QtGui import QGuiApplication, QImage, QImageWriter, QPainter
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import whole_file
+from gui.export.grid_picture import picture_of_grid, picture_of_viewport
+from gui.export.pictures import PictureError
+from gui.export.save_result import Background, ask_where
+from gui.panels.base import label
+from gui.state.session import Notice, Session
+from gui.style.theme import GRID, LIGHT, Theme, format_count
+from gui.viewport.grid import ViewGrid
+from gui.widgets.segmented import Segmented
+
+_KINDS = {"png": "PNG picture (*.png)"}
+_PICTURES = QStandardPaths.StandardLocation.PicturesLocation
+_WHAT = (
+    ("viewport", "Viewport", "The curve, its colour bar, arrows and caption"),
+    ("window", "Whole window", "The window with its panels, as it is on the screen"),
+)
+_SCALES = tuple(
+    (str(n), f"{n}×", f"{n} pixel{'' if n == 1 else 's'} for each on the screen, each way")
+    for n in (1, 2, 3, 4)
+)
+_BACKGROUNDS = (
+    ("theme", "As on screen", "The colours of the theme"),
+    ("white", "White", "The colours of the light theme, for papers"),
+    ("transparent", "Transparent", "The colours of the light theme, on nothing"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureOptions:
+    """What a picture shows and how.
+
+    Attributes
+    ----------
+    whole_window
+        The whole window instead of the viewport alone.
+    scale
+        Pixels per pixel on the screen, 1 to 4.
+    background
+        ``theme``; ``white``, with the light theme's colours; or ``transparent``, likewise.
+        A whole window is always as on the screen.
+    """
+
+    whole_window: bool = False
+    scale: int = 2
+    background: str = "theme"
+
+
+class PictureSaver:
+    """Takes pictures of a window and its viewport.
+
+    Parameters
+    ----------
+    window, grid
+        What is pictured.
+    session
+        Gets a notice when a picture cannot be written.
+    in_background
+        :meth:`gui.services.controller.Controller.in_background`.
+    """
+
+    def __init__(
+        self, window: QWidget, grid: ViewGrid, session: Session, in_background: Background
+    ) -> None:
+        self._window, self._grid, self._session = window, grid, session
+        self._run = in_background
+        self._options = PictureOptions()
+
+    def ask(self) -> None:
+        """Let the user choose options and a file, then save."""
+        dialog = PictureDialog(self._options, self._grid.pictured.size(), self._window)
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        options, to_clipboard = dialog.options(), dialog.to_clipboard
+        dialog.deleteLater()
+        if not accepted:
+            return
+        self._options = options
+        if to_clipboard:
+            self.copy()
+            return
+        name = self._session.model.name if self._session.model else "helixscope"
+        # A revision such as gpt2@refs/pr/1 is no folder.
+        file = ask_where(self._window, "Save picture", name.replace("/", "-"), _KINDS, _PICTURES)
+        if file is not None:
+            self.save(file, self._options)
+
+    def save(self, out: Path, options: PictureOptions) -> None:
+        """Draw a picture, and write it on a thread; a failure becomes a notice that says why.
+
+        Parameters
+        ----------
+        out
+            Gets the ending .png if it has another.
+        options
+            What it shows, and how.
+        """
+        image, out = self._draw(options), _as_png(out)
+        if image is None:
+            return
+
+        def done(_: None) -> None:
+            self._session.status = f"Saved {out}"
+
+        # A large picture takes a minute to pack.
+        self._run(
+            f"save {out}", lambda: write_picture(image, out), done, "The picture could not be saved"
+        )
+
+    def save_window(self, out: Path) -> bool:
+        """Save a picture of the whole window as it is on the screen, before this returns."""
+        image, out = self._draw(PictureOptions(whole_window=True, scale=1)), _as_png(out)
+        if image is None:
+            return False
+        try:
+            write_picture(image, out)
+        except PictureError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return False
+        self._session.status = f"Saved {out}"
+        return True
+
+    def copy(self) -> None:
+        """Put a picture on the clipboard, by the options chosen last."""
+        image = self._draw(self._options)
+        if image is not None:
+            QGuiApplication.clipboard().setImage(image)
+            self._session.status = "Copied the picture"
+
+    def _draw(self, options: PictureOptions) -> QImage | None:
+        """Draw a picture; where that cannot be, a notice says why."""
+        try:
+            return self.picture(options)
+        except HelixscopeError as error:
+            self._session.notice = Notice(str(error), error.advice)
+            return None
+
+    def picture(self, options: PictureOptions) -> QImage:
+        """Draw a picture.
+
+        Raises
+        ------
+        PictureError
+            If it would be too large, or there is nothing to show.
+        """
+        if options.whole_window:
+            return self._picture_of_window(options.scale)
+        theme = self._theme if options.background == "theme" else LIGHT
+        transparent, scale = options.background == "transparent", options.scale
+        if len(self._grid.viewports) > 1:
+            return picture_of_grid(self._grid, theme, scale, transparent=transparent)
+        (viewport,) = self._grid.viewports
+        return picture_of_viewport(viewport, theme, scale, transparent=transparent, compact=False)
+
+    @property
+    def _theme(self) -> Theme:
+        return self._grid.main.scene.theme
+
+    def _picture_of_window(self, scale: int) -> QImage:
+        """Draw the widgets at the scale, and the viewports afresh in their places."""
+        size = self._window.size()
+        image = QImage(size * scale, QImage.Format.Format_RGB32)
+        if image.isNull():
+            raise PictureError("The picture would be too large", "Choose a smaller size.")
+        image.setDevicePixelRatio(scale)
+        self._window.render(image)
+        painter = QPainter(image)
+        viewports = self._grid.viewports
+        for viewport in viewports:
+            if viewport.session.model is not None:
+                corner = viewport.mapTo(self._window, QPoint(0, 0))
+                drawn = picture_of_viewport(
+                    viewport, self._theme, scale, transparent=False, compact=len(viewports) > 1
+                )
+                painter.drawImage(QRect(corner, viewport.size()), drawn)
+        painter.end()
+        return image
+
+
+class PictureDialog(QDialog):
+    """Asks what to picture, how large, on which background, and where to put it."""
+
+    def __init__(self, options: PictureOptions, viewport: QSize, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Save picture")
+        self._viewport, self._window = viewport, parent.size()
+        self.to_clipboard = False
+        self.what = Segmented(_WHAT, "Picture")
+        self.scale = Segmented(_SCALES, "Size")
+        self.background = Segmented(_BACKGROUNDS, "Background")
+        self.what.show_value("window" if options.whole_window else "viewport")
+        self.scale.show_value(str(options.scale))
+        self.background.show_value(options.background)
+        self._pixels = label(role="small")
+        form = QGridLayout()
+        form.setHorizontalSpacing(2 * GRID)
+        form.setVerticalSpacing(GRID)
+        choices = (self.what, self.scale, self.background)
+        for row, choice in enumerate(choices):
+            form.addWidget(label(choice.accessibleName(), "muted"), row, 0)
+            form.addWidget(choice, row, 1)
+            choice.chosen.connect(self._on_changed)
+        form.addWidget(self._pixels, len(choices), 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        layout.setSpacing(2 * GRID)
+        layout.addLayout(form)
+        layout.addWidget(self._make_buttons())
+        layout.setSizeConstraint(QVBoxLayout.SizeConstraint.SetFixedSize)
+        self._on_changed()
+
+    def _make_buttons(self) -> QDialogButtonBox:
+        buttons = QDialogButtonBox()
+        save = buttons.addButton("Save…", QDialogButtonBox.ButtonRole.AcceptRole)
+        save.setDefault(True)
+        copy = buttons.addButton("Copy to clipboard", QDialogButtonBox.ButtonRole.ActionRole)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        copy.clicked.connect(self._on_copy)
+        return buttons
+
+    def options(self) -> PictureOptions:
+        """Return what was chosen."""
+        return PictureOptions(
+            whole_window=self.what.value() == "window",
+            scale=int(self.scale.value()),
+            background=self.background.value(),
+        )
+
+    def _on_copy(self) -> None:
+        self.to_clipboard = True
+        self.accept()
+
+    def _on_changed(self) -> None:
+        options = self.options()
+        size = (self._window if options.whole_window else self._viewport) * options.scale
+        self._pixels.setText(f"{format_count(size.width())} × {format_count(size.height())} pixels")
+        self.background.setEnabled(not options.whole_window)
+
+
+def _as_png(out: Path) -> Path:
+    return out if out.suffix.lower() == ".png" else out.with_name(f"{out.name}.png")
+
+
+def write_picture(image: QImage, out: Path) -> None:
+    """Write a picture as PNG, on any thread; the file is there whole, or as it was.
+
+    Raises
+    ------
+    PictureError
+        It cannot be written; it says why.
+    """
+    # Writing the file with Python, and not with QImage.save, tells why it failed.
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    writer = QImageWriter(buffer, QByteArray(b"png"))
+    if not writer.write(image):
+        raise PictureError(
+            f"The picture could not be written to {out}: {writer.errorString()}",
+            "Choose a smaller size.",
+        )
+    try:
+        with whole_file(out) as part:
+            part.write_bytes(buffer.data().data())
+    except OSError as error:
+        raise PictureError(
+            f"The picture could not be written to {out}: {error.strerror or error}",
+            "Choose another folder or file name.",
+        ) from error

@@ -1,0 +1,182 @@
+"""Saving and copying what a panel shows: its figure, its numbers, the Python that makes them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QStandardPaths
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from geometry.checkpoints.number_files import write_numbers
+from geometry.checkpoints.whole_files import not_written, write_text
+from gui.state.session import Session
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURES = {"png": "PNG picture (*.png)", "svg": "SVG drawing (*.svg)", "pdf": "PDF (*.pdf)"}
+NUMBERS = {"csv": "CSV table (*.csv)", "npz": "NumPy arrays (*.npz)"}
+RESOLUTION = 200
+"""Dots per inch of a figure on the clipboard."""
+
+_DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
+
+Background = Callable[[str, Callable[[], Any], Callable[[Any], None], str], None]
+
+
+class ResultSaver:
+    """Writes figures and numbers on a thread: Matplotlib takes its time.
+
+    Parameters
+    ----------
+    session
+        Is told in its status what was saved.
+    in_background
+        :meth:`gui.services.controller.Controller.in_background`.
+    """
+
+    def __init__(self, session: Session, in_background: Background) -> None:
+        self._session, self._run = session, in_background
+
+    def save_figure(self, parent: QWidget, name: str, draw: Callable[[], Figure]) -> None:
+        """Ask for a file and draw the figure into it; its ending says how."""
+        path = ask_where(parent, "Save figure", name, FIGURES)
+        if path is not None:
+            self._save(path, "The figure could not be saved", lambda: _write_figure(draw(), path))
+
+    def save_numbers(
+        self, parent: QWidget, name: str, numbers: Callable[[], Mapping[str, np.ndarray]]
+    ) -> None:
+        """Ask for a file and write the numbers into it; its ending says how."""
+        path = ask_where(parent, "Save numbers", name, NUMBERS)
+        if path is not None:
+            self._save(
+                path, "The numbers could not be saved", lambda: write_numbers(numbers(), path)
+            )
+
+    def save_text(
+        self,
+        parent: QWidget,
+        title: str,
+        name: str,
+        kinds: Mapping[str, str],
+        texts: Mapping[str, Callable[[], str]],
+    ) -> None:
+        """Ask for a file of one of some kinds, and write the text of that kind into it."""
+        path = ask_where(parent, title, name, kinds)
+        if path is not None:
+            text = texts[path.suffix.lower().lstrip(".")]
+            self._save(path, "The text could not be saved", lambda: _write_text(text(), path))
+
+    def copy_figure(self, draw: Callable[[], Figure]) -> None:
+        """Put the figure on the clipboard as a picture."""
+
+        def picture() -> QImage:
+            buffer = io.BytesIO()
+            draw().savefig(buffer, format="png", dpi=RESOLUTION)
+            return QImage.fromData(buffer.getvalue())
+
+        def copy(image: QImage) -> None:
+            QGuiApplication.clipboard().setImage(image)
+            self._session.status = "Copied the figure"
+
+        self._run("copy figure", picture, copy, "The figure could not be copied")
+
+    def copy_text(self, text: str) -> None:
+        """Put text on the clipboard."""
+        QGuiApplication.clipboard().setText(text)
+        self._session.status = "Copied as Python"
+
+    def _save(self, path: Path, what: str, write: Callable[[], None]) -> None:
+        def done(_: None) -> None:
+            self._session.status = f"Saved {path}"
+
+        self._run(f"save {path}", write, done, what)
+
+
+def _write_figure(figure: Figure, path: Path) -> None:
+    from gui.export.figures import save_figure
+
+    try:
+        save_figure(figure, path)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def _write_text(text: str, path: Path) -> None:
+    try:
+        write_text(text, path)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def ask_where(
+    parent: QWidget,
+    title: str,
+    name: str,
+    kinds: Mapping[str, str],
+    location: QStandardPaths.StandardLocation = _DOCUMENTS,
+) -> Path | None:
+    """Let the user choose a file of one of some kinds; None if none.
+
+    Parameters
+    ----------
+    parent, title
+        Of the dialog.
+    name
+        What it suggests, without an ending.
+    kinds
+        What each ending is called in the dialog; the first is suggested.
+    location
+        Where the dialog begins.
+
+    Returns
+    -------
+    pathlib.Path or None
+        With the ending that was written, if it is of one of the kinds, else with that of the kind
+        that was chosen. If the file is there, the user said that it may be replaced.
+    """
+    place = QStandardPaths.writableLocation(location)
+    folder = place if Path(place).is_dir() else ""
+    dialog = QFileDialog(parent, title, folder, ";;".join(kinds.values()))
+    # Added to a name without a dot, before the dialog asks whether to replace a file.
+    dialog.setDefaultSuffix(next(iter(kinds)))
+    dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_ending(kinds, chosen)))
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.selectFile(f"{name}.{next(iter(kinds))}")
+    found = None
+    while found is None and dialog.exec() == QFileDialog.DialogCode.Accepted:
+        chosen = Path(dialog.selectedFiles()[0])
+        path = _with_ending(chosen, kinds, dialog.selectedNameFilter())
+        # Of a name with a dot, such as opt-1.3b, the dialog did not know the ending.
+        if path == chosen or not path.exists() or _may_replace(path, parent, title):
+            found = path
+    dialog.deleteLater()
+    return found
+
+
+def _ending(kinds: Mapping[str, str], chosen: str) -> str:
+    """Return the ending of the kind that is called so."""
+    return next((ending for ending, kind in kinds.items() if kind == chosen), next(iter(kinds)))
+
+
+def _with_ending(path: Path, kinds: Mapping[str, str], chosen: str) -> Path:
+    if path.suffix.lower().lstrip(".") in kinds:
+        return path
+    return path.with_name(f"{path.name}.{_ending(kinds, chosen)}")
+
+
+def _may_replace(path: Path, parent: QWidget, title: str) -> bool:
+    box = QMessageBox(parent)
+    box.setWindowTitle(title)
+    box.setText(f"{path.name} is there already. Replace it?")
+    yes = box.addButton("Replace", QMessageBox.ButtonRole.AcceptRole)
+    box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+    box.exec()
+    box.deleteLater()
+    return box.clickedButton() is yes

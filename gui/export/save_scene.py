@@ -1,0 +1,53 @@
+"""Exporting the scene that the window shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from gui.export.save_result import ask_where
+from gui.state.camera import CameraPose
+from gui.viewport.viewport import Viewport
+
+if TYPE_CHECKING:
+    from gui.services.controller import Controller
+
+_KINDS = {"html": "Web page that turns (*.html)", "glb": "glTF body (*.glb)"}
+
+
+class SceneSaver:
+    """Asks where to, takes down what the viewport shows, and writes it on a thread.
+
+    Parameters
+    ----------
+    window, viewport
+        What the dialog belongs to; whose camera and theme a scene has.
+    controller
+        Runs the writing; its session is what is exported.
+    """
+
+    def __init__(self, window: QWidget, viewport: Viewport, controller: Controller) -> None:
+        self._window, self._viewport, self._controller = window, viewport, controller
+
+    def ask(self) -> None:
+        """Let the user choose a file, and write it; a failure becomes a notice that says why."""
+        from gui.export.scene_files import SceneExport
+
+        session = self._controller.session
+        if session.model is None:
+            return
+        # A revision such as gpt2@refs/pr/1 is no folder.
+        name = session.model.name.replace("/", "-")
+        path = ask_where(self._window, "Export scene", name, _KINDS)
+        if path is None:
+            return
+        pose = CameraPose.of(self._viewport.interactor.camera)
+        export = SceneExport.of(session, self._viewport.scene.theme, pose)
+
+        def done(_: None) -> None:
+            session.status = f"Saved {path}"
+
+        self._controller.in_background(
+            f"export {path}", lambda: export.write(path), done, "The scene could not be exported"
+        )

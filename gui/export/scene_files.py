@@ -1,0 +1,119 @@
+"""The scene as a file that other programs show and turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import not_written, whole_file
+from gui.scene.scene_state import SceneState, point_text, resolve_scene
+from gui.state.camera import CameraPose, view_pose
+from gui.style.theme import THEMES, Theme
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from gui.state.session import Session
+
+SCENES = (".html", ".glb")
+SCREEN = 4 / 3
+"""Width over height of the browser's window that a named view is framed for."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SceneExport:
+    """What a scene's file is made of; it may be written on any thread.
+
+    Attributes
+    ----------
+    state
+        What is shown.
+    texts
+        What each position's point says.
+    title
+        The model's name.
+    theme
+        The colours.
+    pose
+        Where the camera is.
+    """
+
+    state: SceneState
+    texts: tuple[str, ...]
+    title: str
+    theme: Theme
+    pose: CameraPose
+
+    @classmethod
+    def of(cls, session: Session, theme: Theme, pose: CameraPose | str) -> SceneExport:
+        """Take down what a session shows, with a camera or the name of a view.
+
+        Raises
+        ------
+        HelixscopeError
+            When nothing is shown.
+        """
+        state = resolve_scene(session)
+        if state is None or session.model is None:
+            raise HelixscopeError("There is nothing to export yet", "Open a model first.")
+        if isinstance(pose, str):
+            first, last = state.positions
+            points = state.coordinates[first : last + 1] @ state.turn.T
+            pose = view_pose(pose, points, state.turn, SCREEN)
+        texts = tuple(point_text(session, i) for i in range(len(state.coordinates)))
+        return cls(state, texts, session.model.name, theme, pose)
+
+    def write(self, out: Path) -> None:
+        """Write a file of the kind that its ending, one of :data:`SCENES`, names.
+
+        Raises
+        ------
+        HelixscopeError
+            When it cannot be written; it says why.
+        """
+        if out.suffix.lower() == ".glb":
+            from gui.export.scene_glb import scene_glb
+
+            data = scene_glb(self.state, self.theme)
+        else:
+            from gui.export.scene_html import scene_html
+
+            page = scene_html(self.state, self.theme, self.pose, self.texts, self.title)
+            data = page.encode()
+        try:
+            with whole_file(out) as part:
+                part.write_bytes(data)
+        except OSError as error:
+            raise not_written(out, error) from error
+
+
+def export_scene(
+    model: PositionalModel,
+    out: Path,
+    positions: tuple[int, int] | None = None,
+    components: tuple[int, int, int] = (1, 2, 3),
+    *,
+    view: str = "article",
+    theme: str = "light",
+) -> None:
+    """Write a model's 3D view as a scene.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    out
+        The file: ``.html``, or ``.glb``, which has no camera.
+    positions, components, view, theme
+        As in :func:`gui.export.pictures.render_picture`.
+
+    Raises
+    ------
+    HelixscopeError
+        When it cannot be written, or the model has no such positions or components.
+    """
+    from gui.export.pictures import still_session  # and with it VTK
+
+    session = still_session(model, positions, components)
+    SceneExport.of(session, THEMES[theme], view).write(out)

@@ -1,0 +1,125 @@
+"""The scene as binary glTF, for programs that show, light or print bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyvista as pv
+
+from gui.export.scene_guides import guide_colors, guide_points, guide_polylines
+from gui.scene.guide_lines import LIT_SIZES, lit_levels, polyline_cells
+from gui.scene.scene import POINT_SIZE
+from gui.state.colors import point_colors
+from gui.style.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from gui.scene.scene_state import SceneState
+
+TUBE, BALL, THIN = 1 / 900, 1 / 260, 1 / 1500
+"""Radii of the curve, of its points and of guides, as parts of the shown curve's longest extent:
+about as thick as they look in the window."""
+TUBE_SIDES, BALL_SIDES = 8, 8
+FEW = 20_000
+"""More points than this get no balls: hundreds of megabytes that nothing could show."""
+
+
+def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
+    """Return the scene as binary glTF 2.0: a tube and balls in the colours of the window.
+
+    glTF's own lines and points have no thickness, and most programs leave them out: so both are
+    surfaces, the nodes "curve" and "positions", and so is what panels draw beside them, "guides"
+    and "lit". The longest extent is 1, as sizes are metres there. The caption is in the scene's
+    extras.
+
+    Parameters
+    ----------
+    state
+        What is shown. Positions outside its range, marks and texts are left out.
+    theme
+        Of the background that colours are made legible on.
+    """
+    import trimesh
+
+    first, last = state.positions
+    colors = point_colors(state.scale, theme.viewport)[first : last + 1]
+    points = (state.coordinates @ state.turn.T)[first : last + 1]
+    centre, longest = points.mean(axis=0), float(np.ptp(points, axis=0).max()) or 1.0
+    points = (points - centre) / longest
+    scene = trimesh.Scene(metadata={"caption": "\n".join(state.caption)})
+    if len(points) > 1:
+        scene.add_geometry(_tube(points, colors), "curve", "curve")
+    if len(points) <= FEW:
+        scene.add_geometry(_balls(points, colors), "positions", "positions")
+    for name, body in _guides(state, theme, centre, longest).items():
+        scene.add_geometry(body, name, name)
+    data: bytes = scene.export(file_type="glb")
+    return data
+
+
+def _guides(state: SceneState, theme: Theme, centre: np.ndarray, longest: float) -> dict[str, Any]:
+    """Return what panels draw beside the curve: "guides", and as larger balls what is "lit"."""
+    grey = np.array(pv.Color(theme.muted).int_rgba, dtype=np.uint8)
+    found = {}
+    # VTK finds no direction for a line without any length.
+    lines = [line for line in guide_polylines(state) if np.ptp(line, axis=0).any()]
+    lines = [(line - centre) / longest for line in lines]
+    bodies = [_thin_tubes(lines, grey)] if lines else []
+    own = (guide_points(state) - centre) / longest
+    if len(own):
+        bodies.append(_balls(own, guide_colors(state, theme), BALL / 2))
+    if bodies:
+        found["guides"] = _joined(bodies)
+    colors, placed = point_colors(state.scale, theme.viewport), state.coordinates @ state.turn.T
+    lit = [
+        _balls((placed[at] - centre) / longest, colors[at], BALL * size / POINT_SIZE)
+        for guide in state.guides
+        for at, size in zip(lit_levels(guide), LIT_SIZES, strict=True)
+        if len(at)
+    ]
+    return {**found, "lit": _joined(lit)} if lit else found
+
+
+def _thin_tubes(lines: Sequence[np.ndarray], color: np.ndarray) -> Any:
+    """Return tubes of one colour along polylines."""
+    data = pv.PolyData()
+    data.points = np.concatenate(lines)
+    data.lines = polyline_cells([len(line) for line in lines])
+    data["color"] = np.tile(color, (data.n_points, 1))
+    return _mesh(data.tube(radius=THIN, n_sides=TUBE_SIDES, capping=True))
+
+
+def _joined(bodies: Sequence[Any]) -> Any:
+    import trimesh
+
+    return trimesh.util.concatenate(bodies)
+
+
+def _tube(points: np.ndarray, colors: np.ndarray) -> Any:
+    # VTK finds no direction for a tube between equal points.
+    apart = np.concatenate([[True], np.any(np.diff(points, axis=0) != 0.0, axis=1)])
+    if apart.sum() < 2:
+        return _balls(points[:1], colors[:1])
+    line = pv.lines_from_points(points[apart])
+    line["color"] = colors[apart]
+    return _mesh(line.tube(radius=TUBE, n_sides=TUBE_SIDES, capping=True))
+
+
+def _balls(points: np.ndarray, colors: np.ndarray, radius: float = BALL) -> Any:
+    cloud = pv.PolyData(points)
+    cloud["color"] = colors
+    ball = pv.Sphere(radius=radius, theta_resolution=BALL_SIDES, phi_resolution=BALL_SIDES)
+    return _mesh(cloud.glyph(geom=ball, orient=False, scale=False))
+
+
+def _mesh(surface: pv.PolyData) -> Any:
+    import trimesh
+
+    surface = surface.triangulate()
+    return trimesh.Trimesh(
+        surface.points,
+        surface.faces.reshape(-1, 4)[:, 1:],
+        vertex_colors=np.asarray(surface["color"], dtype=np.uint8),
+        process=False,
+    )

@@ -1,0 +1,115 @@
+"""The guides of a scene in the files that other programs show."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyvista as pv
+
+from gui.scene.guide_lines import LIT_SIZES, dashes_of, lit_levels
+from gui.state.colors import point_colors
+from gui.style.theme import TEXT, Theme
+
+if TYPE_CHECKING:
+    from gui.scene.scene_state import SceneState
+
+LINE_WIDTH, PALE_WIDTH, POINT_SIZE, MATCHED_SIZE = 3, 1, 2, 3
+"""In pixels of the browser."""
+LIT_SHARE = 4 / 7
+"""The browser's points are this much smaller than the window's."""
+
+
+def guide_polylines(state: SceneState) -> list[np.ndarray]:
+    """Return all lines of the guides as they are turned in the view, dash by dash: each (m, 3)."""
+    lines = [
+        line
+        for guide in state.guides
+        for line in (*guide.lines, *dashes_of(guide), *_each(guide.segments))
+    ]
+    return [line @ state.turn.T for line in lines]
+
+
+def guide_points(state: SceneState) -> np.ndarray:
+    """Return the guides' own points as they are turned in the view: (k, 3)."""
+    points = [guide.points for guide in state.guides if guide.points is not None]
+    return np.concatenate([np.zeros((0, 3)), *points]) @ state.turn.T
+
+
+def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
+    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, or those they match."""
+    grey = np.array(pv.Color(theme.muted).int_rgba, np.uint8)
+    found = [np.zeros((0, 4), np.uint8)]
+    for guide in state.guides:
+        if guide.points is not None and guide.matched is not None:
+            found.append(point_colors(state.scale, theme.viewport)[guide.matched])
+        elif guide.points is not None:
+            found.append(np.tile(grey, (len(guide.points), 1)))
+    return np.concatenate(found)
+
+
+def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
+    """Return the guides as Plotly's traces of lines and markers."""
+    traces = []
+    for guide in state.guides:
+        firm = (theme.faint, PALE_WIDTH) if guide.pale else (theme.text, LINE_WIDTH)
+        for parts, (color, width) in (
+            (guide.lines, firm),
+            (dashes_of(guide), (theme.muted, PALE_WIDTH)),
+            (_each(guide.segments), (theme.muted, PALE_WIDTH)),
+        ):
+            if len(parts):
+                line = {"color": color, "width": width}
+                traces.append({**_xyz(_apart(parts) @ state.turn.T), "mode": "lines", "line": line})
+        if guide.points is not None and len(guide.points):
+            marker: dict[str, Any] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
+            if guide.matched is not None:
+                marker.update(size=MATCHED_SIZE, color=_matching(state, guide.matched, theme))
+            traces.append(
+                {**_xyz(guide.points @ state.turn.T), "mode": "markers", "marker": marker}
+            )
+        traces += _written(state, guide.texts, theme)
+        traces += _lit(state, lit_levels(guide), theme)
+    return [{**trace, "hoverinfo": "skip"} for trace in traces]
+
+
+def _written(
+    state: SceneState, texts: tuple[tuple[np.ndarray, str], ...], theme: Theme
+) -> list[dict[str, Any]]:
+    if not texts:
+        return []
+    places = np.stack([at for at, _ in texts]) @ state.turn.T
+    words = [html.escape(text) for _, text in texts]
+    font = {"color": theme.text, "size": TEXT}
+    return [{**_xyz(places), "mode": "text", "text": words, "textfont": font}]
+
+
+def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[dict[str, Any]]:
+    at = np.concatenate(levels)
+    if not len(at):
+        return []
+    sizes = np.repeat(np.array(LIT_SIZES) * LIT_SHARE, [len(level) for level in levels])
+    marker = {"size": sizes, "color": _matching(state, at, theme), "opacity": 1}
+    places = (state.coordinates @ state.turn.T)[at]
+    return [{**_xyz(places), "mode": "markers", "marker": marker}]
+
+
+def _matching(state: SceneState, positions: np.ndarray, theme: Theme) -> list[str]:
+    """Return the colours of positions as the browser wants them."""
+    colors = point_colors(state.scale, theme.viewport)[positions, :3]
+    return ["rgb({}, {}, {})".format(*color) for color in colors]
+
+
+def _each(segments: np.ndarray | None) -> list[np.ndarray]:
+    return [] if segments is None else list(segments)
+
+
+def _apart(parts: tuple[np.ndarray, ...] | list[np.ndarray]) -> np.ndarray:
+    """Return polylines as one, with gaps between them."""
+    gap = np.full((1, 3), np.nan)
+    return np.concatenate([piece for part in parts for piece in (part, gap)][:-1])
+
+
+def _xyz(points: np.ndarray) -> dict[str, np.ndarray]:
+    return {axis: points[:, i].astype(np.float32) for i, axis in enumerate("xyz")}

@@ -1,0 +1,242 @@
+"""A time-lapse taken away: as a film, drawn frame by frame off-screen, and as numbers. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import write_numbers
+from geometry.history.timelapse import Basis, make_timelapse
+from geometry.measures.norms import norm_profile
+from geometry.pca.curve import place_curve
+from gui.export.film import FILMS, Film, film_size
+from gui.scene.scene_state import resolve_scene
+from gui.state.session import Session
+from gui.state.timeline import COMPONENTS, Lapse, columns_for, shown_lapse
+from gui.style.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from geometry.history.history import History
+    from geometry.models.model import PositionalModel
+    from gui.export.pictures import OffScreen
+    from gui.state.camera import CameraPose
+
+FORMATS = (*FILMS, ".npz")
+LINES = 540
+"""Logical pixels from top to bottom of a film: texts and points are as large as in a window."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilmLook:
+    """How a film is drawn.
+
+    Attributes
+    ----------
+    size
+        Width and height in pixels; for MP4 both even, see :func:`gui.export.film.film_size`.
+    fps
+        Snapshots a second.
+    theme
+        Colours.
+    pose
+        Where the camera stands; None for the article's view of all that the curve passes through.
+    lines
+        Logical pixels from top to bottom: the fewer, the larger texts and points are.
+    """
+
+    size: tuple[int, int] = (960, 720)
+    fps: float = 6.0
+    theme: Theme = LIGHT
+    pose: CameraPose | None = None
+    lines: int = LINES
+
+
+def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
+    """Return what draws frames of a look.
+
+    ``compact`` is that of :func:`gui.export.pictures.render_scene`.
+
+    Raises
+    ------
+    PictureError
+        If frames of this size cannot be drawn.
+    """
+    from gui.export.pictures import OffScreen  # and with it VTK
+
+    scale = look.size[1] / look.lines
+    logical = (look.size[0] / scale, look.size[1] / scale)
+    return OffScreen(look.theme, logical, scale=scale, compact=compact)
+
+
+class LapseFrames:
+    """Draws the frames of a session's time-lapse, whatever becomes of the session meanwhile.
+
+    Made, used and closed on one thread: that of the window, if there is one.
+
+    Parameters
+    ----------
+    session
+        Its ``lapse`` is drawn as it shows it now, but for the mark of what is under the mouse.
+    look
+        How.
+
+    Raises
+    ------
+    HelixscopeError
+        There is no time-lapse of the range that is shown, or frames of this size cannot be drawn.
+    """
+
+    def __init__(self, session: Session, look: FilmLook) -> None:
+        self._session = replace(session, hover=None, snapshot=0)
+        lapse = shown_lapse(self._session)
+        if lapse is None:
+            raise HelixscopeError(
+                "There is no time-lapse of what is shown now",
+                "Save it when Training shows the one of this range.",
+            )
+        self._lapse = lapse
+        self._stage = off_screen(look)
+        self._pose = look.pose or self._overview(look.size)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._lapse.n_snapshots
+
+    def draw(self, snapshot: int) -> np.ndarray:
+        """Draw a frame: (height, width, 3) uint8."""
+        self._session.snapshot = snapshot
+        state = resolve_scene(self._session)
+        assert state is not None
+        return self._stage.draw(state, self._pose)
+
+    def close(self) -> None:
+        """Let go of the graphics."""
+        self._stage.close()
+
+    def _overview(self, size: tuple[int, int]) -> CameraPose:
+        """Frame the range at all snapshots together, so that nothing leaves the picture."""
+        from gui.state.camera import view_pose
+
+        state = resolve_scene(self._session)
+        assert state is not None
+        inside = self._lapse.coordinates[:, self._lapse.timelapse.in_range]
+        columns = columns_for(self._session.components)
+        points = inside[..., columns].reshape(-1, len(COMPONENTS)) @ state.turn.T
+        return view_pose("article", points, state.turn, size[0] / size[1])
+
+
+def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
+    """Draw all frames into a film, MP4 or GIF by the file's ending.
+
+    Raises
+    ------
+    FilmError
+        It cannot be written.
+    """
+    Film(out, look.size, look.fps).write(len(frames), frames.draw)
+
+
+def lapse_numbers(lapse: Lapse) -> dict[str, np.ndarray]:
+    """Return what a time-lapse shows, by name; n snapshots of p positions in d dimensions.
+
+    ``steps`` (n,); ``tokens`` (n,) and ``losses`` (n,) where they are known; ``coordinates``
+    (n, p, 3) in ``basis``, "frozen" or "aligned"; ``variance`` (n, 3), shares of each snapshot's
+    own components over the range; ``frozen_variance`` (n,), the share in those of the last one;
+    ``norms`` (n, p); ``positions``, the first and last of the range; ``mean`` (d,) and
+    ``components`` (≤ 3, d) of the last snapshot: frozen coordinates are
+    ``(table - mean) @ components.T``.
+    """
+    history, timelapse = lapse.history, lapse.timelapse
+    told = {"tokens": history.tokens, "losses": history.losses}
+    return {
+        "steps": timelapse.steps,
+        **{name: values for name, values in told.items() if values is not None},
+        "coordinates": lapse.coordinates,
+        "variance": timelapse.explained_variance_ratio,
+        "frozen_variance": timelapse.frozen_variance_ratio,
+        "norms": timelapse.norms,
+        "positions": np.array(timelapse.positions),
+        "basis": np.array(lapse.basis),
+        "mean": timelapse.pca.mean,
+        "components": timelapse.pca.components[: len(COMPONENTS)],
+    }
+
+
+def write_lapse_numbers(lapse: Lapse, out: Path) -> None:
+    """Write :func:`lapse_numbers` as NPZ; the file is there whole, or as it was.
+
+    Raises
+    ------
+    HelixscopeError
+        It cannot be written.
+    """
+    write_numbers(lapse_numbers(lapse), out)
+
+
+def make_lapse(
+    model: PositionalModel,
+    history: History,
+    basis: Basis = "frozen",
+    positions: tuple[int, int] | None = None,
+) -> Session:
+    """Return a session with a model's time-lapse ready, for :class:`LapseFrames`.
+
+    Raises
+    ------
+    RangeError
+        The range leaves the table.
+    SourceError
+        A table cannot be read.
+    """
+    timelapse = make_timelapse(history, positions)
+    session = Session(positions=timelapse.positions)
+    session.model = model
+    session.curve = place_curve(model.W_pos, timelapse.pca, COMPONENTS)
+    session.norms = norm_profile(model.W_pos)
+    session.lapse = Lapse(history, timelapse, basis)
+    return session
+
+
+def write_timelapse(
+    session: Session,
+    out: Path,
+    *,
+    size: tuple[int, int] = (960, 720),
+    fps: float = 6.0,
+    theme: Theme = LIGHT,
+    step: Callable[[str, Callable[[], None]], None] = lambda _, work: work(),
+) -> None:
+    """Write a session's time-lapse in the format that the file's ending names.
+
+    Parameters
+    ----------
+    session
+        As :func:`make_lapse` returns it.
+    out
+        ``.mp4``, ``.gif`` or ``.npz``.
+    size, fps, theme
+        Of a film; an odd width or height of an MP4 becomes even.
+    step
+        Does the work, named in words.
+
+    Raises
+    ------
+    HelixscopeError
+        It cannot be drawn or written.
+    """
+    assert session.lapse is not None
+    lapse = session.lapse
+    if out.suffix.lower() == ".npz":
+        step("Writing", lambda: write_lapse_numbers(lapse, out))
+        return
+    look = FilmLook(film_size(size, out), fps, theme)
+    frames = LapseFrames(session, look)
+    try:
+        step(f"Drawing {len(frames)} frames", lambda: write_film(frames, out, look))
+    finally:
+        frames.close()

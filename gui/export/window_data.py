@@ -1,0 +1,302 @@
+"""The numbers behind what a window shows: as named arrays, and as a table. Knows no toolkit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.number_files import write_numbers
+from gui.scene.scene_state import resolve_scene
+from gui.services.alignment import SLOT as LAID
+from gui.services.alignment_text import caption
+from gui.services.loading import remembered_name
+from gui.state.timeline import shown_lapse
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from gui.state.aligned_curve import Laid
+    from gui.state.session import Session
+
+README = "README"
+"""Name of the entry of an NPZ that says, in JSON, what the others are."""
+_TABLE = "the table’s own unit"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Datum:
+    """An array and what it is.
+
+    Attributes
+    ----------
+    values
+        The array.
+    meaning
+        What it is, in a sentence.
+    unit
+        Of its numbers; "" for none.
+    column
+        What its column is called in a table; "" if it has none. An array of two dimensions has
+        such a name for each column, parted by blanks.
+    """
+
+    values: np.ndarray
+    meaning: str
+    unit: str = ""
+    column: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """What is shown of one model.
+
+    Attributes
+    ----------
+    model
+        The model.
+    said
+        Range, components, colours and the caption, by their names in the README.
+    data
+        The arrays, by name.
+    """
+
+    model: PositionalModel
+    said: Mapping[str, Any]
+    data: Mapping[str, Datum]
+
+
+def shown_of(session: Session) -> Shown | None:
+    """Take down the numbers behind a session's curve; None where none is shown.
+
+    Arrays with a row for each position of the table: ``position``, ``in_range``, ``selected``,
+    ``token``, ``coordinates``, ``norm``, ``residual``, ``color``. Of what lies over the curve, if
+    something does: ``laid_position``, ``laid_matched``, ``laid_coordinates``. Of the basis:
+    ``components``, ``mean``, ``explained_variance_ratio``, ``singular_values``. And ``table``, the
+    rows themselves.
+    While a snapshot of a training is shown, coordinates and norms are its, without a residual.
+    """
+    state, curve, model = resolve_scene(session), session.curve, session.model
+    if state is None or curve is None or model is None:
+        return None
+    first, last = state.positions
+    said = {
+        "name": model.name,
+        "source": remembered_name(model.source),
+        "commit": model.commit,
+        "positions": [first, last],
+        "components": list(curve.components),
+        "color_by": state.scale.title,
+        "caption": list(state.caption),
+    }
+    data = {**_of_rows(session, state.coordinates), **_of_basis(session)}
+    if session.laid is not None and session.guides.get(LAID) in state.guides:
+        data.update(_of_laid(session.laid))
+    data["color"] = Datum(
+        state.scale.values, f"what colours the point: {state.scale.title}", column=_color(session)
+    )
+    return Shown(model, said, data)
+
+
+def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
+    """Return what there is of each position, in the order of a table's columns."""
+    model, curve, lapse = session.model, session.curve, shown_lapse(session)
+    assert model is not None
+    assert curve is not None
+    count = model.n_positions
+    position = np.arange(count)
+    first, last = curve.pca.positions
+    tokens = np.array([session.token_at(i) or "" for i in range(count)])
+    names = " ".join(f"pc_{k}" for k in curve.components)
+    rows = {
+        "position": Datum(position, "row of the table, from 0", column="position"),
+        "in_range": Datum(
+            (position >= first) & (position <= last),
+            "whether the components were fitted to it",
+            column="in_range",
+        ),
+        "selected": Datum(
+            np.isin(position, session.selection), "whether it is selected", column="selected"
+        ),
+        "token": Datum(tokens, "the prompt’s token there; empty for none", column="token"),
+        "coordinates": Datum(
+            coordinates,
+            "the row minus the range’s mean, along the shown components"
+            if lapse is None
+            else f"as the curve was at {_snapshot(session)}",
+            _TABLE,
+            names,
+        ),
+    }
+    if lapse is not None:
+        assert session.snapshot is not None
+        norms = lapse.timelapse.norms[session.snapshot]
+        return {**rows, "norm": Datum(norms, "length of the row then", _TABLE, "norm")}
+    if session.norms is not None:
+        centred = session.norms.centred
+        what = "length of the row, centred over its entries" if centred else "length of the row"
+        rows["norm"] = Datum(session.norms.values, what, _TABLE, "norm")
+    rows["residual"] = Datum(
+        curve.residual,
+        "share of the centred row that lies outside the shown components",
+        "0 to 1",
+        "residual",
+    )
+    return rows
+
+
+def _of_laid(laid: Laid) -> dict[str, Datum]:
+    """Return the curve that lies over the shown one."""
+    return {
+        "laid_position": Datum(
+            np.arange(laid.positions[0], laid.positions[1] + 1),
+            "row of the other table that each row of laid_coordinates is",
+        ),
+        "laid_matched": Datum(laid.matched, "position whose colour it has"),
+        "laid_coordinates": Datum(laid.coordinates, caption(laid).replace("\n", " · "), _TABLE),
+    }
+
+
+def _snapshot(session: Session) -> str:
+    """Say which snapshot of the training is shown."""
+    lapse = shown_lapse(session)
+    assert lapse is not None
+    assert session.snapshot is not None
+    return lapse.caption(session.snapshot)
+
+
+def _of_basis(session: Session) -> dict[str, Datum]:
+    """Return the basis, in which the coordinates are unless they are those of a snapshot."""
+    assert session.model is not None
+    assert session.curve is not None
+    pca = session.curve.pca
+    return {
+        "table": Datum(session.model.W_pos, "the positional embeddings", _TABLE),
+        "mean": Datum(pca.mean, "mean row of the range", _TABLE),
+        "components": Datum(
+            pca.components,
+            "principal components of the range, PC 1 first: a row minus the mean, times these",
+        ),
+        "explained_variance_ratio": Datum(
+            pca.explained_variance_ratio, "each component’s share of the range’s variance", "0 to 1"
+        ),
+        "singular_values": Datum(
+            pca.singular_values, "of the range’s rows minus their mean", _TABLE
+        ),
+    }
+
+
+def _color(session: Session) -> str:
+    by = session.color_by
+    return f"color_pc_{session.color_component}" if by == "component" else f"color_{by}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WindowData:
+    """The numbers of a window; they may be written on any thread.
+
+    Attributes
+    ----------
+    shown
+        Of the open model, then of those beside it.
+    panels
+        The numbers that panels show, by the panels' names.
+    """
+
+    shown: tuple[Shown, ...]
+    panels: Mapping[str, Mapping[str, np.ndarray]]
+
+    @classmethod
+    def of(
+        cls, session: Session, panels: Mapping[str, Mapping[str, np.ndarray]] | None = None
+    ) -> WindowData:
+        """Take down what a session shows, and the models beside it.
+
+        Raises
+        ------
+        HelixscopeError
+            Nothing is shown.
+        """
+        first = shown_of(session)
+        if first is None:
+            raise HelixscopeError("There is nothing to export yet", "Open a model first.")
+        others = (shown_of(one.session) for one in session.compared)
+        return cls((first, *(one for one in others if one is not None)), panels or {})
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return all arrays by name, and under :data:`README` what they are, in JSON.
+
+        Those of the open model have the names of :func:`shown_of`, those of the models beside it
+        the same after ``compared_1/``, ``compared_2/``, …, and what a panel shows is after
+        ``panels/`` and the panel's name.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        meanings: dict[str, dict[str, Any]] = {}
+        models = []
+        for number, one in enumerate(self.shown):
+            folder = f"compared_{number}/" if number else ""
+            models.append({**one.said, "fingerprint": one.model.fingerprint, "arrays": folder})
+            for name, datum in one.data.items():
+                arrays[f"{folder}{name}"] = datum.values
+                meanings[f"{folder}{name}"] = {"meaning": datum.meaning, "unit": datum.unit}
+        for panel, numbers in self.panels.items():
+            for name, values in numbers.items():
+                arrays[f"panels/{panel}/{name}"] = np.asarray(values)
+                meanings[f"panels/{panel}/{name}"] = {"meaning": f"shown by the panel “{panel}”"}
+        for name, said in meanings.items():
+            said["shape"] = list(arrays[name].shape)
+        readme = {"made_by": "Helixscope", "models": models, "arrays": meanings}
+        return {README: np.array(json.dumps(readme, indent=1, ensure_ascii=False)), **arrays}
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """Return a table by columns of objects, with a line for each position.
+
+        With models beside the open one their lines follow, and the first column names the model.
+        """
+        tables = [_columns(one) for one in self.shown]
+        counts = [len(table["position"]) for table in tables]
+        if len(tables) > 1:
+            for one, table, count in zip(self.shown, tables, counts, strict=True):
+                table["model"] = [one.model.name] * count
+        names = dict.fromkeys(("model", *(name for table in tables for name in table)))
+        return {
+            name: np.array(
+                [
+                    value
+                    for table, count in zip(tables, counts, strict=True)
+                    for value in table.get(name, [""] * count)
+                ],
+                dtype=object,
+            )
+            for name in names
+            if any(name in table for table in tables)
+        }
+
+    def write(self, out: Path) -> None:
+        """Write the table as ``.csv``, or all arrays as ``.npz``; the file is whole or as it was.
+
+        Raises
+        ------
+        HelixscopeError
+            It cannot be written, or its ending is another one.
+        """
+        csv = out.suffix.lower() == ".csv"
+        numbers = self.columns() if csv else self.arrays()
+        write_numbers(numbers, out)
+
+
+def _columns(shown: Shown) -> dict[str, list[object]]:
+    """Return one model's columns of a table."""
+    columns: dict[str, list[object]] = {}
+    for datum in shown.data.values():
+        if datum.column:
+            values = datum.values
+            values = values.astype(np.int64) if values.dtype == bool else values
+            across = values.reshape(len(values), -1).T
+            for name, column in zip(datum.column.split(), across, strict=True):
+                columns[name] = column.tolist()
+    return columns

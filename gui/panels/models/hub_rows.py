@@ -1,0 +1,110 @@
+"""What the model list says of the Hub: an id that was typed, a search, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from geometry.checkpoints.files import SUFFIXES
+from geometry.hub.address import HubAddress, parse_address
+from geometry.models.catalogue import CatalogueEntry, canonical
+from gui.panels.models.model_line import Group, Line, identity, is_path
+from gui.state.session import Session
+from gui.style.theme import format_count, format_rough
+
+TITLE = "On the Hub"
+UNIT = "downloads a month"
+ONLY_THE_TABLE = "Opening it fetches the position table alone, not the whole checkpoint."
+
+
+def typed_address(text: str) -> HubAddress | None:
+    """Return the model that a search text is the name of, by the id the catalogue knows it by."""
+    looks_like_file = "://" not in text and text.endswith(SUFFIXES)
+    address = None if looks_like_file else parse_address(text)
+    return None if address is None else canonical(address)
+
+
+def is_explicit(text: str) -> bool:
+    """Tell whether a text can hardly be anything but a model's full id or the address of its page.
+
+    A single word can be an id too, of the oldest models, but is more often looked for in the list.
+    """
+    return "/" in text or "@" in text
+
+
+def address_line(address: HubAddress, *, offline: bool) -> Line:
+    """Offer to open a model that the list lacks."""
+    where = "if it is on this machine" if offline else "from the Hub"
+    return Line(
+        str(address),
+        f"Open {address} {where}",
+        tip=f"{address}\n{ONLY_THE_TABLE}",
+        wraps=True,
+    )
+
+
+def hub_group(session: Session, text: str, shown: Container[str], *, lacking: bool) -> Group | None:
+    """Say what the Hub has to do with a search; None where it has nothing to do with it.
+
+    Parameters
+    ----------
+    session
+        Where the search on the Hub is.
+    text
+        What is searched for, not empty.
+    shown
+        Identities of the models that the list shows already.
+    lacking
+        Whether the list has nothing that matches.
+    """
+    if "@" in text or "://" in text or is_path(text):
+        return None  # no words to search for
+    found = _results(session, text, shown)
+    lines = found or _search(session, text)
+    address = typed_address(text)
+    # Not while a search is under way: a second Enter would open what the first one searched for.
+    is_id = not (is_explicit(text) or found or _same(session.searching, text))
+    if address is not None and lacking and is_id:
+        lines = (*lines, address_line(address, offline=session.offline))
+    return Group(TITLE, lines, UNIT if found else "")
+
+
+def _search(session: Session, text: str) -> tuple[Line, ...]:
+    """Offer to search the Hub, or say what became of it."""
+    again = Line(
+        text,
+        f"Search the Hub for “{text}”",
+        kind="search",
+        tip="Ask the Hub for models with this in their ids",
+        wraps=True,
+    )
+    if session.offline:
+        return (_note("The Hub cannot be searched: Helixscope is offline."),)
+    if _same(session.searching, text):
+        return (_note(f"Searching the Hub for “{text}”…"),)
+    if not _same(session.found_for, text):
+        return (again,)
+    if session.search_failed:
+        return (_note(session.search_failed), again)
+    more = "else " if session.found else ""
+    return (_note(f"Nothing {more}on the Hub matches “{text}”."),)
+
+
+def _results(session: Session, text: str, shown: Container[str]) -> tuple[Line, ...]:
+    if session.offline or not _same(session.found_for, text) or _same(session.searching, text):
+        return ()
+    return tuple(_result(one) for one in session.found if identity(one.id) not in shown)
+
+
+def _result(entry: CatalogueEntry) -> Line:
+    count = entry.downloads
+    told = "" if count is None else f"{format_count(count)} downloads in the last month."
+    tip = "\n".join(filter(None, (entry.id, entry.note, told, ONLY_THE_TABLE)))
+    return Line(entry.id, entry.id, "" if count is None else format_rough(count), tip=tip)
+
+
+def _note(sentence: str) -> Line:
+    return Line("", sentence, kind="note", wraps=True)
+
+
+def _same(one: str, other: str) -> bool:
+    return one.casefold().split() == other.casefold().split()

@@ -1,0 +1,314 @@
+"""The list of models: headings and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QStandardItem,
+    QStandardItemModel,
+)
+from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
+
+from gui.panels.models.model_delegate import ROLE, ModelDelegate
+from gui.panels.models.model_line import Group, Line
+from gui.panels.models.sticky_offer import HEIGHT, StickyOffer
+from gui.style.theme import Theme
+from gui.widgets.tooltips import wrapped
+
+_WALKING = (
+    Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+)  # fmt: skip
+
+
+class ModelList(QListView):
+    """Lines under headings. A click on a line, or Enter on the current one, chooses it."""
+
+    chosen = Signal(object)
+    """The :class:`~gui.panels.models.model_line.Line` that was clicked or entered."""
+    menuRequested = Signal(object, QPoint)
+    """A line whose menu is wanted, and where on the screen."""
+    copyRequested = Signal(object)
+    """The line whose source is to be copied."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._items = QStandardItemModel(self)
+        self._groups: tuple[Group, ...] = ()
+        self._held = False
+        self._asked = ""
+        self._placing = False
+        self.offer = StickyOffer(theme, self)
+        self._delegate = ModelDelegate(theme, self)
+        self.setModel(self._items)
+        self.setItemDelegate(self._delegate)
+        self.setResizeMode(QListView.ResizeMode.Adjust)
+        self.setMouseTracking(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName("Models")
+        self.clicked.connect(self._choose)
+        self.offer.clicked.connect(lambda: self.chosen.emit(self.offer.line))
+        self.verticalScrollBar().valueChanged.connect(self._place_offer)
+        self.verticalScrollBar().rangeChanged.connect(self._place_offer)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._delegate.theme = theme
+        self.offer.set_theme(theme)
+        self.viewport().update()
+
+    def show_groups(self, groups: Sequence[Group], *, searched: bool = False) -> None:
+        """Show other lines.
+
+        Parameters
+        ----------
+        groups
+            What to show.
+        searched
+            Whether they are the answer to another search: then they are shown from the top, with
+            the line that Enter means as the current one; without a search, with the open one in
+            sight.
+        """
+        self._show_groups(groups, searched=searched)
+        self._place_offer()
+
+    def _show_groups(self, groups: Sequence[Group], *, searched: bool) -> None:
+        groups, before = tuple(groups), self._groups
+        if groups == before and not searched:
+            return
+        current, top = self._current(), self.verticalScrollBar().value()
+        opened, in_sight = self._open_keys(), self._open_in_sight()
+        asking = _group_of(before, current) if current and current.kind == "search" else ""
+        self._groups = groups
+        if groups != before:
+            self._fill()
+        preferred = [line for line in self.lines() if line.preferred]
+        if searched:
+            self._asked = ""
+            self.scrollToTop()
+            self._go_to(preferred)
+            if not preferred:
+                self._scroll_to_open()
+            return
+        self.verticalScrollBar().setValue(top)
+        same = [line for line in self.lines() if current is not None and line.key == current.key]
+        self._go_to(same if same and (self.hasFocus() or not preferred) else preferred)
+        if asking and not same:
+            self._show_asked(asking)
+        elif self._asked and _lines_of(groups, self._asked) == _lines_of(before, self._asked):
+            self._show_asked(self._asked)
+        elif self._asked:
+            self._show_answer()
+        elif in_sight or opened != self._open_keys():
+            self._scroll_to_open()
+
+    def lines(self) -> tuple[Line, ...]:
+        """Return the lines that are shown, from the top, sentences included."""
+        return tuple(_lines(self._groups))
+
+    def open_lines(self) -> tuple[Line, ...]:
+        """Return the lines that are marked as open."""
+        return tuple(line for line in self.lines() if line.is_open)
+
+    def rect_of(self, source: str) -> QRect:
+        """Return where a source's line is, in the viewport's pixels; empty if it is not shown."""
+        for index in self._indexes():
+            if index.data(ROLE).source == source:
+                return self.visualRect(index)
+        return QRect()
+
+    def choose_preferred(self) -> None:
+        """Choose the line that Enter in the search field means."""
+        line = next((line for line in self.lines() if line.preferred), None)
+        if line is not None:
+            self.chosen.emit(line)
+
+    def enter(self) -> None:
+        """Take the focus, with the first line current if none is."""
+        self.setFocus(Qt.FocusReason.TabFocusReason)
+        if self._current() is None:
+            self._go_to([line for line in self.lines() if line.kind != "note"])
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Make a line current when the Tab key comes here, so that the focus can be seen."""
+        super().focusInEvent(event)
+        if event.reason() in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
+            self.enter()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Choose the current line with Enter, copy it; otherwise walk through the list."""
+        line = self._current()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._choose(self.currentIndex())
+        elif event.matches(QKeySequence.StandardKey.Copy):
+            if line is not None:
+                self.copyRequested.emit(line)
+        else:
+            super().keyPressEvent(event)
+            if event.key() in _WALKING:
+                # At an end too: the window would walk along the curve.
+                event.accept()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the line under the mouse, or of the current one."""
+        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        line = index.data(ROLE)
+        if isinstance(line, Line) and line.kind != "note":
+            self.scrollTo(index)
+            at = event.pos() if by_mouse else self.visualRect(index).bottomLeft()
+            self.menuRequested.emit(line, self.viewport().mapToGlobal(at))
+
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Step to the ends, where a heading may be, as to any line."""
+        step = QAbstractItemView.CursorAction
+        indexes = [index for index in self._indexes() if index.data(ROLE).kind != "note"]
+        if not indexes or action not in (step.MoveHome, step.MoveEnd):
+            return super().moveCursor(action, modifiers)
+        if action == step.MoveHome:
+            self.scrollToTop()
+            return indexes[0]
+        return indexes[-1]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the open line in sight when the list gets its height."""
+        super().resizeEvent(event)
+        if not self._held:
+            self._scroll_to_open()
+        self._place_offer()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let the list get another height without its lines moving."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+
+    def _place_offer(self) -> None:
+        """Show the offer to search the Hub under the list while its line is out of sight."""
+        if self._placing:
+            return
+        line = next((one for one in self.lines() if one.kind == "search"), None)
+        self._placing = True  # another height of the rows leads here again
+        try:
+            beyond = line is not None and self._is_beyond(line)
+            with self.held():
+                self.setViewportMargins(0, 0, 0, HEIGHT if beyond else 0)
+            if line is None or not beyond:
+                self.offer.hide()
+                return
+            room = self.viewport().geometry()
+            self.offer.setGeometry(room.left(), room.bottom() + 1, room.width(), HEIGHT)
+            self.offer.show_line(line)
+        finally:
+            self._placing = False
+
+    def _is_beyond(self, line: Line) -> bool:
+        """Whether a line ends below what can be seen."""
+        rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).key == line.key]
+        return any(rect.bottom() > self.viewport().rect().bottom() for rect in rects)
+
+    # -- rows --------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        self._items.clear()
+        for group in self._groups:
+            heading = QStandardItem(group.title)
+            heading.setFlags(Qt.ItemFlag.NoItemFlags)
+            heading.setData(group, ROLE)
+            self._items.appendRow(heading)
+            for line in group.lines:
+                self._items.appendRow(_item(line))
+
+    def _indexes(self) -> list[QModelIndex]:
+        every = (self._items.index(row, 0) for row in range(self._items.rowCount()))
+        return [index for index in every if isinstance(index.data(ROLE), Line)]
+
+    def _current(self) -> Line | None:
+        row = self.currentIndex().data(ROLE)
+        return row if isinstance(row, Line) else None
+
+    def _open_keys(self) -> list[tuple[str, str]]:
+        return [line.key for line in self.open_lines()]
+
+    def _open_in_sight(self) -> bool:
+        room = self.viewport().rect()
+        rects = [self.visualRect(i) for i in self._indexes() if i.data(ROLE).is_open]
+        return any(room.intersects(rect) for rect in rects)
+
+    def _go_to(self, lines: Sequence[Line]) -> None:
+        """Make the first of some lines current, if there is one; else none."""
+        wanted = lines[0].key if lines else None
+        found = [index for index in self._indexes() if index.data(ROLE).key == wanted]
+        self.setCurrentIndex(found[0] if found else QModelIndex())
+
+    def _show_asked(self, title: str) -> None:
+        """Say, where a search was, that it is under way; Enter has no meaning meanwhile."""
+        self._asked = title
+        if self._is_in_use():
+            self._go_to([])
+        heading = self._heading_of(title)
+        self.scrollTo(heading.siblingAtRow(heading.row() + 1))
+
+    def _show_answer(self) -> None:
+        """Show what a search found from its heading on, with the first line as the current one."""
+        title, self._asked = self._asked, ""
+        if self._is_in_use():
+            self._go_to([line for line in _lines_of(self._groups, title) if line.kind != "note"])
+        self.scrollTo(self._heading_of(title), QAbstractItemView.ScrollHint.PositionAtTop)
+
+    def _is_in_use(self) -> bool:
+        """Whether keys come here, once the window has them: it may wait in the background."""
+        return self.window().focusWidget() is self
+
+    def _heading_of(self, title: str) -> QModelIndex:
+        every = (self._items.index(row, 0) for row in range(self._items.rowCount()))
+        headings = [one for one in every if isinstance(one.data(ROLE), Group)]
+        return next((one for one in headings if one.data(ROLE).title == title), QModelIndex())
+
+    def _scroll_to_open(self) -> None:
+        for index in self._indexes():
+            if index.data(ROLE).is_open:
+                self.scrollTo(index)
+
+    def _choose(self, index: QModelIndex) -> None:
+        line = index.data(ROLE)
+        if isinstance(line, Line) and line.kind != "note":
+            self.chosen.emit(line)
+
+
+def _lines(groups: Sequence[Group]) -> chain[Line]:
+    return chain.from_iterable(group.lines for group in groups)
+
+
+def _lines_of(groups: Sequence[Group], title: str) -> tuple[Line, ...]:
+    return tuple(_lines([group for group in groups if group.title == title]))
+
+
+def _group_of(groups: Sequence[Group], line: Line) -> str:
+    return next((group.title for group in groups if line in group.lines), "")
+
+
+def _item(line: Line) -> QStandardItem:
+    item = QStandardItem(line.title)
+    item.setData(line, ROLE)
+    item.setToolTip(wrapped(line.tip))
+    item.setAccessibleDescription(line.state)
+    if line.kind == "note":
+        item.setFlags(Qt.ItemFlag.NoItemFlags)
+    return item

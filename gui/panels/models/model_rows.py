@@ -1,0 +1,191 @@
+"""What the model list says: groups of lines, and the words on each. Knows no toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from geometry.hub.address import parse_address
+from geometry.models.catalogue import CatalogueEntry
+from geometry.models.computed import is_computed
+from gui.panels.models.hub_rows import (
+    ONLY_THE_TABLE,
+    address_line,
+    hub_group,
+    is_explicit,
+    typed_address,
+)
+from gui.panels.models.model_line import Group, Line, address_identity, identity, is_path, matches
+from gui.services.loading import short_name
+from gui.state.session import ModelRow, ModelState, Session
+from gui.style.theme import format_bytes, format_count
+
+MAX_RECENT = 4
+"""Recent sources listed: the rest of the panel's height is for the catalogue."""
+
+_MEANING: dict[ModelState, str] = {
+    "bundled": "Comes with the application.",
+    "computed": "Computed when it is opened: there are neither tokens nor weights.",
+    "installed": "Comes with a package that is installed here.",
+    "cached": "On this machine already: opens without the network.",
+}
+
+
+def list_groups(session: Session, search: str = "", opened: str = "") -> tuple[Group, ...]:
+    """Arrange the model list.
+
+    Recent folders and files come first, then the catalogue's groups, then what the Hub has to do
+    with the search. A recent source that the catalogue lists is not listed twice.
+
+    Parameters
+    ----------
+    session
+        The models, and what was found on the Hub.
+    search
+        What the lines have to match; "" shows all of them.
+    opened
+        The source that is open, as it is remembered; "" for none.
+    """
+    text = " ".join(search.split())
+    address = typed_address(text) if text else None
+    exact = None if address is None else address_identity(address)
+    groups: list[Group] = []
+    shown: set[str] = set()
+    for group in _all_groups(session, identity(opened) if opened else None):
+        lines = [
+            line
+            for line in group.lines
+            if matches(line.haystack, text) or identity(line.source) == exact
+        ]
+        if lines:
+            groups.append(replace(group, lines=tuple(lines)))
+            shown.update(identity(line.source) for line in lines)
+    if not text:
+        return tuple(groups)
+    hub = hub_group(session, text, shown, lacking=not shown)
+    if hub is not None:
+        groups.append(hub)
+    if address is not None and exact not in shown and is_explicit(text):
+        groups.insert(0, Group("", (address_line(address, offline=session.offline),)))
+    if is_computed(text) and text not in shown and identity(text) not in shown:
+        groups.insert(0, Group("", (_computed_line(text),)))
+    path = search.strip()
+    if is_path(path) and path not in shown:
+        groups.insert(0, Group("", (_path_line(path),)))
+    return _with_preferred(groups, exact if exact in shown else None)
+
+
+def source_title(source: str, models: Sequence[ModelRow]) -> str:
+    """Return a short name of a source: its title in the catalogue, or its folder's or file's."""
+    same = identity(source)
+    row = next((row for row in models if identity(row.entry.id) == same), None)
+    return row.entry.title if row is not None else short_name(source)
+
+
+def _with_preferred(groups: list[Group], exact: str | None) -> tuple[Group, ...]:
+    """Mark what Enter means: the very model that was typed, else the first that does something.
+
+    A single word that may be an id is looked for in the list first, then on the Hub.
+    """
+    lines = [line for group in groups for line in group.lines if line.kind != "note"]
+    same = [line for line in lines if identity(line.source) == exact]
+    ready = [line for line in lines if not line.refusal]
+    first = next(iter(same or ready or lines), None)
+    return tuple(
+        replace(
+            group,
+            lines=tuple(
+                replace(line, preferred=True) if line is first else line for line in group.lines
+            ),
+        )
+        for group in groups
+    )
+
+
+def _all_groups(session: Session, opened: str | None) -> Iterable[Group]:
+    known = {identity(row.entry.id) for row in session.models}
+    recent = [source for source in session.recent if identity(source) not in known][:MAX_RECENT]
+    groups: dict[str, list[Line]] = {}
+    if recent:
+        groups["Recent"] = [_recent_line(source) for source in recent]
+    for row in session.models:
+        groups.setdefault(row.entry.group, []).append(_model_line(row, session.offline))
+    commit = session.model.commit if session.model is not None else None
+    for title, lines in groups.items():
+        yield Group(title, tuple(_marked(line, opened, commit) for line in lines))
+
+
+def _marked(line: Line, opened: str | None, commit: str | None) -> Line:
+    """Mark the line of the open model."""
+    if opened is None or identity(line.source) != opened:
+        return line
+    tip = line.tip if commit is None else f"{line.tip}\nOpen at commit\n{commit}"
+    return replace(line, state="open", tip=tip, is_open=True, refusal="")
+
+
+def _model_line(row: ModelRow, offline: bool) -> Line:
+    entry = row.entry
+    away = row.state == "online"
+    size = f"{format_count(entry.n_positions)} positions × {format_count(entry.d_model)} dimensions"
+    meaning = _away(entry, offline) if away else _MEANING[row.state]
+    tip = (f"{entry.title} · {entry.id}", size if entry.n_positions else "", entry.note, meaning)
+    return Line(
+        entry.id,
+        entry.title,
+        _state(row, offline),
+        tip="\n".join(filter(None, tip)),
+        haystack=f"{entry.title} {entry.id} {entry.group}".casefold(),
+        refusal=_refusal(entry) if away and offline else "",
+    )
+
+
+def _state(row: ModelRow, offline: bool) -> str:
+    if row.state != "online":
+        return row.state if row.state in ("cached", "computed") else "here"
+    return "offline" if offline else f"↓ {format_bytes(row.entry.position_bytes)}"
+
+
+def _away(entry: CatalogueEntry, offline: bool) -> str:
+    """Say what opening a model that is not here takes."""
+    if offline:
+        return "Not on this machine, and Helixscope is offline."
+    if entry.checkpoint_bytes is None:
+        return ONLY_THE_TABLE
+    part, whole = format_bytes(entry.position_bytes), format_bytes(entry.checkpoint_bytes)
+    return f"Opening it fetches the position table alone: {part} of {whole} in all."
+
+
+def _refusal(entry: CatalogueEntry) -> str:
+    """Return the sentences that explain why a model cannot be opened, and what can be done."""
+    return (
+        f"{entry.title} is not on this machine, and Helixscope is offline. Switch off “Work"
+        f" offline” in the File menu to fetch its {format_bytes(entry.position_bytes)}, or open its"
+        " folder if you have its files."
+    )
+
+
+def _path_line(path: str) -> Line:
+    """Offer to open a folder or a file that is typed."""
+    return Line(
+        path, f"Open {path}", tip="A folder in the Hugging Face layout, or a file.", wraps=True
+    )
+
+
+def _computed_line(source: str) -> Line:
+    """Offer a computed table of the size that is typed."""
+    return Line(source, f"Open {source}", "computed", tip=_MEANING["computed"], wraps=True)
+
+
+def _recent_line(source: str) -> Line:
+    if is_computed(source):
+        line, title = _computed_line(source), short_name(source)
+        tip = f"{source}\n{line.tip}"
+        return replace(line, title=title, tip=tip, haystack=source, wraps=False)
+    address = parse_address(source)
+    if address is None:
+        where, tip = PurePath(source).parent.name, source
+    else:
+        where = address.repo.rpartition("/")[0]
+        tip = f"{address}\nOpened before; what of it is no longer on this machine is fetched again."
+    return Line(source, short_name(source), where, tip=tip, haystack=source.casefold())

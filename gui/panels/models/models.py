@@ -1,0 +1,251 @@
+"""The models: search, what is here and what is not, recent ones, and what is being opened."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.hub.address import parse_address
+from gui.panels.base import Panel, label
+from gui.panels.models.model_line import Line, identity
+from gui.panels.models.model_list import ModelList
+from gui.panels.models.model_rows import list_groups
+from gui.services.loading import has_versions, remembered_name, short_name
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.opening_row import OpeningRow
+from gui.widgets.tooltips import wrapped
+
+_EMPTY = "No models are listed. Open a folder or a file with a checkpoint of your own."
+
+
+class ModelPanel(Panel):
+    """The catalogue with search and state, recent sources, and the buttons to open others.
+
+    Signals
+    -------
+    openRequested(str)
+        A source: a model's id on the Hub, perhaps with "@revision", or a path.
+    compareRequested(str)
+        A source to show beside the open model.
+    searchRequested(str)
+        A text to search the Hub for; "" gives up on the search under way.
+    updateRequested()
+        The user wants to know whether the open model has a newer version.
+    folderRequested(), fileRequested()
+        The user wants to choose a folder or a file.
+    cancelRequested()
+        The user gives up on what is being opened.
+    """
+
+    openRequested = Signal(str)
+    compareRequested = Signal(str)
+    searchRequested = Signal(str)
+    updateRequested = Signal()
+    folderRequested = Signal()
+    fileRequested = Signal()
+    cancelRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self._opened = ""
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search, or enter an id or a path")
+        self.search.setClearButtonEnabled(True)
+        self.search.setAccessibleName("Search models")
+        self.search.setToolTip(
+            wrapped(
+                "Search by name, id or group; Enter opens the marked line. A model of the Hub"
+                " opens by its id, with @revision for a branch, tag, commit or refs/pr/N of it,"
+                " or by the address of its page; a folder or a file by its path."
+            )
+        )
+        self.search.installEventFilter(self)
+        self.list = ModelList(theme)
+        self.message = self._make_note("muted")
+        self.explanation = self._make_note("small")
+        self.folder = QPushButton("Open folder…")
+        self.folder.setToolTip("Open a checkpoint: a folder in the Hugging Face layout")
+        self.file = QPushButton("Open file…")
+        self.file.setToolTip("Open a .safetensors, .bin, .pt, .npy or .npz file")
+        self.working = OpeningRow(theme)
+        # Fewer than four lines of the list are no list.
+        self.setMinimumHeight(184)
+        self._arrange()
+        self._connect()
+        self.set_theme(theme)
+        self._on_model_changed()
+        self._on_opening_changed()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        self.list.set_theme(theme)
+        self.working.set_theme(theme)
+
+    def focus_search(self) -> None:
+        """Put the cursor in the search field, ready to replace what is there."""
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.search.selectAll()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let Down go from the search field to the list, and Esc clear the field."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Down:
+                self.list.enter()
+                return True
+            if event.key() == Qt.Key.Key_Escape and self.search.text():
+                self.search.clear()
+                return True
+        return super().eventFilter(watched, event)
+
+    # -- building ---------------------------------------------------------------------------
+
+    def _make_note(self, role: str) -> QLabel:
+        note = label(role=role)
+        note.setWordWrap(True)
+        note.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        return note
+
+    def _arrange(self) -> None:
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.list)
+        self._stack.addWidget(self.message)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GRID)
+        buttons.addWidget(self.folder)
+        buttons.addWidget(self.file)
+        self._column = column = QVBoxLayout(self)
+        column.setContentsMargins(GRID, GRID // 2, GRID, GRID)
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.search)
+        column.addWidget(self._stack, 1)
+        column.addWidget(self.explanation)
+        column.addWidget(self.working)
+        column.addLayout(buttons)
+        self.explanation.hide()
+
+    def _connect(self) -> None:
+        self.search.textChanged.connect(self._on_search_changed)
+        self.search.returnPressed.connect(self._on_search_entered)
+        self.list.chosen.connect(self._on_line_chosen)
+        self.list.menuRequested.connect(self._show_menu)
+        self.list.copyRequested.connect(self._copy)
+        self.folder.clicked.connect(self.folderRequested)
+        self.file.clicked.connect(self.fileRequested)
+        self.working.cancel.clicked.connect(self.cancelRequested)
+        events = self.session.events
+        for signal in (
+            events.models,
+            events.recent,
+            events.searching,
+            events.found,
+            events.found_for,
+            events.search_failed,
+        ):
+            self.listen(signal, self._on_list_changed)
+        self.listen(events.offline, self._on_offline_changed)
+        self.listen(events.model, self._on_model_changed)
+        self.listen(events.opening, self._on_opening_changed)
+        self.listen(events.transfer, self.working.show_transfer)
+
+    # -- what the user wants ----------------------------------------------------------------
+
+    def _on_line_chosen(self, line: Line) -> None:
+        self._explain(line.refusal)
+        if line.kind == "search":
+            self.searchRequested.emit(line.source)
+        # The second click of a double-click finds the model open, or being opened, already.
+        elif not line.refusal and not line.is_open and not self._is_opening(line.source):
+            self.openRequested.emit(line.source)
+
+    def _on_search_entered(self) -> None:
+        if self.search.text().strip():
+            self.list.choose_preferred()
+
+    def _on_search_changed(self) -> None:
+        self._explain("")
+        if self.session.searching:
+            self.searchRequested.emit("")
+        self._show_lines(searched=True)
+
+    def _show_menu(self, line: Line, at: QPoint) -> None:
+        menu = QMenu(self)
+        act = menu.addAction("Search the Hub" if line.kind == "search" else "Open")
+        act.triggered.connect(lambda: self._on_line_chosen(line))
+        act.setEnabled(not line.is_open and not self._is_opening(line.source))
+        if line.kind == "source":
+            beside = menu.addAction("Show beside the open model")
+            beside.setEnabled(self.session.model is not None and not line.refusal)
+            beside.triggered.connect(lambda: self.compareRequested.emit(line.source))
+            what = "path" if parse_address(line.source) is None else "id"
+            menu.addAction(f"Copy {what}").triggered.connect(lambda: self._copy(line))
+        model = self.session.model
+        if line.is_open and model is not None and has_versions(model):
+            menu.addSeparator()
+            update = menu.addAction("Check for a newer version")
+            update.setEnabled(not self.session.offline)
+            update.triggered.connect(self.updateRequested)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def _copy(self, line: Line) -> None:
+        if line.kind == "source":
+            QGuiApplication.clipboard().setText(line.source)
+
+    # -- what the session says --------------------------------------------------------------
+
+    def _is_opening(self, source: str) -> bool:
+        return bool(self.session.opening) and identity(source) == identity(self.session.opening)
+
+    def _on_list_changed(self) -> None:
+        self._show_lines()
+
+    def _on_model_changed(self) -> None:
+        model = self.session.model
+        self._opened = remembered_name(model.source) if model is not None else ""
+        self._show_lines()
+
+    def _on_offline_changed(self) -> None:
+        self._explain("")
+        self._show_lines()
+
+    def _on_opening_changed(self) -> None:
+        source = self.session.opening
+        if source:
+            self._explain("")
+            self.working.show_source(short_name(source), source)
+        self._show_or_hide(self.working, bool(source))
+
+    def _show_lines(self, *, searched: bool = False) -> None:
+        search = self.search.text()
+        groups = list_groups(self.session, search, self._opened)
+        self.list.show_groups(groups, searched=searched)
+        if groups:
+            self._stack.setCurrentWidget(self.list)
+            return
+        name = search.strip()
+        self.message.setText(
+            f"No model matches “{name}”. Search by name, id or group." if name else _EMPTY
+        )
+        self._stack.setCurrentWidget(self.message)
+
+    def _explain(self, text: str) -> None:
+        self.explanation.setText(text)
+        self._show_or_hide(self.explanation, bool(text))
+
+    def _show_or_hide(self, part: QWidget, shown: bool) -> None:
+        """Show a part below the list; the lines stay where they are."""
+        with self.list.held():
+            part.setVisible(shown)
+            self._column.activate()

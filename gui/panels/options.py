@@ -1,0 +1,232 @@
+"""What can be chosen in panels, as it is in a file of saved work. Knows no toolkit.
+
+Each panel of results tells its choices by :meth:`gui.panels.result_panel.ResultPanel.options` and
+takes them again by its ``configure``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+from geometry.measures.directions import Side
+from geometry.measures.interference import MEASURES
+from geometry.measures.synthetic import KINDS, SyntheticCurve
+from geometry.models.residual_stream import NAMES, Subject
+from gui.panels.experiment_question import MOST_POSITIONS, Settings
+from gui.panels.interference_question import Example
+from gui.panels.kernels_text import SORTS
+from gui.panels.overlaps_look import GREY, MAX_BLUR
+from gui.state.work import flag, whole
+from gui.style.theme import COLORMAPS
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+Check = Callable[[Any], bool]
+Options = Mapping[str, Any]
+
+MOST_DIMENSIONS = 65_536
+"""Of a made-up table: more is no model's."""
+_MOST = 2**31 - 1
+"""Of any whole number: more fits into no field."""
+_LONGEST = 10_000
+"""Characters of a token, and numbers in a list: more is nobody's choice."""
+_CURVES = ("line", "circle", "helix", "drifting_helix")
+
+
+def subject_of(said: Subject | Mapping[str, Any]) -> Subject:
+    """Return a matrix that is told by its fields."""
+    return said if isinstance(said, Subject) else Subject(**said)
+
+
+def settings_of(said: Settings | Mapping[str, Any] | None) -> Settings | None:
+    """Return made-up curves that are told by their fields; None for those of the model's size.
+
+    Raises
+    ------
+    ValueError
+        When there is no such curve.
+    """
+    if said is None or isinstance(said, Settings):
+        return said
+    return Settings(**{**said, "curve": SyntheticCurve(**said["curve"])})
+
+
+# ---- what each may be --------------------------------------------------------------------
+
+
+def _one_of(*allowed: str) -> Check:
+    return lambda value: isinstance(value, str) and value in allowed
+
+
+def _from(least: int) -> Check:
+    return lambda value: whole(value, least) and value <= _MOST
+
+
+def _none_or(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: Check, least: int = 0, most: int = _LONGEST) -> Check:
+    return lambda value: (
+        isinstance(value, list) and least <= len(value) <= most and all(map(check, value))
+    )
+
+
+def _fields(**checks: Check) -> Check:
+    """All of these fields and no others."""
+    return lambda value: (
+        isinstance(value, dict)
+        and value.keys() == checks.keys()
+        and all(check(value[name]) for name, check in checks.items())
+    )
+
+
+def _number(value: Any, most: float = math.inf) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and 0.0 <= value <= most
+
+
+def _sum(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and len(value[0]) <= _LONGEST
+        and whole(value[1])
+    )
+
+
+_subject = _fields(
+    name=_one_of(*NAMES),
+    layer=_from(0),
+    head=_none_or(_from(0)),
+    side=_none_or(_one_of(*get_args(Side))),
+    fold_ln=flag,
+    centred=flag,
+)
+_numbers = _fields(
+    curve=_fields(
+        kind=_one_of(*KINDS),
+        **dict.fromkeys(("n_positions", "d_model", "seed"), _from(0)),
+        **dict.fromkeys(("spacing", "turns", "climb", "offset", "noise"), _number),
+    ),
+    token_norm=_number,
+    lag=_from(1),
+)
+
+
+def _settings(value: Any) -> bool:
+    if value is None:
+        return True
+    if not _numbers(value):
+        return False
+    try:
+        made = settings_of(value)
+    except ValueError:
+        return False
+    assert made is not None
+    curve = made.curve
+    return curve.n_positions <= MOST_POSITIONS and curve.d_model <= MOST_DIMENSIONS
+
+
+CHOICES: Mapping[str, Mapping[str, Check]] = {
+    "spectra": {"subjects": _list_of(_subject, 1), "k": _from(1), "chance": flag},
+    "capture": {"name": _one_of(*NAMES[1:]), "layer": _from(0), "k": _from(1)},
+    "overlaps": {
+        "view": _one_of("pair", "attention", "mlp"),
+        "rows": _subject,
+        "columns": _subject,
+        "look": _fields(
+            blur=lambda value: _number(value, MAX_BLUR),
+            colormap=_one_of(GREY, *COLORMAPS),
+            log=flag,
+        ),
+    },
+    "directions": {"directions": _list_of(_from(1), 1), "E": flag, "bulk": flag},
+    "similarity": {"rows": _one_of("raw", "projected")},
+    "dimensions": {
+        "dimensions": _list_of(_from(0)),
+        "rows": _one_of("raw", "projected"),
+        "order": _one_of("size", "fit"),
+    },
+    "layernorm": {
+        "page": _one_of("errors", "interference"),
+        "version": _one_of("orthogonal", "constant_norm"),
+        "measure": _one_of(*MEASURES),
+        "example": _one_of(*get_args(Example)),
+        "sums": _list_of(_sum, 2, 2),
+    },
+    "shape": {
+        "curve": _one_of("", *_CURVES),
+        "in_view": flag,
+        "plotted": _one_of("distance", "turning"),
+    },
+    "lookback": {
+        "lag": _from(1),
+        "space": _one_of("3", "6", "all", "heads"),
+        "scoring": _one_of("even_odd", "halves"),
+        "head": _from(0),
+        "in_view": flag,
+    },
+    "kernels": {
+        "layer": _from(0),
+        "head": _none_or(_from(0)),
+        "sort": _one_of(*(name for name, _, _ in SORTS)),
+        "curve": _one_of("attention", "score"),
+        "content": flag,
+        "averaged": flag,
+        "in_view": flag,
+    },
+    "experiment": {
+        "page": _one_of("curves", "steps", "price", "table"),
+        "before": flag,
+        "settings": _settings,
+    },
+    "training": {"third": _one_of("turns", "loss")},
+    "claims": {"outcome": _one_of("all", "holds", "fails", "unknown")},
+}  # fmt: skip
+"""Of each panel, by its dock's name, what is saved, and which values each may have."""
+
+
+def checked(said: Any) -> dict[str, dict[str, Any]]:
+    """Return the choices in a file, but for those of panels, and by names, that nobody knows.
+
+    Raises
+    ------
+    ValueError
+        When one of the others makes no sense.
+    """
+    if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
+        raise ValueError("what panels show has no names")
+    found: dict[str, dict[str, Any]] = {}
+    for panel, options in said.items():
+        checks = CHOICES.get(panel, {})
+        for name, value in options.items():
+            if name in checks:
+                if not checks[name](value):
+                    raise ValueError(f"{name} of {panel} cannot be {value!r}")
+                found.setdefault(panel, {})[name] = value
+    return found
+
+
+def fitting(options: Options, model: PositionalModel) -> dict[str, Any]:
+    """Return choices but for those of layers, heads and token embeddings that a model lacks."""
+    layers, heads = model.n_layers or 1, model.n_heads or 0
+
+    def fits(name: str, value: Any) -> bool:
+        if name == "layer":
+            return bool(value < layers)
+        if name == "head":
+            return value is None or value < heads
+        if name == "content":
+            return not value or "W_E" not in model.missing
+        if isinstance(value, list):
+            return all(fits("", one) for one in value)
+        if isinstance(value, dict):
+            return all(fits(key, one) for key, one in value.items())
+        return True
+
+    return {name: value for name, value in options.items() if fits(name, value)}

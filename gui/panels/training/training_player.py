@@ -1,0 +1,276 @@
+"""Play, step and scrub through the snapshots of a training."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionSlider,
+    QToolButton,
+    QWidget,
+)
+
+from gui.panels.base import label
+from gui.state.timeline import Lapse
+from gui.style.theme import GRID, SMALL, Theme, format_count
+from gui.widgets.drop_down import DropDown
+from gui.widgets.number_slider import Slider, slider_style
+from gui.widgets.opening_row import FixedText
+from gui.widgets.tooltips import wrapped
+
+BASE_MS = 100
+"""Between two snapshots at speed 1."""
+SPEEDS = (("¼×", 4.0), ("½×", 2.0), ("1×", 1.0), ("2×", 0.5), ("4×", 0.25))
+READOUT = 160
+"""Room for a step and its loss, in pixels."""
+NOW_TIP = "Show the model as it is again (Esc)"
+Sign = Literal["play", "pause", "back", "on"]
+
+
+class Player(QWidget):
+    """A row of controls over the snapshots of a time-lapse.
+
+    It shows what it is told and asks for what the user wants; the snapshot that is shown is the
+    session's.
+    """
+
+    snapshotRequested = Signal(object)
+    """The snapshot that the user wants to see; None for the model as it is."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._lapse: Lapse | None = None
+        self._snapshot: int | None = None
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._advance)
+        self.back = SignButton("back", "Show the step before (←)")
+        self.play = SignButton("play", "Play the training (Space)")
+        self.on = SignButton("on", "Show the next step (→)")
+        self.slider = Scrubber(Qt.Orientation.Horizontal)
+        self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.slider.setAccessibleName("Step of the training")
+        self.slider.setToolTip(
+            wrapped("Drag to see the model as it was; ← and → step, Home and End go to the ends")
+        )
+        self.slider.setFixedHeight(22)
+        self.first, self.last = label("", "small"), label("", "small")
+        self.readout = FixedText(1, SMALL)
+        self.readout.setMinimumWidth(READOUT)
+        self.speed = DropDown()
+        for text, factor in SPEEDS:
+            self.speed.addItem(text, factor)
+        self.speed.setCurrentIndex([factor for _, factor in SPEEDS].index(1.0))
+        self.speed.setToolTip("Speed")
+        self.speed.setAccessibleName("Speed")
+        self.loop = QCheckBox("Loop")
+        self.loop.setToolTip("Begin again after the last step")
+        self.now = QPushButton("Now")
+        self.now.setToolTip(NOW_TIP)
+        self._lay_out()
+        self._connect()
+        self.set_theme(theme)
+        self.show_lapse(None)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID // 2)
+        for widget in (self.back, self.play, self.on):
+            row.addWidget(widget)
+        row.addSpacing(GRID // 2)
+        row.addWidget(self.first)
+        row.addWidget(self.slider, 2)
+        row.addWidget(self.last)
+        row.addSpacing(GRID // 2)
+        row.addWidget(self.readout, 1)
+        for control in (self.speed, self.loop, self.now):
+            row.addWidget(control)
+
+    def _connect(self) -> None:
+        self.play.clicked.connect(self.toggle)
+        self.back.clicked.connect(lambda: self.step(-1))
+        self.on.clicked.connect(lambda: self.step(1))
+        self.now.clicked.connect(lambda: self._want(None))
+        self.slider.valueChanged.connect(self.go_to)
+        self.speed.currentIndexChanged.connect(self._on_speed_changed)
+
+    # What is shown.
+
+    def show_lapse(self, lapse: Lapse | None) -> None:
+        """Take another time-lapse; it is not played on if there is none."""
+        self._lapse = lapse
+        self.setEnabled(lapse is not None)
+        if lapse is None:
+            self.stop()
+            self._show_ends("", "")
+            return
+        blocked = self.slider.blockSignals(True)
+        self.slider.setRange(0, lapse.n_snapshots - 1)
+        self.slider.blockSignals(blocked)
+        steps = lapse.history.steps
+        self._show_ends(*(format_count(int(step)) for step in (steps[0], steps[-1])))
+        self.show_snapshot(self._snapshot)
+
+    def show_snapshot(self, snapshot: int | None) -> None:
+        """Show which snapshot is seen now; None for the model as it is, which ends playing."""
+        self._snapshot = snapshot
+        self.now.setEnabled(snapshot is not None)
+        if snapshot is None:
+            self.stop()
+        if self._lapse is None:
+            self.readout.set_text("")
+            return
+        at = self._lapse.n_snapshots - 1 if snapshot is None else snapshot
+        blocked = self.slider.blockSignals(True)
+        self.slider.setValue(at)
+        self.slider.blockSignals(blocked)
+        said = "as it is now" if snapshot is None else " · ".join(self._lapse.readout(at))
+        self.readout.set_text(said)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.slider.setStyleSheet(slider_style(theme))
+        self.readout.set_color(theme.text)
+        for button in (self.back, self.play, self.on):
+            button.set_theme(theme)
+
+    def _show_ends(self, first: str, last: str) -> None:
+        self.first.setText(first)
+        self.last.setText(last)
+
+    # What the user wants.
+
+    @property
+    def playing(self) -> bool:
+        """Whether it goes on by itself."""
+        return self._timer.isActive()
+
+    def toggle(self) -> None:
+        """Play, from the beginning if it is at its end; or pause."""
+        if self.playing:
+            self.stop()
+            return
+        if self._lapse is None:
+            return
+        if self._at() >= self._lapse.n_snapshots - 1:
+            self._want(0)
+        self._timer.start(self._interval())
+        self._show_sign("pause")
+
+    def stop(self) -> None:
+        """Pause."""
+        self._timer.stop()
+        self._show_sign("play")
+
+    def step(self, way: int) -> None:
+        """Go so many snapshots on, or back; playing ends."""
+        self.stop()
+        self.go_to(self._at() + way)
+
+    def go_to(self, snapshot: int) -> None:
+        """Go to a snapshot; one beyond the ends is the last one or the first."""
+        if self._lapse is not None:
+            self._want(min(max(snapshot, 0), self._lapse.n_snapshots - 1))
+
+    def _at(self) -> int:
+        """Return the snapshot that the slider is at."""
+        return int(self.slider.value())
+
+    def _want(self, snapshot: int | None) -> None:
+        if snapshot != self._snapshot:
+            self.snapshotRequested.emit(snapshot)
+
+    def _advance(self) -> None:
+        assert self._lapse is not None
+        following = self._at() + 1
+        if following < self._lapse.n_snapshots:
+            self._want(following)
+        elif self.loop.isChecked():
+            self._want(0)
+        else:
+            self.stop()
+
+    def _interval(self) -> int:
+        return round(BASE_MS * float(self.speed.currentData()))
+
+    def _on_speed_changed(self) -> None:
+        if self.playing:
+            self._timer.start(self._interval())
+
+    def _show_sign(self, sign: Sign) -> None:
+        tip = "Play the training (Space)" if sign == "play" else "Pause (Space)"
+        self.play.show_sign(sign, tip)
+
+
+class Scrubber(Slider):
+    """A slider that goes where it is pressed, and is held there."""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Bring the handle under the mouse, then take hold of it."""
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        style, parts = self.style(), QStyle.SubControl
+        kind = QStyle.ComplexControl.CC_Slider
+        groove = style.subControlRect(kind, option, parts.SC_SliderGroove, self)
+        handle = style.subControlRect(kind, option, parts.SC_SliderHandle, self)
+        if event.button() is Qt.MouseButton.LeftButton and not handle.contains(
+            event.position().toPoint()
+        ):
+            at = round(event.position().x()) - groove.left() - handle.width() // 2
+            room = groove.width() - handle.width()
+            self.setValue(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), at, room))
+        super().mousePressEvent(event)
+
+
+class SignButton(QToolButton):
+    """A button with a sign of the theme's colour that no font has to know."""
+
+    def __init__(self, sign: Sign, tip: str) -> None:
+        super().__init__()
+        self._color, self._muted = QColor(), QColor()
+        self.show_sign(sign, tip)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_sign(self, sign: Sign, tip: str) -> None:
+        """Show another sign, and say what a click does."""
+        self.sign: Sign = sign
+        self.setToolTip(tip)
+        self.setAccessibleName(tip)
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._color, self._muted = QColor(theme.text), QColor(theme.muted)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return a square."""
+        return QSize(26, 24)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the button, then the sign."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._color if self.isEnabled() else self._muted)
+        painter.translate(self.width() / 2, self.height() / 2)
+        if self.sign == "pause":
+            painter.drawRect(QRectF(-4.5, -5, 3.2, 10))
+            painter.drawRect(QRectF(1.3, -5, 3.2, 10))
+            return
+        if self.sign == "back":
+            painter.scale(-1, 1)
+        if self.sign == "play":
+            painter.drawPolygon(QPolygonF([QPointF(-4, -6), QPointF(6, 0), QPointF(-4, 6)]))
+        else:
+            painter.drawPolygon(QPolygonF([QPointF(-5, -5), QPointF(2.5, 0), QPointF(-5, 5)]))
+            painter.drawRect(QRectF(3, -5, 2, 10))

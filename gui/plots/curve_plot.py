@@ -1,0 +1,270 @@
+"""Several curves in one plot: linear or logarithmic axes, hover, and a line that can be dragged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from gui.plots.hover_label import HoverLabel
+from gui.plots.log_axis import LogAxis
+from gui.plots.plot import Plot
+from gui.plots.plot_curve import STYLES, PlotCurve
+from gui.plots.plot_view import Span
+from gui.style.theme import Theme
+
+__all__ = ["CurvePlot", "PlotCurve"]
+
+REACH = 24
+"""A point this near to the mouse, in pixels, is hovered."""
+GRIP = 6
+"""A line this near to the mouse is taken hold of."""
+DOT = 7
+BEHIND = -1
+"""Where curves of compared models are drawn."""
+
+
+class CurvePlot(Plot):
+    """Curves over one pair of axes.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    x_title, y_title
+        Quantity and unit.
+    log_x, log_y
+        Whether an axis is logarithmic.
+    whole_x
+        Ticks along x are at whole numbers only.
+    """
+
+    pointHovered = Signal(object)
+    """(curve, index) of the point under the mouse, or None."""
+    pointClicked = Signal(int, int, object)
+    """Curve and index of a clicked point, and the keyboard modifiers held."""
+    markerDragged = Signal(float)
+    """Where the upright line was dragged to, in the units of x."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        x_title: str,
+        y_title: str,
+        *,
+        log_x: bool = False,
+        log_y: bool = False,
+        whole_x: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(theme, x_title, y_title, whole_x=whole_x, parent=parent)
+        self.log = (log_x, log_y)
+        if log_x:
+            self.x_axis = self._replaced(self.x_axis, LogAxis("bottom", x_title), 1, 1)
+        if log_y:
+            self.y_axis = self._replaced(self.y_axis, LogAxis("left", y_title), 0, 0)
+        self.curves: tuple[PlotCurve, ...] = ()
+        self._places: list[np.ndarray] = []
+        self._items: list[pg.PlotCurveItem] = []
+        self._dots = pg.ScatterPlotItem(pxMode=True)
+        self._dots.setZValue(8)
+        self.view.addItem(self._dots)
+        self._marker = pg.InfiniteLine(angle=90, movable=False)
+        self._marker.setZValue(6)
+        self._marker.hide()
+        self.view.addItem(self._marker)
+        self.marker_tooltip = ""
+        self._holding = False
+        self._label = HoverLabel(theme, self.viewport())
+        self._said: tuple[int, int, str] | None = None
+        self.view.sigRangeChanged.connect(self._place_label)
+        self.hovered.connect(self._on_hovered)
+        self.clicked.connect(self._on_clicked)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+        self.set_theme(theme)
+
+    # What is shown.
+
+    def set_curves(
+        self, curves: Sequence[PlotCurve], x: Span | None = None, y: Span | None = None
+    ) -> None:
+        """Show other curves.
+
+        Parameters
+        ----------
+        curves
+            The later ones over the earlier ones.
+        x, y
+            What the axes span at most, in their units; by default all curves, and a margin.
+        """
+        for item in self._items:
+            self.view.removeItem(item)
+        self.curves = tuple(curves)
+        self._places = [curve.places(self.log) for curve in curves]
+        self._items = [
+            pg.PlotCurveItem(place[:, 0], place[:, 1], antialias=True, skipFiniteCheck=True)
+            for place in self._places
+        ]
+        for item, curve in zip(self._items, curves, strict=True):
+            item.setZValue(BEHIND if curve.name else 0)
+            self.view.addItem(item)
+        self._draw_lines()
+        self.set_hover(None)
+        spans = self._span(0, x), self._span(1, y)
+        if spans != self.view.home:
+            self.view.set_bounds(*spans, smallest_x=(spans[0][1] - spans[0][0]) / 200)
+
+    def set_marker(self, x: float | None, tooltip: str = "") -> None:
+        """Stand the upright line at a value of x, in its units; None hides it."""
+        self._marker.setVisible(x is not None)
+        self.marker_tooltip = tooltip
+        if x is not None:
+            self._marker.setValue(np.log10(x) if self.log[0] else x)
+
+    def set_hover(self, point: tuple[int, int] | None, text: str = "") -> None:
+        """Show a point, (curve, index), as hovered, with a label."""
+        self._said = None if point is None else (*point, text)
+        if point is None:
+            self._dots.clear()
+        else:
+            where = self._at(*point)
+            self._dots.setData([where.x()], [where.y()])
+        self._place_label()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; curves keep theirs until they are set anew."""
+        super().set_theme(theme)
+        self._dots.setSize(DOT)
+        self._dots.setBrush(QColor(theme.hover))
+        self._dots.setPen(QPen(Qt.PenStyle.NoPen))
+        self._marker.setPen(pg.mkPen(theme.muted, width=1))
+        self._label.set_theme(theme)
+
+    def hover_text(self) -> str:
+        """Return what the hover label says, before anything is cut; "" while there is none."""
+        return "" if self._label.isHidden() or self._said is None else self._said[2]
+
+    # Where things are.
+
+    def point_of(self, curve: int, index: int) -> QPointF:
+        """Return where a point of a curve is in the widget."""
+        return self.view.mapViewToScene(self._at(curve, index))
+
+    def index_at(self, point: QPointF) -> int | None:
+        """Return the point within reach, counted along all curves; None if there is none."""
+        best, nearest, count = None, float(REACH), 0
+        (x0, x1), (y0, y1) = self.view.spans()
+        area, at = self.view.sceneBoundingRect(), self.to_data(point)
+        scale = np.array([area.width() / (x1 - x0), area.height() / (y1 - y0)])
+        for curve, place in zip(self.curves, self._places, strict=True):
+            if not curve.silent and len(place):
+                distances = np.abs(place - (at.x(), at.y())) * scale
+                distance = np.hypot(*distances.T)
+                closest = int(distance.argmin())
+                if distance[closest] < nearest:
+                    best, nearest = count + closest, float(distance[closest])
+            count += len(place)
+        return best
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Say what the upright line is for, or what the base says."""
+        return self.marker_tooltip if self._is_on_marker(point) else super().tooltip_at(point)
+
+    def marker_point(self) -> QPointF:
+        """Return where the upright line crosses the middle of the plot, in the widget."""
+        middle = sum(self.view.spans()[1]) / 2
+        return self.view.mapViewToScene(QPointF(self._marker.value(), middle))
+
+    # The mouse.
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Take hold of the upright line, or begin a click or a drag."""
+        if event.button() is Qt.MouseButton.LeftButton and self._is_on_marker(event.position()):
+            self._holding = True
+            return
+        super().mousePressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Move the upright line, or do what the base does."""
+        if not self._holding:
+            super().mouseMoveEvent(event)
+            on_marker = self._is_on_marker(event.position())
+            self.viewport().setCursor(Qt.CursorShape.SizeHorCursor) if on_marker else (
+                self._show_cursor()
+            )
+            return
+        x0, x1 = self.view.home[0]
+        x = min(max(self.to_data(event.position()).x(), x0), x1)
+        self.markerDragged.emit(float(10**x if self.log[0] else x))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let go of the upright line, or end a click or a drag."""
+        if self._holding:
+            self._holding = False
+            return
+        super().mouseReleaseEvent(event)
+
+    def _is_on_marker(self, point: QPointF) -> bool:
+        if not self._marker.isVisible() or not self.holds(point):
+            return False
+        at = self.view.mapViewToScene(QPointF(self._marker.value(), 0.0)).x()
+        return abs(at - point.x()) <= GRIP
+
+    def _on_hovered(self, index: int | None) -> None:
+        self.pointHovered.emit(None if index is None else self._point(index))
+
+    def _on_clicked(self, index: int, modifiers: Qt.KeyboardModifier) -> None:
+        self.pointClicked.emit(*self._point(index), modifiers)
+
+    def _point(self, index: int) -> tuple[int, int]:
+        """Return curve and index of what :meth:`index_at` counted."""
+        for number, place in enumerate(self._places):
+            if index < len(place):
+                return number, self.curves[number].shown(self.log)[index]
+            index -= len(place)
+        raise IndexError(index)
+
+    # Drawing.
+
+    def _replaced(self, old: pg.AxisItem, new: LogAxis, row: int, column: int) -> LogAxis:
+        self.centralLayout.removeItem(old)
+        old.unlinkFromView()
+        old.setParentItem(None)
+        self.scene().removeItem(old)
+        self.centralLayout.addItem(new, row, column)
+        new.linkToView(self.view)
+        return new
+
+    def _at(self, curve: int, index: int) -> QPointF:
+        found = self.curves[curve]
+        pair = zip(self.log, (found.x[index], found.y[index]), strict=True)
+        x, y = (float(np.log10(value)) if log else float(value) for log, value in pair)
+        return QPointF(x, y)
+
+    def _span(self, axis: int, wanted: Span | None) -> Span:
+        """Return what an axis spans at most, in the view's own units."""
+        if wanted is not None:
+            low, high = (float(np.log10(v)) if self.log[axis] else float(v) for v in wanted)
+            return low, high
+        values = np.concatenate([place[:, axis] for place in self._places] or [np.zeros(1)])
+        low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+        margin = 0.03 * (high - low) or 0.5
+        return low - margin, high + margin
+
+    def _draw_lines(self) -> None:
+        for item, curve in zip(self._items, self.curves, strict=True):
+            style = STYLES[curve.style]
+            item.setPen(pg.mkPen(curve.color, width=curve.width, style=style))
+
+    def _place_label(self, *_: object) -> None:
+        area = self.view.sceneBoundingRect()
+        if self._said is None:
+            self._label.say("", None, area)
+            return
+        curve, index, text = self._said
+        point = self.point_of(curve, index)
+        self._label.say(text, point if area.contains(point) else None, area)

@@ -1,0 +1,86 @@
+"""What is drawn over a heatmap: the hovered row and column, and the selected ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QLineF, QRectF
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from gui.plots.plot_view import PlotView
+from gui.style.theme import Theme
+
+TICK = 6
+"""Length of the mark of a selected row or column at the edge, in pixels."""
+
+
+class HeatmapMarks(QGraphicsItem):
+    """Lines through the hovered and the current cell, and short ticks at all selected ones.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    view
+        The view it lies over; everything is placed in its pixels.
+    """
+
+    def __init__(self, theme: Theme, view: PlotView) -> None:
+        super().__init__()
+        self._theme, self._view = theme, view
+        self._hover: tuple[int | None, int | None] = (None, None)
+        self._rows = np.zeros(0)
+        self._columns = np.zeros(0)
+        self.setZValue(10)
+
+    def set_hover(self, row: int | None, column: int | None) -> None:
+        """Show a row and a column as hovered; None for none."""
+        if (row, column) != self._hover:
+            self._hover = row, column
+            self.update()
+
+    def set_selected(self, rows: Sequence[int], columns: Sequence[int]) -> None:
+        """Show rows and columns as selected."""
+        self._rows, self._columns = np.asarray(rows, float), np.asarray(columns, float)
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """Return the whole view."""
+        return self._view.rect()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """Paint the ticks of the selection, its current one as a line, and the hover last."""
+        area = self._view.rect()
+        painter.setClipRect(area)
+        accent, hover = QColor(self._theme.accent), QColor(self._theme.hover)
+        painter.setPen(QPen(accent, 2))
+        across, down = self._place(self._columns, 0), self._place(self._rows, 1)
+        painter.drawLines([QLineF(x, area.top(), x, area.top() + TICK) for x in across])
+        painter.drawLines([QLineF(area.left(), y, area.left() + TICK, y) for y in down])
+        painter.setPen(QPen(accent, 1))
+        self._lines(painter, down[-1:], across[-1:], area)
+        painter.setPen(QPen(hover, 1))
+        row, column = (np.zeros(0) if at is None else np.array([float(at)]) for at in self._hover)
+        self._lines(painter, self._place(row, 1), self._place(column, 0), area)
+
+    def _lines(
+        self, painter: QPainter, rows: np.ndarray, columns: np.ndarray, area: QRectF
+    ) -> None:
+        painter.drawLines([QLineF(area.left(), y, area.right(), y) for y in rows])
+        painter.drawLines([QLineF(x, area.top(), x, area.bottom()) for x in columns])
+
+    def _place(self, values: np.ndarray, axis: int) -> np.ndarray:
+        """Return pixels of columns (axis 0) or rows (axis 1)."""
+        area, (low, high) = self._view.rect(), self._view.spans()[axis]
+        begin, size = (area.left(), area.width()) if axis == 0 else (area.top(), area.height())
+        placed: np.ndarray = begin + (values - low) / (high - low) * size
+        return placed

@@ -1,0 +1,87 @@
+"""A histogram with one value marked in it; the mouse hovers bars anywhere between the axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QPointF
+
+from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.style.theme import Theme
+
+MARK_REACH = 6
+"""The mark is hovered this near to it, in pixels."""
+MARGIN = 0.02
+"""Of the axis, on either side of what is shown."""
+
+
+class HistogramPlot(CurvePlot):
+    """Counts in bins, drawn as one line, and an upright mark.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    y_title
+        What is counted.
+    """
+
+    BARS, MARK = 0, 1
+    """Which curve is which."""
+
+    def __init__(self, theme: Theme, y_title: str) -> None:
+        super().__init__(theme, "", y_title)
+        self.counts, self.edges = np.zeros(1, dtype=np.int64), np.array([0.0, 1.0])
+        self.mark: float | None = None
+
+    def show_counts(
+        self, x_title: str, counts: np.ndarray, edges: np.ndarray, mark: float | None
+    ) -> None:
+        """Show other counts.
+
+        Parameters
+        ----------
+        x_title
+            The quantity and its unit.
+        counts : (n,)
+            Of each bin.
+        edges : (n + 1,)
+            Of the bins, rising.
+        mark
+            Where to stand the mark; it may lie outside the bins. None for none.
+        """
+        self.counts, self.edges, self.mark = counts, edges, mark
+        self.x_axis.title = x_title
+        self.x_axis.set_theme(self.theme)
+        top, span = 1.06 * max(float(counts.max()), 1.0), [float(edges[0]), float(edges[-1])]
+        curves = [PlotCurve(*self._outline(), self.theme.muted)]
+        if mark is not None:
+            ends = np.array([0.0, top / 2, top])
+            curves.append(PlotCurve(np.full(3, mark), ends, self.theme.text, width=2.0))
+            span = [min(span[0], mark), max(span[1], mark)]
+        margin = MARGIN * (span[1] - span[0])
+        self.set_curves(curves, x=(span[0] - margin, span[1] + margin), y=(0.0, top))
+
+    def bar_of(self, index: int) -> int:
+        """Return the bin that a point of the outline belongs to."""
+        return min(max((index - 1) // 3, 0), len(self.counts) - 1)
+
+    def index_at(self, point: QPointF) -> int | None:
+        """Return the middle of the bar above or below the mouse, or of the mark near it."""
+        if not self.curves:
+            return None
+        n_points, at = len(self.curves[self.BARS].x), self.to_data(point).x()
+        if self.mark is not None:
+            mark = self.point_of(self.MARK, 1)
+            if abs(mark.x() - point.x()) <= MARK_REACH:
+                return n_points + 1
+        if not self.edges[0] <= at <= self.edges[-1]:
+            return None
+        bar = min(int(np.searchsorted(self.edges, at, side="right")) - 1, len(self.counts) - 1)
+        return 3 * bar + 2
+
+    def _outline(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the line around the bars: up, the left end, middle and right end of each, down."""
+        left, right = self.edges[:-1], self.edges[1:]
+        tops = np.column_stack([left, (left + right) / 2, right]).ravel()
+        x = np.concatenate([left[:1], tops, right[-1:]])
+        return x, np.concatenate([[0.0], np.repeat(self.counts.astype(float), 3), [0.0]])

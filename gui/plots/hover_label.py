@@ -1,0 +1,71 @@
+"""A small label beside a point of a plot, inside the axes whatever happens."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+from gui.style.theme import SMALL, Theme
+
+PADDING = 16
+"""What the label needs beside its text, in pixels."""
+GAP = 8
+"""From the point to the label, in pixels."""
+
+
+class HoverLabel(QLabel):
+    """Says what is at a point; the mouse goes through it.
+
+    Parameters
+    ----------
+    parent
+        What it lies over; points are in its coordinates.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.set_theme(theme)
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.setStyleSheet(
+            f"background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.line};"
+            f"border-radius: 4px; padding: 2px 4px; font-size: {SMALL}px;"
+        )
+
+    def say(self, text: str, point: QPointF | None, area: QRectF) -> None:
+        """Stand beside a point, within an area; without a point or a text, nowhere.
+
+        The text may have several lines; each is cut where it does not fit.
+        """
+        if point is None or not text:
+            self.hide()
+            return
+        room = int(area.width()) - PADDING
+        lines = (self._elided(line, room) for line in text.split("\n"))
+        shown = "\n".join(lines)
+        if self.text() != shown:
+            self.setText(shown)
+            self.adjustSize()
+        place = _beside(point, QSizeF(self.size()), area)
+        self.move(place.toPoint())
+        self.show()
+
+    def _elided(self, line: str, room: int) -> str:
+        return self.fontMetrics().elidedText(line, Qt.TextElideMode.ElideRight, room)
+
+
+def _beside(point: QPointF, size: QSizeF, area: QRectF) -> QPointF:
+    """Return where the label's corner goes: above and right of the point, if there is room."""
+    x = point.x() + GAP
+    if x + size.width() > area.right():
+        x = point.x() - GAP - size.width()
+    y = point.y() - GAP - size.height()
+    if y < area.top():
+        y = point.y() + GAP
+    x = max(area.left() + 1, min(x, area.right() - size.width() - 1))
+    y = max(area.top() + 1, min(y, area.bottom() - size.height() - 1))
+    return QPointF(x, y)

@@ -1,0 +1,102 @@
+"""Several curves over position: whatever the height of the mouse, it is at some position."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QBrush, QColor, QPen
+from PySide6.QtWidgets import QWidget
+
+from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.plot_view import Span
+from gui.style.theme import Theme
+
+SELECTED, CURRENT = 5, 10
+"""Diameters in pixels: of a selected position's dot, and of the ring around the current one."""
+
+
+class PositionCurves(CurvePlot):
+    """Curves that all have a point at every position of one range.
+
+    The position under the mouse is the nearest one sideways; of the curves, the nearest one there.
+    Selected positions are accented on every curve, and the current one has a ring.
+    """
+
+    def __init__(
+        self, theme: Theme, x_title: str, y_title: str, parent: QWidget | None = None
+    ) -> None:
+        self._selected: tuple[int, ...] = ()
+        self._chosen = pg.ScatterPlotItem(pxMode=True)
+        self._chosen.setZValue(7)
+        super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
+        self.view.addItem(self._chosen)
+        # What is hovered elsewhere may be told before the plot has its size.
+        self.view.sigResized.connect(self._place_label)
+
+    def set_curves(
+        self, curves: Sequence[PlotCurve], x: Span | None = None, y: Span | None = None
+    ) -> None:
+        """Show other curves; see the base."""
+        super().set_curves(curves, x, y)
+        self._mark()
+
+    def set_selected(self, positions: Sequence[int]) -> None:
+        """Accent positions on every curve; those outside the curves are left out."""
+        self._selected = tuple(positions)
+        self._mark()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; curves keep theirs until they are set anew."""
+        super().set_theme(theme)
+        self._mark()
+
+    def marked(self) -> tuple[int, ...]:
+        """Return the selected positions that are accented."""
+        return tuple(position for position in self._selected if self._row(position) is not None)
+
+    def index_at(self, point: QPointF) -> int | None:
+        """Return the point at the mouse's position, counted along all curves."""
+        at, count, best, nearest = self.to_data(point), 0, None, np.inf
+        for curve, place in zip(self.curves, self._places, strict=True):
+            if not curve.silent and len(place):
+                row = min(max(round(at.x() - place[0, 0]), 0), len(place) - 1)
+                distance = abs(place[row, 1] - at.y())
+                if distance < nearest:
+                    best, nearest = count + row, distance
+            count += len(place)
+        return best
+
+    def position_of(self, index: int) -> int:
+        """Return the position of a point that :meth:`index_at` counted."""
+        curve, row = self._point(index)
+        return int(self.curves[curve].x[row])
+
+    def positions(self) -> tuple[int, int] | None:
+        """Return the first and the last position of the curves; None if there are none."""
+        if not self.curves:
+            return None
+        x = self.curves[0].x
+        return int(x[0]), int(x[-1])
+
+    def _row(self, position: int) -> int | None:
+        """Return where a position is in the curves, or None."""
+        heard = next((curve for curve in self.curves if not curve.silent), None)
+        if heard is None or not heard.x[0] <= position <= heard.x[-1]:
+            return None
+        return int(position - heard.x[0])
+
+    def _mark(self) -> None:
+        accent, hollow = QColor(self.theme.accent), QBrush(Qt.BrushStyle.NoBrush)
+        nothing, ring = QPen(Qt.PenStyle.NoPen), pg.mkPen(accent, width=1.5)
+        spots = []
+        for position in self.marked():
+            current = position == self._selected[-1]
+            for curve in (curve for curve in self.curves if not curve.silent):
+                at = (position, float(curve.y[self._row(position)]))
+                spots.append({"pos": at, "size": SELECTED, "pen": nothing, "brush": QBrush(accent)})
+                if current:
+                    spots.append({"pos": at, "size": CURRENT, "pen": ring, "brush": hollow})
+        self._chosen.setData(spots)

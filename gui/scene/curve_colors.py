@@ -1,0 +1,51 @@
+"""The colours of the curve in the scene: all of it as it is, or pale around what lights up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyvista as pv
+
+from gui.state.colors import ColorScale, legible, lookup_table
+
+PALE = 0.28
+"""How much of its colour the curve keeps where other positions light up."""
+
+
+class CurveColors:
+    """Colours the curve's line and points by its values.
+
+    Parameters
+    ----------
+    mappers
+        Of the line and of the points.
+    """
+
+    def __init__(self, mappers: Sequence[Any]) -> None:
+        self.table = pv.LookupTable(values=lookup_table("jet"))
+        """The full colours, which what lights up has too."""
+        self._pale = pv.LookupTable(values=lookup_table("jet"))
+        self._mappers = tuple(mappers)
+        for mapper in self._mappers:
+            mapper.SetUseLookupTableScalarRange(True)
+            mapper.SetScalarModeToUsePointData()
+            mapper.SetScalarVisibility(True)
+        self.dim(on=False)
+
+    def show(self, scale: ColorScale, background: str) -> np.ndarray:
+        """Take a scale's colours on a background, ``#rrggbb``; return them, (n, 4) uint8."""
+        table = legible(lookup_table(scale.colormap), background)
+        pale = table.astype(np.float64)
+        ground = np.array(pv.Color(background).int_rgb)
+        pale[:, :3] = ground + PALE * (pale[:, :3] - ground)
+        for lookup, values in ((self.table, table), (self._pale, np.round(pale))):
+            lookup.values = values.astype(np.uint8)
+            lookup.scalar_range = scale.limits
+        return table
+
+    def dim(self, *, on: bool) -> None:
+        """Make the curve pale, or not."""
+        for mapper in self._mappers:
+            mapper.SetLookupTable(self._pale if on else self.table)

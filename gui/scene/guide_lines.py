@@ -1,0 +1,201 @@
+"""The guides in the scene: thin grey lines and points, and positions that light up. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+from gui.state.guides import Guide
+from gui.style.theme import Theme
+
+LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 6.0
+DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
+"""Of a line as long as a guide is large: dashes, how much of it they are, points on each."""
+LEAST_DASHES = 3
+LIT_SIZES = (9.0, 11.0, 13.0, 16.0, 19.0)
+"""Sizes of positions that light up, by equal steps of their weight, in logical pixels."""
+LEAST_WEIGHT = 0.02
+"""A position of less weight does not light up."""
+
+
+class GuideLines:
+    """Draws guides under the display transform, and updates in place what keeps its size.
+
+    Parameters
+    ----------
+    plotter
+        Gets the lines. They cannot be picked, and the camera is not moved for them.
+    table
+        The lookup table of the curve's colours, which positions that light up keep.
+    """
+
+    def __init__(self, plotter: Any, table: Any) -> None:
+        self._lines = Batch(plotter, "guide lines", "wireframe")
+        self._pale = Batch(plotter, "guide pale lines", "wireframe")
+        self._dashes = Batch(plotter, "guide dashes", "wireframe")
+        self._segments = Batch(plotter, "guide segments", "wireframe")
+        self._points = Batch(plotter, "guide points", "points")
+        self._matched = Batch(plotter, "guide matched points", "points")
+        self._matched.color_by(table)
+        self._lit = [Batch(plotter, f"guide lit {i}", "points") for i in range(len(LIT_SIZES))]
+        for batch in self._lit:
+            batch.color_by(table)
+        self._shown: tuple[Guide, ...] = ()
+        thin = (self._lines, self._pale, self._dashes, self._segments)
+        self._all = (*thin, self._points, self._matched, *self._lit)
+
+    def style(self, theme: Theme, scale: float) -> None:
+        """Take a theme's colours, and how many pixels a logical pixel has."""
+        self._lines.style(theme.text, LINE_WIDTH * scale)
+        self._pale.style(theme.faint, scale)
+        self._dashes.style(theme.muted, scale)
+        self._segments.style(theme.muted, scale)
+        self._points.style(theme.muted, POINT_SIZE * scale)
+        self._matched.style(theme.text, MATCHED_SIZE * scale)
+        for batch, size in zip(self._lit, LIT_SIZES, strict=True):
+            batch.style(theme.text, size * scale)
+
+    def show(self, guides: tuple[Guide, ...], coordinates: np.ndarray, values: np.ndarray) -> None:
+        """Draw guides, or nothing.
+
+        Parameters
+        ----------
+        guides
+            What to draw.
+        coordinates : (n_positions, 3)
+            Where the positions are.
+        values : (n_positions,)
+            What colours them.
+        """
+        if guides != self._shown:
+            self._shown = guides
+            self._show_lines(guides)
+        parts = [(g.points, g.matched) for g in guides if g.points is not None]
+        matched = [(points, values[at]) for points, at in parts if at is not None]
+        self._matched.show(
+            [points for points, _ in matched],
+            np.concatenate([found for _, found in matched]) if matched else None,
+        )
+        lit = [lit_levels(guide) for guide in guides]
+        for level, batch in enumerate(self._lit):
+            at = np.concatenate([np.zeros(0, np.intp), *(found[level] for found in lit)])
+            batch.show([coordinates[at]] if len(at) else [], values[at])
+
+    def _show_lines(self, guides: tuple[Guide, ...]) -> None:
+        self._lines.show([line for guide in guides if not guide.pale for line in guide.lines])
+        self._pale.show([line for guide in guides if guide.pale for line in guide.lines])
+        self._dashes.show([dash for guide in guides for dash in dashes_of(guide)])
+        self._segments.show([s for g in guides if g.segments is not None for s in g.segments])
+        self._points.show([g.points for g in guides if g.points is not None and g.matched is None])
+
+    def turn(self, turn: np.ndarray) -> None:
+        """Set the display transform."""
+        matrix = vtkMatrix4x4()
+        for i, j in np.ndindex(3, 3):
+            matrix.SetElement(i, j, float(turn[i, j]))
+        for batch in self._all:
+            batch.actor.SetUserMatrix(matrix)
+
+
+class Batch:
+    """Polylines or points of one colour and width: one actor."""
+
+    def __init__(self, plotter: Any, name: str, style: str) -> None:
+        self._data = pv.PolyData()
+        self._sizes: tuple[int, ...] = ()
+        self._as_points = style == "points"
+        self.actor = plotter.add_mesh(
+            pv.PolyData(np.zeros((1, 3))), name=name, style=style, lighting=False,
+            render_points_as_spheres=self._as_points, pickable=False, reset_camera=False,
+            render=False, show_scalar_bar=False,
+        )  # fmt: skip
+        self.actor.mapper.SetInputDataObject(self._data)
+        self.actor.mapper.SetScalarVisibility(False)
+        self.actor.SetVisibility(False)
+
+    def color_by(self, table: Any) -> None:
+        """Colour each point by its value, with a lookup table."""
+        mapper = self.actor.mapper
+        mapper.SetLookupTable(table)
+        mapper.SetUseLookupTableScalarRange(True)
+        mapper.SetScalarModeToUsePointData()
+        mapper.SetScalarVisibility(True)
+
+    def style(self, color: str, width: float) -> None:
+        """Set the colour (``#rrggbb``), and the width of lines or size of points in pixels."""
+        self.actor.prop.color = color
+        self.actor.prop.line_width = self.actor.prop.point_size = width
+
+    def show(self, parts: Sequence[np.ndarray], values: np.ndarray | None = None) -> None:
+        """Draw polylines or points of (m, 3) each, or nothing; with values, coloured by these."""
+        self.actor.SetVisibility(bool(len(parts)))
+        if not len(parts):
+            return
+        points = np.concatenate(parts).astype(np.float32)
+        sizes = tuple(len(part) for part in parts)
+        if sizes == self._sizes:
+            self._data.points[:] = points
+            self._data.GetPoints().Modified()
+        else:
+            self._sizes = sizes
+            self._data.DeepCopy(pv.PolyData())
+            self._data.points = points
+            none = np.zeros(0, dtype=np.int64)
+            self._data.verts = polyline_cells(sizes) if self._as_points else none
+            self._data.lines = none if self._as_points else polyline_cells(sizes)
+        if values is not None:
+            self._data.point_data["value"] = values
+            self._data.point_data.active_scalars_name = "value"
+
+
+def dashes_of(guide: Guide) -> list[np.ndarray]:
+    """Return the dashes of all dashed lines, about alike in length: each (points, 3)."""
+    if not guide.dashed:
+        return []
+    drawn = np.concatenate([*guide.lines, *guide.dashed])
+    size = float(np.linalg.norm(np.ptp(drawn, axis=0))) or 1.0
+    found: list[np.ndarray] = []
+    for line in guide.dashed:
+        share = float(_along(line)[-1]) / size
+        found.extend(dashes(line, max(LEAST_DASHES, round(DASHES * share))))
+    return found
+
+
+def dashes(line: np.ndarray, count: int = DASHES) -> np.ndarray:
+    """Return the dashes of a polyline, alike in length: (count, points, 3)."""
+    along = _along(line)
+    # The last dash ends where the line does.
+    starts = np.arange(count) / (count - 1 + DASH_SHARE)
+    within = np.linspace(0.0, DASH_SHARE, DASH_POINTS) / (count - 1 + DASH_SHARE)
+    at = along[-1] * (starts[:, None] + within)
+    return np.stack([np.interp(at, along, line[:, axis]) for axis in range(3)], axis=-1)
+
+
+def _along(line: np.ndarray) -> np.ndarray:
+    """Return how far each point of a polyline is from its beginning, along it."""
+    steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def lit_levels(guide: Guide) -> list[np.ndarray]:
+    """Return the positions that light up, for each of the sizes."""
+    if guide.positions is None or guide.weights is None:
+        return [np.zeros(0, np.intp)] * len(LIT_SIZES)
+    count = len(LIT_SIZES)
+    level = np.clip(np.ceil(guide.weights * count).astype(np.intp) - 1, 0, count - 1)
+    level[guide.weights < LEAST_WEIGHT] = -1
+    return [np.asarray(guide.positions, np.intp)[level == i] for i in range(count)]
+
+
+def polyline_cells(sizes: Sequence[int]) -> np.ndarray:
+    """Return VTK's cells of polylines of so many points, one after another."""
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    cells = [
+        np.concatenate([[size], np.arange(start, start + size)])
+        for start, size in zip(starts, sizes, strict=True)
+    ]
+    return np.concatenate(cells)

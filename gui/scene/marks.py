@@ -1,0 +1,134 @@
+"""Marks of a scene: what is selected and hovered, and labels beside points. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gui.scene.hud import Box, Lines2D
+from gui.scene.labels import PointLabels
+from gui.state.camera import VIEW_ANGLE
+from gui.state.selection import MOST_RINGS
+from gui.style.theme import TEXT, Theme
+
+if TYPE_CHECKING:
+    from gui.scene.guide_lines import Batch
+    from gui.scene.picking import Projection
+    from gui.scene.scene_state import SceneState
+
+RING_RADIUS = 8.0
+RIM = 2.5
+"""How far the discs under many selected points are seen around these, in logical pixels."""
+_CIRCLE = np.column_stack(
+    [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
+)
+
+
+class Marks:
+    """Rings around the selected and the hovered points, and labels that do not collide.
+
+    Many rings would hide the curve: from :data:`gui.state.selection.MOST_RINGS` on, only the
+    current position has one, and the others have a rim in the same tone.
+
+    Parameters
+    ----------
+    plotter
+        Gets what is drawn. It cannot be picked, and the camera is not moved for it.
+
+    Attributes
+    ----------
+    labels
+        The texts beside points.
+    """
+
+    def __init__(self, plotter: Any) -> None:
+        self._plotter = plotter
+        leaders, self._rings, self._hover_ring = (Lines2D(plotter.renderer) for _ in range(3))
+        self.labels = PointLabels(plotter.renderer, leaders)
+        self._rims: Batch | None = None
+        self._accent, self._scale, self._disc = "#000000", 1.0, 1.0
+
+    def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
+        """Take a theme's colours, how many pixels a logical pixel has, and how many a point."""
+        self._accent, self._scale = theme.accent, scale
+        self._disc = point_size + 2 * RIM * scale
+        self._rings.style(theme.accent, 2 * scale)
+        self._hover_ring.style(theme.hover, 2 * scale)
+        self.labels.style(theme.text, TEXT - 1, background)
+        self.labels.leaders.style(theme.muted, scale)
+        if self._rims is not None:
+            self._rims.style(theme.accent, self._disc)
+
+    def hide(self) -> None:
+        """Hide all of them."""
+        self.labels.hide()
+        for lines in (self._rings, self._hover_ring):
+            lines.draw([])
+        self._show_rims(np.zeros((0, 3)))
+
+    def draw(
+        self,
+        state: SceneState,
+        displayed: np.ndarray,
+        written: Sequence[tuple[np.ndarray, str]],
+        projection: Projection,
+        taken: list[Box],
+        dpi: int,
+    ) -> None:
+        """Draw them for the next frame.
+
+        Parameters
+        ----------
+        state
+            Says what is marked.
+        displayed
+            (n_positions, 3) where the positions are.
+        written
+            Other texts, which come first, and the (3,) points they are beside.
+        projection
+            How the camera puts them on the screen.
+        taken
+            Pixels that labels must not cover.
+        dpi
+            The render window's resolution.
+        """
+        wanted = [p for p in state.labels if state.visible(p)]
+        chosen = [p for p in state.selection if state.visible(p)]
+        many = len(chosen) > MOST_RINGS
+        self._show_rims(self._behind(displayed[chosen], projection) if many else displayed[:0])
+        ringed = [p for p in chosen if p == state.selection[-1]] if many else chosen
+        hovered = [p for p in (state.hover,) if p is not None and state.visible(p)]
+        spots = [at for at, _ in written]
+        marked = displayed[[*ringed, *hovered, *wanted]]
+        xy, _ = projection.to_screen(np.vstack([*spots, marked]))
+        spots_xy, xy = xy[: len(spots)], xy[len(spots) :]
+        rings = [centre + RING_RADIUS * self._scale * _CIRCLE for centre in xy]
+        self._rings.draw(rings[: len(ringed)])
+        self._hover_ring.draw(rings[len(ringed) : len(ringed) + len(hovered)])
+        anchors = np.vstack([spots_xy, xy[len(ringed) + len(hovered) :]])
+        texts = [*(text for _, text in written), *(state.labels[p] for p in wanted)]
+        self.labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
+
+    def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:
+        """Return points a disc's size farther away: what is drawn there is under the curve."""
+        camera = self._plotter.camera
+        pixels = 2 * self._disc / projection.size[1]
+        if camera.GetParallelProjection():
+            return points + pixels * camera.GetParallelScale() * np.array(
+                camera.GetDirectionOfProjection()
+            )
+        # So far from the eye a disc's size is this part of the way there.
+        share = pixels * np.tan(np.radians(VIEW_ANGLE / 2))
+        moved: np.ndarray = points + share * (points - np.array(camera.GetPosition()))
+        return moved
+
+    def _show_rims(self, points: np.ndarray) -> None:
+        if self._rims is None and len(points):
+            from gui.scene.guide_lines import Batch
+
+            self._rims = Batch(self._plotter, "selected", "points")
+            self._rims.style(self._accent, self._disc)
+        if self._rims is not None:
+            self._rims.show([points] if len(points) else [])

@@ -1,0 +1,49 @@
+"""The rows of mean norm, as the shown components cut them, and the sentence about that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from geometry.measures.sphere import SphereSection, sphere_section
+from geometry.measures.stretches import measure_stretch
+from gui.state.session import Session
+from gui.style.theme import format_number
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class NormSphere:
+    """Where rows of the mean norm are in the shown components, and the sentence about it.
+
+    Attributes
+    ----------
+    section
+        The surface; None where there is none to draw.
+    caption
+        What it is, or why there is none.
+    """
+
+    section: SphereSection | None
+    caption: str
+
+
+def norm_sphere(session: Session) -> NormSphere | None:
+    """Work out the sphere that a session wants to see; None if it wants none or knows no norms."""
+    curve, norms = session.curve, session.norms
+    if not session.sphere or curve is None or norms is None:
+        return None
+    shown = {k for k in curve.components if k <= len(curve.pca.components)}
+    if len(shown) != 3:
+        return NormSphere(None, f"no sphere of mean norm: it takes 3 components, not {len(shown)}")
+    basis = curve.pca.components[[k - 1 for k in curve.components]]
+    section = sphere_section(curve.pca.mean, basis, norms.mean, centred=norms.centred)
+    kind = "row-centred norm" if norms.centred else "norm"
+    mean = format_number(norms.mean)
+    if section.axes is None:
+        least = format_number(section.distance)
+        return NormSphere(None, f"no sphere: {kind}s begin at {least} here, their mean is {mean}")
+    stretch = measure_stretch(norms.values, norms.after)
+    over = "all" if stretch.whole else f"{stretch.first}–{stretch.last}"
+    longest, *_, shortest = (format_number(radius) for radius in section.radii)
+    size = f"radius {longest}" if longest == shortest else f"radii {shortest}–{longest}"
+    what = "ellipsoid" if norms.centred else "sphere"
+    return NormSphere(section, f"{what}: {kind} {mean} (mean of {over}) · {size} here")

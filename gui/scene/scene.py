@@ -1,0 +1,391 @@
+"""The 3D scene: one coloured curve, what marks it, and the flat things around it.
+
+No Qt here: the window, pictures and headless renders all draw through :class:`HelixScene`.
+"""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyvista as pv
+from vtkmodules.vtkCommonMath import vtkMatrix4x4
+
+from gui.scene.arrows import ComponentArrows
+from gui.scene.curve_colors import CurveColors
+from gui.scene.hud import Box, ColorBar2D, Text2D
+from gui.scene.marks import Marks
+from gui.scene.picking import Projection
+from gui.scene.scene_state import SceneState
+from gui.state.camera import VIEW_ANGLE
+from gui.state.colors import ColorScale
+from gui.style.theme import GRID, SMALL, Theme
+
+if TYPE_CHECKING:
+    from gui.scene.guide_lines import GuideLines
+    from gui.scene.sphere import WireSphere
+    from gui.scene.trails import Trails
+
+POINT_SIZE, LINE_WIDTH = 7.0, 1.5
+FAINT_POINT_SIZE = 3.0
+LARGEST_BESIDE = 4.0
+"""A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
+MODEL_LINES = 2
+"""Lines of a caption that name the model and its components."""
+COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
+"""Where views are small: the length of the arrows, how far they are from the corner, and how large
+points are beside their size elsewhere."""
+LETTER, FEWEST_LETTERS = 0.58, 24
+"""Width of a letter over its size, about; letters that a line has at least."""
+ARROWS_WIDTH = 270.0
+"""The arrows and their labels take at most this much of the lower right corner; where a view is
+small they are left out if it is narrower than that."""
+
+
+class HelixScene:
+    """Draws :class:`SceneState` into a pyvista plotter and updates what differs in place.
+
+    Parameters
+    ----------
+    plotter
+        A ``pyvista.Plotter`` or ``QtInteractor``; the scene never closes it.
+    theme
+        Colours to start with.
+    scale
+        Pixels per logical pixel: the screen's pixel ratio, or the magnification of a picture.
+    """
+
+    def __init__(self, plotter: Any, theme: Theme, scale: float = 1.0) -> None:
+        self.plotter = plotter
+        self._state: SceneState | None = None
+        self._scale = scale
+        self._compact = False
+        self._displayed: np.ndarray | None = None
+        self.turn = np.eye(3)
+        plotter.camera.SetViewAngle(VIEW_ANGLE)
+        common = {"render": False, "reset_camera": False, "pickable": False, "lighting": False,
+                  "show_scalar_bar": False}  # fmt: skip
+        placeholder = pv.PolyData(np.zeros((1, 3)))
+        self._actors = {}
+        for name, style in (("faint", "wireframe"), ("curve", "wireframe")):
+            self._actors[name] = plotter.add_mesh(placeholder, name=name, style=style, **common)
+        for name in ("faint points", "points"):
+            self._actors[name] = plotter.add_mesh(
+                placeholder, name=name, style="points", render_points_as_spheres=True,
+                **common,
+            )  # fmt: skip
+        # Lines and points apart: of a shape with both, VTK draws every point once for each.
+        self._shapes = {name: pv.PolyData() for name in self._actors}
+        for name, actor in self._actors.items():
+            actor.mapper.SetInputDataObject(self._shapes[name])
+            actor.SetVisibility(False)
+        self._colors = CurveColors([self._actors[name].mapper for name in ("curve", "points")])
+        renderer = plotter.renderer
+        self.arrows = ComponentArrows(renderer)
+        self._caption = Text2D(renderer)
+        self._bar = ColorBar2D(renderer)
+        self._marks = Marks(plotter)
+        self._sphere: WireSphere | None = None
+        self._trails: Trails | None = None
+        self._guides: GuideLines | None = None
+        self._observer = renderer.AddObserver("StartEvent", self._on_render_started)
+        self._renderer = renderer
+        self.set_theme(theme)
+        self._size_actors()
+
+    def release(self) -> None:
+        """Let go of the renderer; the plotter's owner calls this before closing it."""
+        self._renderer.RemoveObserver(self._observer)
+
+    # ---- what is shown -----------------------------------------------------------------
+
+    @property
+    def state(self) -> SceneState | None:
+        """What is shown now."""
+        return self._state
+
+    @property
+    def displayed(self) -> np.ndarray:
+        """(n_positions, 3) world coordinates of all positions as they are shown."""
+        if self._state is None:
+            return np.zeros((0, 3))
+        if self._displayed is None:
+            self._displayed = self._state.coordinates @ self.turn.T
+        return self._displayed
+
+    @property
+    def displayed_range(self) -> np.ndarray:
+        """The part of :attr:`displayed` that is in the shown range."""
+        if self._state is None:
+            return np.zeros((0, 3))
+        first, last = self._state.positions
+        return self.displayed[first : last + 1]
+
+    @property
+    def framed(self) -> np.ndarray:
+        """(m, 3) what the camera should frame: the range, and what beside it is of its size."""
+        points = self.displayed_range
+        if self._state is None:
+            return points
+        sphere = self._state.sphere
+        beside = [] if sphere is None else [sphere.corners()]
+        # A curve that lies over this one is looked at as much as this one.
+        beside += [g.points for g in self._state.guides if g.points is not None and len(g.points)
+                   and g.matched is not None]  # fmt: skip
+        # Beside something huge there would be nothing to see of a short piece of the curve.
+        most = LARGEST_BESIDE * np.ptp(points, axis=0).max()
+        turned = [part @ self.turn.T for part in beside]
+        return np.vstack([points, *(part for part in turned if np.ptp(part, axis=0).max() <= most)])
+
+    def show(self, state: SceneState | None) -> None:
+        """Show a state; only what differs from the one before is touched. Does not render."""
+        previous, self._state = self._state, state
+        for name, actor in self._actors.items():
+            actor.SetVisibility(
+                state is not None and ("faint" not in name or state.outside == "faint")
+            )
+        if state is None:
+            self._bar.hide()
+            self._caption.hide()
+            self._show_sphere()
+            self._show_trails()
+            self._show_guides()
+            return
+        moved = previous is None or previous.coordinates is not state.coordinates
+        resized = previous is None or len(previous.coordinates) != len(state.coordinates)
+        if moved:
+            self._move(state.coordinates)
+        if resized or (previous and previous.positions != state.positions):
+            self._connect(state.positions, len(state.coordinates))
+        if moved or previous is None or previous.turn is not state.turn:
+            self.set_turn(state.turn)
+        else:
+            self._show_sphere()
+            self._show_trails()
+        if previous is None or resized or not _same_scale(previous.scale, state.scale):
+            self._recolor(state.scale)
+        self._show_guides()
+        self._write_caption()
+        camera = self.plotter.camera
+        if camera.GetParallelProjection() != (state.projection == "parallel"):
+            camera.SetParallelProjection(state.projection == "parallel")
+
+    @property
+    def compact(self) -> bool:
+        """Whether this is one of several views: without captions of the model and colour bar."""
+        return self._compact
+
+    @compact.setter
+    def compact(self, on: bool) -> None:
+        self._compact = on
+        self._size_actors()
+        if self._state is not None:
+            self._write_caption()
+            self._recolor(self._state.scale)
+
+    def _write_caption(self) -> None:
+        assert self._state is not None
+        lines = self._state.caption[MODEL_LINES:] if self._compact else self._state.caption
+        self._caption.write("\n".join(lines))
+
+    def set_turn(self, turn: np.ndarray) -> None:
+        """Set the display transform of all that is drawn without moving any point."""
+        self.turn, self._displayed = turn, None
+        matrix = vtkMatrix4x4()
+        for i in range(3):
+            for j in range(3):
+                matrix.SetElement(i, j, turn[i, j])
+        for actor in self._actors.values():
+            actor.SetUserMatrix(matrix)
+        self._show_sphere()
+        self._show_trails()
+        if self._guides is not None:
+            self._guides.turn(turn)
+
+    def _show_sphere(self) -> None:
+        section = None if self._state is None else self._state.sphere
+        if self._sphere is None and section is not None:
+            from gui.scene.sphere import WireSphere
+
+            self._sphere = WireSphere(self.plotter)
+            self._sphere.style(self.theme.faint, self._scale)
+        if self._sphere is not None:
+            self._sphere.show(section, self.turn)
+
+    def _show_trails(self) -> None:
+        ways = None if self._state is None else self._state.ways
+        if self._trails is None and ways is not None:
+            from gui.scene.trails import Trails
+
+            self._trails = Trails(self.plotter)
+            self._style_lines()
+        if self._trails is not None:
+            self._trails.show(ways, self.turn)
+
+    def _show_guides(self) -> None:
+        state = self._state
+        if self._guides is None and state is not None and state.guides:
+            from gui.scene.guide_lines import GuideLines
+
+            self._guides = GuideLines(self.plotter, self._colors.table)
+            self._guides.turn(self.turn)
+            self._style_lines()
+        if self._guides is not None and state is None:
+            self._guides.show((), np.zeros((0, 3)), np.zeros(0))
+        elif self._guides is not None and state is not None:
+            self._guides.show(state.guides, state.coordinates, state.scale.values)
+            self._colors.dim(on=any(guide.positions is not None for guide in state.guides))
+
+    def set_theme(self, theme: Theme, *, background: str | None = None) -> None:
+        """Take a theme's colours; ``background`` replaces the viewport's."""
+        self.theme = theme
+        background = self._background = background or theme.viewport
+        self.plotter.set_background(background)
+        if self._state is not None:
+            self._recolor(self._state.scale)
+        for name in ("faint", "faint points"):
+            self._actors[name].mapper.SetScalarVisibility(False)
+            self._actors[name].prop.color = theme.faint
+        self._bar.style(theme.text, theme.muted, SMALL)
+        self._caption.style(theme.muted, SMALL)
+        self.arrows.style_labels(theme.text, SMALL)
+        self._style_lines()
+
+    def set_scale(self, scale: float) -> None:
+        """Set how many pixels a logical pixel has; sizes of points and lines follow."""
+        if scale != self._scale:
+            self._scale = scale
+            self._size_actors()
+
+    def _size_actors(self) -> None:
+        scale = self._scale
+        small = COMPACT_POINTS if self._compact else 1.0
+        self._actors["points"].prop.point_size = POINT_SIZE * small * scale
+        self._actors["faint points"].prop.point_size = FAINT_POINT_SIZE * scale
+        self._actors["curve"].prop.line_width = LINE_WIDTH * scale
+        self._actors["faint"].prop.line_width = scale
+        self._style_lines()
+
+    def projection(self) -> Projection:
+        """Return how the camera puts world coordinates on the screen, in pixels."""
+        width, height = self.plotter.render_window.GetSize()
+        width, height = max(width, 1), max(height, 1)
+        matrix = self.plotter.camera.GetCompositeProjectionTransformMatrix(
+            width / height, -1.0, 1.0
+        )
+        return Projection(
+            np.array([[matrix.GetElement(i, j) for j in range(4)] for i in range(4)]),
+            (width, height),
+        )
+
+    # ---- the curve ---------------------------------------------------------------------
+
+    def _move(self, coordinates: np.ndarray) -> None:
+        shared = self._shapes["curve"]
+        if shared.n_points == len(coordinates):
+            shared.points[:] = coordinates
+            shared.GetPoints().Modified()
+            return
+        points = pv.vtk_points(np.array(coordinates, dtype=np.float32))
+        for shape in self._shapes.values():
+            shape.DeepCopy(pv.PolyData())
+            shape.SetPoints(points)
+
+    def _connect(self, positions: tuple[int, int], n_positions: int) -> None:
+        first, last = positions
+        shapes = self._shapes
+        shapes["curve"].lines = shapes["points"].verts = _polyline(first, last)
+        # The faint ends reach the shown part, so that the curve has no gap.
+        before, after = (0, first), (last, n_positions - 1)
+        shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
+        shapes["faint points"].verts = np.concatenate(
+            [_polyline(0, first - 1), _polyline(last + 1, n_positions - 1)]
+        )
+
+    def _recolor(self, scale: ColorScale) -> None:
+        table = self._colors.show(scale, self._background)
+        for name in ("curve", "points"):
+            self._shapes[name].point_data["value"] = scale.values
+            self._shapes[name].point_data.active_scalars_name = "value"
+        self._bar.show(scale.title, scale.labels, table)
+        if self._compact:
+            self._bar.hide()
+
+    # ---- the flat things, placed before each frame ---------------------------------------
+
+    def _style_lines(self) -> None:
+        size = self._actors["points"].prop.point_size
+        self._marks.style(self.theme, self._background, self._scale, size)
+        self.arrows.style(self.theme.muted, 1.5 * self._scale)
+        if self._sphere is not None:
+            self._sphere.style(self.theme.faint, self._scale)
+        if self._trails is not None:
+            theme = self.theme
+            self._trails.style(theme.accent, theme.faint, self._background, 1.5 * self._scale)
+        if self._guides is not None:
+            self._guides.style(self.theme, self._scale)
+
+    def _on_render_started(self, _renderer: Any, _event: str) -> None:
+        state, s = self._state, self._scale
+        width, height = self.plotter.render_window.GetSize()
+        dpi = self.plotter.render_window.GetDPI()
+        if state is None:
+            self._marks.hide()
+            self.arrows.hide()
+            return
+        margin = 2 * GRID * s
+        if self._compact:
+            room = width - margin - 2 * COMPACT_CORNER[0] * s
+            self._caption.write(broken("\n".join(state.caption[MODEL_LINES:]), room / s))
+        self._caption.place(margin, 0.75 * margin)
+        self._caption.fit(width - 2 * margin, dpi)
+        caption = self._caption.box(dpi)
+        view = self.plotter.camera.GetViewTransformMatrix()
+        rotation = np.array([[view.GetElement(i, j) for j in range(3)] for i in range(3)])
+        axes = rotation @ self.turn
+        if self._compact:
+            corner = np.array([width - COMPACT_CORNER[0] * s, COMPACT_CORNER[1] * s])
+            names = [text.partition(" · ")[0] for text in state.axis_labels]
+            if width < ARROWS_WIDTH * s:
+                self.arrows.hide()
+                self._draw_marks(state, [caption], dpi)
+                return
+            self.arrows.draw(axes, names, corner, s, dpi, length=COMPACT_ARROWS)
+            boxes = [text.box(dpi) for text in self.arrows.labels]
+            self._draw_marks(state, [caption, *boxes], dpi)
+            return
+        # Arrows that point down stay clear of a caption that reaches under them.
+        under = caption[2] > width - ARROWS_WIDTH * s
+        y = caption[3] + 62 * s if under else 88 * s
+        corner = np.array([width - 136 * s, y])
+        self.arrows.draw(axes, state.axis_labels, corner, s, dpi)
+        self._bar.place(width - margin, height / 2, (y + 66 * s, height - GRID * s), s)
+        texts = (*self.arrows.labels, self._bar.title, self._bar.low, self._bar.high)
+        self._draw_marks(state, [caption, *(text.box(dpi) for text in texts)], dpi)
+
+    def _draw_marks(self, state: SceneState, taken: list[Box], dpi: int) -> None:
+        written = [(at @ self.turn.T, text) for guide in state.guides for at, text in guide.texts]
+        self._marks.draw(state, self.displayed, written, self.projection(), taken, dpi)
+
+
+def broken(text: str, width: float) -> str:
+    """Break lines of the smallest letters that are wider than so many logical pixels."""
+    letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
+    return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
+
+
+def _polyline(first: int, last: int) -> np.ndarray:
+    """Return the VTK cell of one polyline (or poly-vertex) through a run of points."""
+    if last < first:
+        return np.zeros(0, dtype=np.int64)
+    cell = np.arange(first - 1, last + 1)
+    cell[0] = last - first + 1
+    return cell
+
+
+def _same_scale(a: ColorScale, b: ColorScale) -> bool:
+    return (
+        (a.title, a.limits, a.labels, a.colormap) == (b.title, b.limits, b.labels, b.colormap)
+        and np.array_equal(a.values, b.values)
+    )  # fmt: skip

@@ -1,0 +1,220 @@
+"""What the scene shows, resolved from the session: plain values, nothing drawn yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gui.state.colors import ColorScale, color_scale
+from gui.state.guides import Guide, shown_guides
+from gui.state.selection import to_label
+from gui.state.session import Outside, Projection, Session
+from gui.state.timeline import COMPONENTS, Lapse, columns_for, shown_lapse
+from gui.style.theme import format_number, format_percent
+from gui.style.token_text import token_label
+
+if TYPE_CHECKING:
+    from geometry.measures.sphere import SphereSection
+    from geometry.models.model import PositionalModel
+    from gui.scene.norm_sphere import NormSphere
+    from gui.scene.trails import Ways
+
+MAX_TOKEN_LABELS = 64
+"""Tokens beyond this many label no points: they could not be read anyway."""
+MAX_TRAILS = 8
+"""Ways through the training that are drawn at once: more would be a tangle."""
+SHORT_COMMIT = 7
+"""Digits of a commit in a caption: as many as git shows."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SceneState:
+    """Everything the scene draws.
+
+    Attributes
+    ----------
+    coordinates
+        (n_positions, 3) true coordinates of all rows.
+    turn
+        (3, 3) display transform.
+    positions
+        First and last position shown, inclusive.
+    outside, projection
+        As in the session.
+    scale
+        Colour values of all positions.
+    axis_labels
+        One for each arrow: ``PC 1 · 33.7 %``.
+    caption
+        Lines that say exactly what is shown: two, and one for the sphere if that is wanted, and
+        for each guide.
+    sphere
+        Where rows of the mean norm are, if that is shown.
+    selection, hover
+        Positions marked by rings.
+    labels
+        Position -> text, in order of importance: hover, selection, prompt tokens.
+    ways
+        Where the selected positions were through the training, while a snapshot of it is shown.
+    guides
+        What panels draw beside the curve.
+    """
+
+    coordinates: np.ndarray
+    turn: np.ndarray
+    positions: tuple[int, int]
+    outside: Outside
+    projection: Projection
+    scale: ColorScale
+    axis_labels: tuple[str, str, str]
+    caption: tuple[str, ...]
+    sphere: SphereSection | None
+    selection: tuple[int, ...]
+    hover: int | None
+    labels: Mapping[int, str]
+    ways: Ways | None = None
+    guides: tuple[Guide, ...] = ()
+
+    def visible(self, position: int) -> bool:
+        """Tell whether a position has a point on the screen."""
+        first, last = self.positions
+        return self.outside == "faint" or first <= position <= last
+
+
+def resolve_scene(session: Session) -> SceneState | None:
+    """Work out the scene of a session; None when nothing is open."""
+    curve, model = session.curve, session.model
+    if curve is None or model is None:
+        return None
+    lapse = shown_lapse(session)
+    if lapse is not None:
+        return _resolve_snapshot(session, lapse)
+    shares = curve.explained_variance_ratio
+    first, last = curve.pca.positions
+    c = curve.components
+    names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
+    side = f" · {model.side}" if model.side else ""
+    sphere = _sphere(session) if session.sphere else None
+    guides = shown_guides(session)
+    caption: tuple[str, ...] = (
+        f"{titled(model)}{side} · positions {first}–{last} · centred"
+        + (" · computed, not learned" if model.computed else ""),
+        " · ".join(f"{n}  {format_percent(s)}" for n, s in zip(names, shares, strict=True))
+        + f"  =  {format_percent(sum(shares))}",
+    )
+    return SceneState(
+        coordinates=curve.coordinates,
+        turn=session.turn,
+        positions=curve.pca.positions,
+        outside=session.outside,
+        projection=session.projection,
+        scale=color_scale(session),
+        axis_labels=(
+            f"{names[0]} · {format_percent(shares[0])}",
+            f"{names[1]} · {format_percent(shares[1])}",
+            f"{names[2]} · {format_percent(shares[2])}",
+        ),
+        caption=(
+            *caption,
+            *(() if sphere is None else (sphere.caption,)),
+            *(guide.caption for guide in guides if guide.caption),
+        ),
+        sphere=None if sphere is None else sphere.section,
+        selection=session.selection,
+        hover=session.hover,
+        labels=_labels(session),
+        guides=guides,
+    )
+
+
+def _resolve_snapshot(session: Session, lapse: Lapse) -> SceneState:
+    """Work out the scene of the model as it was at a step of its training."""
+    assert session.model is not None
+    assert session.curve is not None
+    assert session.snapshot is not None
+    at, components = session.snapshot, session.curve.components
+    columns = columns_for(components)
+    known = sorted(components) == list(COMPONENTS)
+    first, last = lapse.positions
+    frozen = lapse.basis == "frozen"
+    names = [f"{'PC' if frozen else 'axis'}\N{NO-BREAK SPACE}{k + 1}" for k in columns]
+    return SceneState(
+        coordinates=lapse.coordinates[at][:, columns],
+        turn=session.turn if known else np.eye(3),
+        positions=lapse.positions,
+        outside=session.outside,
+        projection=session.projection,
+        scale=color_scale(session),
+        axis_labels=(names[0], names[1], names[2]),
+        caption=(
+            f"{titled(session.model)} · positions {first}–{last} · centred",
+            f"as it was at {lapse.caption(at)}",
+            lapse.basis_caption(at),
+        ),
+        sphere=None,
+        selection=session.selection,
+        hover=session.hover,
+        labels=_labels(session),
+        ways=_ways(session, lapse, columns),
+    )
+
+
+def _ways(session: Session, lapse: Lapse, columns: tuple[int, int, int]) -> Ways | None:
+    from gui.scene.trails import Ways  # not before somebody wants to see one
+
+    assert session.snapshot is not None
+    first, last = (0, None) if session.outside == "faint" else lapse.positions
+    shown = [p for p in session.selection if first <= p and (last is None or p <= last)]
+    if not shown:
+        return None
+    points = lapse.coordinates[:, shown[-MAX_TRAILS:]][..., columns]
+    return Ways(points.transpose(1, 0, 2), session.snapshot)
+
+
+def _sphere(session: Session) -> NormSphere | None:
+    from gui.scene.norm_sphere import norm_sphere  # not before somebody wants to see it
+
+    return norm_sphere(session)
+
+
+def titled(model: PositionalModel) -> str:
+    """Name a model so that a reader finds the same one, by its commit: "gpt2 · 607a30d"."""
+    if model.commit is None:
+        return model.name
+    name, _, revision = model.name.rpartition("@")
+    # One that was asked for by its commit has that in its name already.
+    if not name or len(revision) < SHORT_COMMIT or not model.commit.startswith(revision):
+        name = model.name
+    return f"{name} · {model.commit[:SHORT_COMMIT]}"
+
+
+def _labels(session: Session) -> dict[int, str]:
+    labels: dict[int, str] = {}
+    if session.hover is not None:
+        labels[session.hover] = point_text(session, session.hover)
+    for position in to_label(session.selection):
+        token = session.token_at(position)
+        text = str(position) if token is None else f"{position} {token_label(token)}"
+        labels.setdefault(position, text)
+    if session.tokens is not None:
+        for position, token in enumerate(session.tokens.texts[:MAX_TOKEN_LABELS]):
+            labels.setdefault(position, token_label(token))
+    return labels
+
+
+def point_text(session: Session, position: int) -> str:
+    """Say what a point is: its position, norm and token, as far as they are known."""
+    text, lapse = f"position {position}", shown_lapse(session)
+    if lapse is not None:
+        assert session.snapshot is not None
+        norm = float(lapse.timelapse.norms[session.snapshot, position])
+        text += f" · norm {format_number(norm)}"
+    elif session.norms is not None:
+        text += f" · norm {format_number(float(session.norms.values[position]))}"
+    token = session.token_at(position)
+    if token is not None:
+        text += f" · {token_label(token)}"
+    return text

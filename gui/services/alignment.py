@@ -1,0 +1,258 @@
+"""Keeps a second curve laid over the shown one, whatever becomes of either. Knows no toolkit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.checkpoints.threads import one_thread
+from geometry.pca.curve import Curve
+from geometry.pca.pca import fit_pca
+from gui.scene.shown_range import inside
+from gui.services.alignment_text import caption
+from gui.services.jobs.jobs import Jobs
+from gui.state.aligned_curve import (
+    Above,
+    Laid,
+    Laying,
+    NotLaid,
+    OfCompared,
+    OfRange,
+    OfStep,
+    find_more,
+    lay,
+)
+from gui.state.compared import Compared
+from gui.state.guides import Guide, with_guide
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.sentences import as_sentence
+from gui.style.theme import format_count
+
+if TYPE_CHECKING:
+    from geometry.history.history import History
+    from geometry.models.model import PositionalModel
+    from geometry.pca.components import PositionPCA
+
+log = logging.getLogger(__name__)
+
+SLOT = "laid"
+"""Of the guide, and of the work in the background."""
+KEPT = 4
+"""Components of other ranges and steps that are kept for when they are wanted again."""
+BEADS, MOST_BEADS = 64, 1024
+"""So many points, at most, have the colours of those they match: more would hide the line, which
+tells this curve from the shown one. A tangled line is pale, and its points tell more."""
+TANGLED = 24
+"""A line so many times as long as what it fills is a tangle."""
+WAITING = "Working it out…"
+NO_STEPS = "The steps of its training have not been read: open Training once."
+
+
+_Key = tuple[Hashable, ...]
+"""What was worked out: of which model or history, first, and then what of it."""
+_Work = tuple[_Key, Callable[[], Any]]
+
+
+class LayingOver:
+    """Keeps ``session.laid``, ``session.not_laid`` and the guide true to ``session.laying``.
+
+    What is drawn is worked out at once, with every tick of a drag; the components of another range
+    or step, and what takes longer to find out, on a thread when nothing is dragged.
+
+    Parameters
+    ----------
+    session, jobs
+        What it reads and writes, what runs the work.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs) -> None:
+        self._session, self._jobs = session, jobs
+        self._model: PositionalModel | None = session.model
+        self._kept: dict[_Key, Any] = {}
+        self._listening, self._following = Listening(), Listening()
+        events = session.events
+        for signal, slot in (
+            (events.laying, self._on_laying_changed),
+            (events.curve, self._refresh),
+            (events.compared, self._on_laying_changed),
+            (events.history, self._refresh),
+            (events.dragging, self._on_dragging_changed),
+        ):
+            self._listening.to(signal, slot)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._listening.stop()
+        self._following.stop()
+        self._give_up()
+        self._kept.clear()
+
+    # What changes.
+
+    def _on_laying_changed(self) -> None:
+        """Follow the other curve, if it is a compared model's."""
+        self._following.stop()
+        other = self._compared()
+        if other is not None:
+            self._following.to(other.session.events.curve, self._refresh)
+            self._following.to(other.session.events.model, self._refresh)
+        elif isinstance(getattr(self._session.laying, "what", None), OfCompared):
+            self._session.laying = None  # it was taken away
+            return
+        self._refresh()
+
+    def _on_dragging_changed(self, dragging: bool) -> None:
+        if not dragging:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        session = self._session
+        # No table is kept in memory that nothing shows any more.
+        there = (session.model, session.history)
+        self._kept = {key: found for key, found in self._kept.items() if key[0] in there}
+        if session.model is not self._model:
+            self._model = session.model
+            if session.laying is not None and not isinstance(session.laying.what, OfCompared):
+                session.laying = None  # it was a range or a step of the model before
+                return
+        self._give_up()
+        laying, model, curve = session.laying, session.model, session.curve
+        if laying is None or model is None or curve is None:
+            self._show(None)
+            return
+        try:
+            above = self._above(laying, model, curve)
+            if not isinstance(above, Above):
+                self._show(None, WAITING)
+                if not session.dragging:
+                    self._work_out(*above)
+                return
+            with one_thread():
+                laid = lay(laying, above, curve, model.n_positions)
+        except NotLaid as error:
+            self._show(None, str(error))
+            return
+        self._show(laid)
+        if not session.dragging:
+            self._find_more(laid, model)
+
+    # The other curve.
+
+    def _compared(self) -> Compared | None:
+        laying = self._session.laying
+        if laying is None or not isinstance(laying.what, OfCompared):
+            return None
+        key = laying.what.key
+        return next((one for one in self._session.compared if one.key == key), None)
+
+    def _above(self, laying: Laying, model: PositionalModel, curve: Curve) -> Above | _Work:
+        """Return the other curve, or how it is worked out and the key to keep that under."""
+        what = laying.what
+        if isinstance(what, OfRange):
+            return self._of_range(what, model, curve)
+        if isinstance(what, OfStep):
+            return self._of_step(what, model, curve)
+        other = self._compared()
+        theirs = None if other is None else other.session
+        if other is None or theirs is None or theirs.model is None or theirs.curve is None:
+            raise NotLaid(f"{'It' if other is None else other.name} is being read…")
+        shown = theirs.curve
+        return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)
+
+    def _of_range(self, what: OfRange, model: PositionalModel, curve: Curve) -> Above | _Work:
+        positions, k = inside(what.positions, model.n_positions), max(curve.components)
+        key = (model, positions, k)
+        pca = self._kept.get(key)
+        if pca is None:
+            return key, lambda: fit_pca(model.W_pos, positions, k)
+        return Above(model.name, model.W_pos, pca, curve.components, in_order=True)
+
+    def _of_step(self, what: OfStep, model: PositionalModel, curve: Curve) -> Above | _Work:
+        history = self._session.history
+        if history is None or what.step not in history.steps:
+            raise NotLaid(NO_STEPS)
+        positions, k = curve.pca.positions, max(curve.components)
+        key = (history, what.step, positions, k)
+        found = self._kept.get(key)
+        if found is None:
+            return key, lambda: _read_step(history, what.step, positions, k)
+        table, pca = found
+        name = f"{model.name} at step {format_count(what.step)}"
+        return Above(name, table, pca, curve.components)
+
+    # In the background.
+
+    def _work_out(self, key: _Key, function: Callable[[], Any]) -> None:
+        def keep(found: Any) -> None:
+            while len(self._kept) >= KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = found
+            self._refresh()
+
+        self._jobs.start(SLOT, function, keep, self._on_failed)
+
+    def _find_more(self, laid: Laid, model: PositionalModel) -> None:
+        self._jobs.start(
+            SLOT,
+            lambda: find_more(laid, model.W_pos),
+            lambda more: self._show(replace(laid, more=more)),
+            self._on_failed,
+        )
+
+    def _on_failed(self, error: Exception) -> None:
+        log.error("A curve could not be laid over the shown one", exc_info=error)
+        self._show(None, as_sentence(str(error)))
+
+    def _give_up(self) -> None:
+        self._jobs.cancel(SLOT)
+
+    # What comes of it.
+
+    def _show(self, laid: Laid | None, why_not: str = "") -> None:
+        session = self._session
+        if laid is None and session.laid is None and session.not_laid == why_not:
+            return
+        session.change(
+            laid=laid,
+            not_laid=why_not,
+            guides=with_guide(session.guides, SLOT, None if laid is None else guide(laid)),
+        )
+
+
+def guide(laid: Laid) -> Guide:
+    """Draw what is laid over the shown curve: a thin line, and beads that say which is which."""
+    tangled = is_tangled(laid.coordinates)
+    beads = slice(None, None, -(-len(laid.matched) // (MOST_BEADS if tangled else BEADS)))
+    return Guide(
+        laid.curve.pca,
+        _three(laid.curve.components),
+        lines=(laid.coordinates,),
+        points=laid.coordinates[beads],
+        matched=laid.matched[beads],
+        caption=caption(laid),
+        pale=tangled,
+    )
+
+
+def is_tangled(coordinates: np.ndarray) -> bool:
+    """Tell whether a line through these points would be a wall, and not a curve."""
+    length = float(np.linalg.norm(np.diff(coordinates, axis=0), axis=1).sum())
+    return length > TANGLED * float(np.linalg.norm(np.ptp(coordinates, axis=0)))
+
+
+def _three(components: tuple[int, ...]) -> tuple[int, int, int]:
+    a, b, c = components
+    return a, b, c
+
+
+def _read_step(
+    history: History, step: int, positions: tuple[int, int], k: int
+) -> tuple[np.ndarray, PositionPCA]:
+    """Return a table as it was, and its own components."""
+    table = history.table([int(s) for s in history.steps].index(step))
+    return table, fit_pca(table, positions, k)

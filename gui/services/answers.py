@@ -1,0 +1,273 @@
+"""Answers to what panels ask about the open model: each worked out once, off the GUI thread.
+
+A panel asks under its own name, its slot, and reads ``session.answers[slot]``. The newest question
+of a slot wins; one that no slot waits for any more is given up.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
+from geometry.checkpoints.once import Once
+from gui.services.cache import ResultCache
+from gui.services.download_consent import FetchFirst, answer_within
+from gui.services.jobs.jobs import Jobs
+from gui.state.answer import Answer
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import format_bytes, format_part
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import TransferProgress
+    from geometry.models.model import PositionalModel
+    from geometry.models.residual_stream import ResidualStream
+    from gui.services.questions import Progress
+
+log = logging.getLogger(__name__)
+
+MAX_BYTES = 256_000_000
+"""Bound on the results kept in memory."""
+FAULT = "This is a fault of Helixscope; its log has the details."
+
+
+@dataclass(eq=False, slots=True)
+class _Run:
+    """A question that is being worked on."""
+
+    job: str
+    announced: bool = False
+    fraction: float | None = None
+    message: str = ""
+    so_far: Any = None
+
+
+class Answers:
+    """Keeps ``session.answers`` true to what was asked.
+
+    Parameters
+    ----------
+    session, jobs
+        What it reads and writes, what runs the work.
+    max_bytes
+        Bound on the results that are kept for when they are asked for again.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
+        self._session, self._jobs = session, jobs
+        self._cache = ResultCache(max_bytes)
+        self._agreed: dict[Any, float] = {}
+        self._model: PositionalModel | None = None
+        self._stream: ResidualStream | None = None
+        self._once = Once()
+        self._wanted: dict[str, Any] = {}
+        self._running: dict[Any, _Run] = {}
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._follow_model)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._listening.stop()
+        self._give_up_all()
+
+    def ask(self, slot: str, question: Any, *, fetch: bool = False) -> None:
+        """Answer a question, in place of what this slot asked before.
+
+        What is known is told at once; until then the slot's answer stays what it was, or becomes
+        "working" if that takes a moment.
+
+        Parameters
+        ----------
+        slot
+            Who asks.
+        question
+            A :class:`gui.services.questions.Question`.
+        fetch
+            The user agrees to the download that the slot's answer says, or to any if it says none.
+        """
+        self._follow_model()
+        if self._model is None:
+            return
+        if fetch:
+            self._note_agreement(self._model, question, self._session.answers.get(slot))
+        before = self._wanted.pop(slot, None)
+        self._wanted[slot] = question  # the newest is the last
+        if before != question:
+            self._give_up(before)
+        result = self._cache.get(question)
+        run = self._running.get(question)
+        if result is not None:
+            self._tell(slot, Answer(question, "ready", result))
+        elif run is None:
+            self._start(question)
+        elif run.announced:
+            self._tell(slot, self._working(question, run))
+
+    def cancel(self, slot: str) -> None:
+        """Give up what a slot waits for; others that wait for the same get it all the same."""
+        question = self._wanted.pop(slot, None)
+        if question is not None and question in self._running:
+            self._give_up(question)
+            self._tell(slot, Answer(question, "cancelled"))
+
+    def cancel_newest(self) -> bool:
+        """Give up what was asked for last of all that the user sees being worked on.
+
+        Returns
+        -------
+        False if there is no such thing.
+        """
+        for slot, question in reversed(self._wanted.items()):
+            run = self._running.get(question)
+            if run is not None and run.announced:
+                self.cancel(slot)
+                return True
+        return False
+
+    def forget(self, slot: str) -> None:
+        """Give up what a slot waits for, silently: nobody looks at it any more."""
+        question = self._wanted.pop(slot, None)
+        if question is None or question not in self._running:
+            return
+        self._give_up(question)
+        answers = dict(self._session.answers)
+        if slot in answers and answers[slot].state == "working":
+            del answers[slot]
+            self._session.answers = MappingProxyType(answers)
+
+    def _note_agreement(self, model: PositionalModel, question: Any, told: Answer | None) -> None:
+        """Remember that the user agreed to what an answer said, also for trying again."""
+        if told is None or told.question != question or told.state != "to fetch":
+            self._agreed[question] = math.inf
+            return
+        self._agreed[question] = told.bytes_to_fetch or math.inf
+        if told.why:
+            model.agree("whole files")
+
+    # ---- work ----------------------------------------------------------------------------
+
+    def _start(self, question: Any) -> None:
+        from geometry.hub.transfer import Transfer
+        from gui.services.questions import Progress, Seldom, Subjects
+
+        assert self._model is not None
+        model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
+        once = self._once
+        agreed, self._running[question] = self._agreed.get(question, 0), run
+
+        def on_transfer(progress: TransferProgress) -> None:
+            say(_fetching(progress, Progress))
+
+        transfer = Transfer(on_transfer)
+        say: Any = None
+
+        def work(tell: Any) -> Any:
+            nonlocal say
+            say = tell
+            about = Subjects(model, stream, Seldom(tell), transfer.check, once)
+            with model.through(transfer):
+                return answer_within(question, about, agreed)
+
+        self._jobs.start(
+            run.job,
+            work,
+            lambda result: self._on_result(question, result),
+            lambda error: self._on_error(question, error),
+            lambda: self._on_slow(question),
+            on_progress=lambda progress: self._on_progress(question, progress),
+            stop=transfer.cancel,
+        )
+
+    def _stream_of(self, model: PositionalModel) -> ResidualStream:
+        from geometry.models.kept_directions import DirectionsOnDisk
+        from geometry.models.residual_stream import ResidualStream
+
+        if self._stream is None:
+            self._stream = ResidualStream(model, DirectionsOnDisk(model))
+        return self._stream
+
+    def _free_job(self) -> str:
+        taken = {run.job for run in self._running.values()}
+        names = (f"answer {number}" for number in range(len(taken) + 1))
+        return next(name for name in names if name not in taken)
+
+    def _give_up(self, question: Any) -> None:
+        """Stop working on a question, unless somebody waits for it."""
+        if question in self._running and question not in self._wanted.values():
+            self._jobs.cancel(self._running.pop(question).job)
+
+    def _give_up_all(self) -> None:
+        self._wanted.clear()
+        for question in list(self._running):
+            self._give_up(question)
+
+    def _follow_model(self) -> None:
+        """Begin anew when another model is open."""
+        if self._session.model is self._model:
+            return
+        self._give_up_all()
+        self._cache.clear()
+        self._agreed.clear()
+        self._model, self._stream, self._once = self._session.model, None, Once()
+        self._session.answers = MappingProxyType({})
+
+    # ---- what comes of it ------------------------------------------------------------------
+
+    def _on_slow(self, question: Any) -> None:
+        run = self._running[question]
+        run.announced = True
+        self._tell_all(question, self._working(question, run))
+
+    def _on_progress(self, question: Any, progress: Progress) -> None:
+        run = self._running[question]
+        run.fraction, run.message = progress.fraction, progress.message or run.message
+        run.so_far = run.so_far if progress.so_far is None else progress.so_far
+        if run.announced:
+            self._tell_all(question, self._working(question, run))
+
+    def _on_result(self, question: Any, result: Any) -> None:
+        del self._running[question]
+        self._cache.put(question, result)
+        self._tell_all(question, Answer(question, "ready", result))
+
+    def _on_error(self, question: Any, error: Exception) -> None:
+        del self._running[question]
+        if isinstance(error, FetchFirst):
+            answer = Answer(question, "to fetch", why=error.why, bytes_to_fetch=error.nbytes)
+        elif isinstance(error, HelixscopeError):
+            final = isinstance(error, TensorUnavailable | RangeError)
+            why, advice = str(error), error.advice
+            answer = Answer(question, "impossible", why=why, advice=advice, retry=not final)
+        else:
+            log.error("%r could not be answered", question, exc_info=error)
+            why = f"This could not be computed: {type(error).__name__}: {error}"
+            answer = Answer(question, "impossible", why=why, advice=FAULT, retry=True)
+        self._tell_all(question, answer)
+
+    def _working(self, question: Any, run: _Run) -> Answer:
+        return Answer(question, "working", run.so_far, fraction=run.fraction, message=run.message)
+
+    def _tell_all(self, question: Any, answer: Answer) -> None:
+        slots = [slot for slot, wanted in self._wanted.items() if wanted == question]
+        self._set(dict.fromkeys(slots, answer))
+
+    def _tell(self, slot: str, answer: Answer) -> None:
+        self._set({slot: answer})
+
+    def _set(self, answers: Mapping[str, Answer]) -> None:
+        self._session.answers = MappingProxyType({**self._session.answers, **answers})
+
+
+def _fetching(progress: TransferProgress, made: type[Progress]) -> Progress:
+    """Say how far a download is."""
+    share = progress.done / progress.total if progress.total else None
+    amount = format_bytes(progress.done)
+    if progress.total:
+        amount = format_part(progress.done, progress.total)
+    said = progress.waiting or f"{progress.what}: {amount}"
+    return made(share, said if progress.waiting else f"Fetching {said}")

@@ -1,0 +1,285 @@
+"""Views to come back to: which there are, and what is done with them. Knows no toolkit."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.state.session import Notice
+
+if TYPE_CHECKING:
+    from gui.state.session import Session
+    from gui.state.work import Work
+
+MOST = 200
+"""Bookmarks that are kept: more would neither be found again nor read in a moment."""
+WAIT_S = 2.0
+"""How long another window may take to write its bookmarks."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bookmark:
+    """A view to come back to.
+
+    Attributes
+    ----------
+    key
+        32 hexadecimal digits, its own for ever.
+    name, note
+        What the user calls it, and says of it.
+    model
+        What the model is called, as in captions.
+    work
+        What is shown.
+    picture
+        A small PNG of it.
+    """
+
+    key: str
+    name: str
+    note: str
+    model: str
+    work: Work
+    picture: bytes
+
+    @property
+    def scope(self) -> str:
+        """The model and the range: "gpt2 · positions 1–1023"."""
+        first, last = self.work.positions
+        return f"{self.model} · positions {first}–{last}"
+
+
+Change = Callable[[tuple[Bookmark, ...]], tuple[Bookmark, ...]]
+
+
+class Bookmarks:
+    """Keeps ``session.bookmarks`` and a file alike.
+
+    Each change is made to what the file has at that moment, so that windows that are open at the
+    same time take nothing from each other.
+
+    Parameters
+    ----------
+    session
+        Gets the bookmarks, and notices of what goes wrong.
+    file
+        Where they are kept; made with the first one.
+    """
+
+    def __init__(self, session: Session, file: Path) -> None:
+        self._session, self._file = session, file
+        self._removed: list[tuple[int, Bookmark]] = []
+        self._seen: tuple[int, ...] | None = None
+
+    def load(self) -> bool:
+        """Read what is kept; what is damaged is put aside, and said.
+
+        Returns
+        -------
+        bool
+            False if it cannot be read now, and perhaps can later.
+        """
+        session = self._session
+        try:
+            seen = _seen(self._file)  # before it is read: another window may be writing
+            found, why = self._read()
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+        except OSError as error:
+            self._cannot("read", error)
+            return False
+        else:
+            self._show(found)
+            if why:
+                self._change(lambda all_: all_)  # puts it aside while no other window is at it
+            else:
+                self._seen = seen
+        return True
+
+    def _read(self) -> tuple[tuple[Bookmark, ...], str]:
+        """Return what can be read of the file, and why that is not all; "" if it is.
+
+        Raises
+        ------
+        NewerVersion
+            Nothing may be written over it.
+        OSError
+            It cannot be read now.
+        """
+        from gui.services.bookmark_file import read_bookmarks
+        from gui.services.work_file import NewerVersion
+
+        try:
+            found, left_out = read_bookmarks(self._file)
+        except NewerVersion:
+            raise
+        except HelixscopeError as error:
+            return (), str(error)
+        some = "One bookmark" if left_out == 1 else f"{left_out} bookmarks"
+        return found, f"{some} cannot be read." if left_out else ""
+
+    def _take_in(self) -> None:
+        """Read what the file has, unless that is what it had before; put aside what is damaged.
+
+        Raises
+        ------
+        HelixscopeError, OSError
+            As :meth:`_read`, or when nothing can be put aside.
+        """
+        if self._seen is None or self._seen != _seen(self._file):
+            found, why = self._read()
+            if why:
+                self._put_aside(found, why)
+            self._show(found)
+            self._seen = _seen(self._file)
+
+    def _show(self, found: tuple[Bookmark, ...]) -> None:
+        if [_said(one) for one in found] != [_said(one) for one in self._session.bookmarks]:
+            self._session.bookmarks = found
+
+    def add(self, name: str, model: str, work: Work, picture: bytes, note: str = "") -> str | None:
+        """Add a view at the end; return its key, or None if it cannot be kept."""
+        one = Bookmark(uuid.uuid4().hex, name, note, model, work, picture)
+        return one.key if self._change(lambda all_: (*all_, one)) else None
+
+    def change(self, key: str, *, name: str | None = None, note: str | None = None) -> None:
+        """Give a bookmark another name, or another note; an empty name changes nothing."""
+
+        def changed(one: Bookmark) -> Bookmark:
+            if one.key != key:
+                return one
+            kept = (name or "").strip() or one.name
+            return replace(one, name=kept, note=one.note if note is None else note)
+
+        self._change(lambda all_: tuple(map(changed, all_)))
+
+    def move(self, key: str, step: int) -> None:
+        """Move a bookmark so many places towards the end, or with a minus the beginning."""
+
+        def moved(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
+            at = _find(all_, key)
+            if at is None:
+                return all_
+            others = [*all_[:at], *all_[at + 1 :]]
+            others.insert(max(0, at + step), all_[at])
+            return tuple(others)
+
+        self._change(moved)
+
+    def remove(self, key: str) -> None:
+        """Remove a bookmark; :meth:`bring_back` undoes it."""
+        gone: list[tuple[int, Bookmark]] = []
+
+        def without(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
+            at = _find(all_, key)
+            if at is None:
+                return all_
+            gone.append((at, all_[at]))
+            return (*all_[:at], *all_[at + 1 :])
+
+        if self._change(without):
+            self._removed += gone
+
+    def bring_back(self) -> None:
+        """Put the bookmark that was removed last where it was, unless it is there again."""
+        left = list(self._removed)
+
+        def whole(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
+            while left:
+                at, one = left.pop()
+                if _find(all_, one.key) is None:
+                    return (*all_[:at], one, *all_[at:])
+            return all_
+
+        if left and self._change(whole):
+            self._removed = left
+
+    def merge(self, others: Iterable[Bookmark]) -> None:
+        """Add those that are not there yet; one that is stays as it is."""
+        new = tuple(others)
+        if new:
+            known = {one.key for one in self._session.bookmarks}
+            if any(one.key not in known for one in new):
+                self._change(
+                    lambda all_: (*all_, *(one for one in new if _find(all_, one.key) is None))
+                )
+
+    def free_name(self) -> str:
+        """Return a name that no bookmark has: "View 3"."""
+        taken = {one.name for one in self._session.bookmarks}
+        return next(name for n in range(1, len(taken) + 2) if (name := f"View {n}") not in taken)
+
+    def _change(self, change: Change) -> bool:
+        """Change what the file has; False if that cannot be, which is then said."""
+        from filelock import FileLock, Timeout
+
+        from gui.services.bookmark_file import write_bookmarks
+
+        session = self._session
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
+                self._take_in()
+                changed = change(session.bookmarks)
+                if len(changed) > MOST:
+                    session.notice = Notice(
+                        f"There are {MOST} bookmarks already.", "Remove some of them first."
+                    )
+                    return False
+                if changed != session.bookmarks:
+                    write_bookmarks(changed, self._file)
+                    session.bookmarks, self._seen = changed, _seen(self._file)
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+            return False
+        except (OSError, Timeout) as error:
+            self._cannot("changed", error)
+            return False
+        return True
+
+    def _cannot(self, what: str, error: Exception) -> None:
+        self._session.notice = Notice(
+            f"The bookmarks in {self._file} cannot be {what}: {error}",
+            "See who may read and write there, and whether there is room.",
+        )
+
+    def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
+        """Keep a damaged file under another name, leave what was found in its place, and say so."""
+        from gui.services.bookmark_file import write_bookmarks
+        from gui.services.file_writing import write_whole
+
+        names = chain((".broken",), (f".{n}.broken" for n in count(2)))
+        aside = next(free for name in names if not (free := self._file.with_suffix(name)).exists())
+        if found:
+            write_whole(aside, self._file.read_bytes())
+            try:
+                write_bookmarks(found, self._file)
+            except HelixscopeError:
+                aside.unlink(missing_ok=True)  # the file is still there itself
+                raise
+        else:
+            os.replace(self._file, aside)
+        self._session.notice = Notice(why, f"The file is kept as {aside}.")
+
+
+def _said(one: Bookmark) -> tuple[str, ...]:
+    return one.key, one.name, one.note
+
+
+def _seen(file: Path) -> tuple[int, ...] | None:
+    """Return what another file in its place would not have; None if there is no file."""
+    try:
+        about = file.stat()
+    except FileNotFoundError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_size
+
+
+def _find(bookmarks: tuple[Bookmark, ...], key: str) -> int | None:
+    return next((at for at, one in enumerate(bookmarks) if one.key == key), None)

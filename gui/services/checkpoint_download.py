@@ -1,0 +1,302 @@
+"""Bringing the checkpoints of the open model's training together. Knows no toolkit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from geometry.hub.faults import WholeDownload
+from geometry.hub.transfer import Transfer
+from gui.services.fetching import Fetch, Fetching
+from gui.services.jobs.jobs import Jobs
+from gui.services.loading import Wanted
+from gui.services.notices import ONLINE, notice_of
+from gui.state.session import Session
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.history.gathering import Gathered, Gathering
+    from geometry.history.history import History, Skipped
+    from geometry.history.origins import Origin, Snapshot
+    from geometry.history.plan import HistoryPlan
+    from geometry.hub.network import Network
+    from geometry.models.model import PositionalModel
+
+log = logging.getLogger(__name__)
+
+LIST, GATHER, SO_FAR = "history list", "history", "history so far"
+"""Slots of the jobs."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GatherState:
+    """How far it is with the checkpoints of the open model's training.
+
+    Attributes
+    ----------
+    stage
+        "looking" for what there is; "listed": it is known, or why it is not; "gathering".
+    plan
+        What is to be gathered, and what that costs; None where there is nothing to choose from.
+    progress
+        While "gathering", once it is known.
+    skipped
+        Checkpoints that were left out the last time.
+    why, advice
+        What went wrong, and what to do; "" where nothing did.
+    whole
+        Bytes of whole files, where the user is asked before those are downloaded; else 0, or -1
+        where nobody says how many.
+    """
+
+    stage: Literal["looking", "listed", "gathering"]
+    plan: HistoryPlan | None = None
+    progress: Gathered | None = None
+    skipped: tuple[Skipped, ...] = ()
+    why: str = ""
+    advice: str = ""
+    whole: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    origin: Origin | None
+    snapshots: tuple[Snapshot, ...]
+
+
+class Gatherer:
+    """Looks for checkpoints, and gathers a choice of them into ``session.history``.
+
+    Parameters
+    ----------
+    session, jobs, fetching
+        What it reads and writes, what runs the work, what it goes through.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, fetching: Fetching) -> None:
+        self._session, self._jobs, self._fetching = session, jobs, fetching
+        self._listed = _Listed(None, ())
+        self._gathering: Gathering | None = None
+        self._whole = False
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._forget)
+
+    def close(self) -> None:
+        """Stop answering, and give up what is under way."""
+        self._listening.stop()
+        for slot in (LIST, GATHER, SO_FAR):
+            self._jobs.cancel(slot)
+
+    def look(self) -> None:
+        """Look which checkpoints there are; of a model on the Hub, in one request.
+
+        Offline, those are found that were fetched before.
+        """
+        session, fetching = self._session, self._fetching
+        model, state = session.model, session.gathering
+        if model is None or (state is not None and state.stage == "gathering"):
+            return
+
+        def work(transfer: Transfer) -> _Listed:
+            return _list(model, lambda: fetching.network(transfer, Wanted(model.source)))
+
+        fetch = Fetch(work)
+        self._jobs.start(
+            LIST,
+            fetch,
+            self._on_listed,
+            lambda error: self._fail(error, "The checkpoints could not be listed"),
+            lambda: setattr(session, "gathering", GatherState("looking")),
+            on_progress=lambda _: None,  # it is one request
+            stop=fetch.stop,
+        )
+
+    def choose(self, count: int) -> None:
+        """Plan to take so many of the checkpoints."""
+        state = self._session.gathering
+        if state is not None and state.stage == "listed" and state.plan is not None:
+            # What went wrong, or was asked about whole files, concerned another number of them.
+            self._session.gathering = GatherState(
+                "listed", self._plan(count), skipped=state.skipped
+            )
+
+    def gather(self, count: int, *, whole: bool = False) -> None:
+        """Bring so many checkpoints together.
+
+        Whatever ends it, what has come by then becomes the session's history, and doing it again
+        brings the rest.
+
+        Parameters
+        ----------
+        count
+            How many, at log-spaced steps.
+        whole
+            Whether the user agreed to the download of whole files.
+        """
+        session, state = self._session, self._session.gathering
+        if state is None or state.plan is None or state.stage != "listed":
+            return
+        self._jobs.cancel(SO_FAR)
+        plan = self._plan(count)
+        gathering = self._take_up(plan, whole)
+        session.gathering = GatherState("gathering", plan)
+
+        def on_progress(progress: Gathered) -> None:
+            session.gathering = GatherState("gathering", plan, progress)
+
+        transfer = Transfer()
+        self._jobs.start(
+            GATHER,
+            lambda tell: gathering.run(transfer, tell),
+            lambda history: self._end(history=history),
+            lambda error: self._fail(error, "The checkpoints could not be gathered"),
+            on_progress=on_progress,
+            stop=transfer.cancel,
+        )
+
+    def cancel(self) -> bool:
+        """Give up looking or gathering; what has come stays.
+
+        Returns
+        -------
+        False if there is no such thing.
+        """
+        state = self._session.gathering
+        if state is None or state.stage == "listed":
+            return False
+        self._jobs.cancel(LIST)
+        self._jobs.cancel(GATHER)
+        if state.stage == "looking":
+            self._session.gathering = None
+        else:
+            self._end()
+        return True
+
+    # ---- what comes of it ------------------------------------------------------------------
+
+    def _forget(self) -> None:
+        """Another model is open: this is about that one."""
+        for slot in (LIST, GATHER, SO_FAR):
+            self._jobs.cancel(slot)
+        self._listed, self._gathering, self._whole = _Listed(None, ()), None, False
+        self._session.gathering = None
+
+    def _on_listed(self, listed: _Listed) -> None:
+        from geometry.history.plan import DEFAULT_COUNT
+
+        self._listed = listed
+        if listed.snapshots:
+            self._session.gathering = GatherState("listed", self._plan(DEFAULT_COUNT))
+            return
+        why, advice = _nothing(listed.origin, self._session)
+        self._session.gathering = GatherState("listed", why=why, advice=advice)
+
+    def _plan(self, count: int) -> HistoryPlan:
+        from geometry.history.plan import plan_history
+
+        assert self._listed.origin is not None
+        return plan_history(self._listed.origin, self._listed.snapshots, max(1, count))
+
+    def _take_up(self, plan: HistoryPlan, whole: bool) -> Gathering:
+        """Go on with what was broken off, if it was the same; or begin."""
+        from geometry.history.gathering import Gathering as Begun
+
+        before = self._gathering
+        same = before is not None and _steps(before.plan) == _steps(plan)
+        # What was agreed to holds for these checkpoints, and for no others.
+        whole = whole or (same and self._whole)
+        if before is None or not same or whole != self._whole:
+            network = None
+            if plan.origin.kind == "hub":
+                wanted = Wanted(plan.origin.source, whole=whole)
+                network = self._fetching.network(Transfer(), wanted)
+            before = Begun(plan, network)
+        self._gathering, self._whole = before, whole
+        return before
+
+    def _end(
+        self, *, history: History | None = None, why: str = "", advice: str = "", whole: int = 0
+    ) -> None:
+        """Say what has come, and what it would take to bring the rest."""
+        gathering = self._gathering
+        assert gathering is not None
+        skipped, lacking = gathering.skipped, _steps_of(gathering.missing)
+        # What was skipped is looked at again each time, and may cost something each time.
+        come = _steps(gathering.plan) - lacking - _steps_of(skipped)
+        self._listed = replace(
+            self._listed,
+            snapshots=tuple(
+                replace(one, here=True) if one.step in come else one
+                for one in self._listed.snapshots
+            ),
+        )
+        plan = self._plan(len(gathering.plan.snapshots))
+        state = GatherState("listed", plan, None, skipped, why, advice, whole)
+        if history is not None:
+            self._session.change(history=history, gathering=state)
+            self._session.status = _gathered(history.n_snapshots, len(skipped))
+            return
+        self._session.gathering = state
+        self._jobs.start(
+            SO_FAR,
+            lambda: gathering.history,
+            self._show_so_far,
+            lambda error: log.error("What has come cannot be shown", exc_info=error),
+        )
+
+    def _show_so_far(self, history: History | None) -> None:
+        """Show what has come, unless more is there from before."""
+        shown = self._session.history
+        if history is not None and (shown is None or shown.n_snapshots < history.n_snapshots):
+            self._session.history = history
+
+    def _fail(self, error: Exception, what: str) -> None:
+        log.error("%s", what, exc_info=error)
+        notice = notice_of(error, what)
+        whole = 0
+        state = self._session.gathering
+        if state is None or state.stage != "gathering":
+            self._session.gathering = GatherState("listed", why=notice.text, advice=notice.advice)
+            return
+        if isinstance(error, WholeDownload):
+            assert self._gathering is not None
+            whole = -1 if error.nbytes is None else error.nbytes * len(self._gathering.missing)
+        self._end(why=notice.text, advice=notice.advice * (not whole), whole=whole)
+
+
+def _list(model: PositionalModel, network: Callable[[], Network]) -> _Listed:
+    """Find out which checkpoints a model has; asks no network unless it is on the Hub."""
+    from geometry.history.origins import find_history, list_snapshots
+
+    origin = find_history(model)
+    if origin is None or origin.kind == "file":
+        return _Listed(origin, ())
+    return _Listed(origin, list_snapshots(origin, network() if origin.kind == "hub" else None))
+
+
+def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
+    """Say that there are no checkpoints, and what to do."""
+    if origin is None or origin.kind != "hub":
+        return "This model comes without checkpoints of its training.", ""
+    if session.offline:
+        return "No checkpoints of this model have been fetched, and Helixscope is offline.", ONLINE
+    return (
+        f"{origin.source} has no checkpoints on the Hub: no branch or tag such as checkpoint-1000.",
+        "",
+    )
+
+
+def _gathered(come: int, skipped: int) -> str:
+    """Say what has come of a gathering."""
+    text = f"Gathered {come} checkpoint{'' if come == 1 else 's'}"
+    return f"{text}; {skipped} left out" if skipped else text
+
+
+def _steps(plan: HistoryPlan) -> frozenset[int]:
+    return _steps_of(plan.snapshots)
+
+
+def _steps_of(several: tuple[Snapshot, ...] | tuple[Skipped, ...]) -> frozenset[int]:
+    return frozenset(one.step for one in several)

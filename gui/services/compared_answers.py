@@ -1,0 +1,90 @@
+"""Answers to what panels ask about the models beside the open one, a few at a time."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from gui.services.answers import Answers
+from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.queued_jobs import QueuedJobs
+from gui.services.jobs.slotted_jobs import SlottedJobs
+from gui.services.overlaying import COLORS
+from gui.state.session import Session
+from gui.style.listening import Listening
+
+AT_ONCE = 2
+"""Answers that are worked on at the same time; those about the open model never wait for them."""
+MAX_BYTES = 32_000_000
+"""Bound on the results that are kept of each model."""
+
+
+class ComparedAnswers:
+    """Keeps ``answers`` of each compared session true to what was asked about its model.
+
+    It also keeps ``session.compared_colors``: a model keeps its colour while others come and go.
+
+    Parameters
+    ----------
+    session, jobs
+        The open model's session, and what runs the work.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs) -> None:
+        self._session, self._jobs = session, QueuedJobs(jobs, AT_ONCE)
+        self._answers: dict[int, tuple[Session, Answers]] = {}
+        self._sources: dict[int, str] = {}
+        self._listening = Listening()
+        self._listening.to(session.events.compared, self._follow)
+
+    def close(self) -> None:
+        """Stop answering, and give up what is being worked on."""
+        self._listening.stop()
+        for _, answers in self._answers.values():
+            answers.close()
+        self._answers.clear()
+
+    def ask(self, slot: str, key: int, question: Any, *, fetch: bool = False) -> None:
+        """Answer a question about a compared model, as :meth:`gui.services.answers.Answers.ask`.
+
+        Parameters
+        ----------
+        slot, question, fetch
+            As there; the answer is in that model's own ``session.answers[slot]``.
+        key
+            The model's; one that has gone meanwhile is not asked.
+        """
+        session = next((c.session for c in self._session.compared if c.key == key), None)
+        if session is None:
+            return
+        if key not in self._answers:
+            jobs = SlottedJobs(self._jobs, f"beside {key}")
+            self._answers[key] = session, Answers(session, jobs, MAX_BYTES)
+        self._answers[key][1].ask(slot, question, fetch=fetch)
+
+    def forget(self, slot: str) -> None:
+        """Give up what a slot waits for, of all models: nobody looks at it any more."""
+        for _, answers in self._answers.values():
+            answers.forget(slot)
+
+    def _follow(self) -> None:
+        session = self._session
+        there = {compared.key: compared.session for compared in session.compared}
+        for key, (asked, answers) in list(self._answers.items()):
+            if there.get(key) is not asked:
+                answers.close()
+                del self._answers[key]
+        sources = {compared.key: compared.source for compared in session.compared}
+        same = {key for key, source in sources.items() if self._sources.get(key, source) == source}
+        self._sources = sources
+        # It was another model, which has gone or is the open one now, that was hidden.
+        session.hidden_curves = frozenset(h for h in session.hidden_curves if h[1] in same)
+        colors = {key: n for key, n in session.compared_colors.items() if key in there}
+        overlays = {overlay.color for overlay in session.overlays}
+        for key in there:
+            if key not in colors:
+                free = [number for number in range(COLORS) if number not in colors.values()]
+                # Beside so many overlays that there is none left, two have the same.
+                colors[key] = next((n for n in free if n not in overlays), (*free, 0)[0])
+        if colors != session.compared_colors:
+            session.compared_colors = MappingProxyType(colors)

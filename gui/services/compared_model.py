@@ -1,0 +1,120 @@
+"""A model beside the open one: its session, and what answers that. Knows no toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gui.services.fetching import Fetching
+from gui.services.fitting import Fitter
+from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.slotted_jobs import SlottedJobs
+from gui.services.loading import Opened, Wanted, short_name
+from gui.services.measuring import Measuring
+from gui.services.opening import Opening
+from gui.services.pair_measuring import PairMeasuring
+from gui.state.compared import Compared
+from gui.state.session import Session
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Held:
+    """A model with all that showing it again takes, and how it was asked for."""
+
+    wanted: Wanted
+    opened: Opened
+
+    @classmethod
+    def of(cls, session: Session, opening: Opening, fitter: Fitter) -> Held | None:
+        """Take what a session shows; None while it shows nothing."""
+        wanted, fast = opening.shown, fitter.fast
+        model, curve, norms = session.model, session.curve, session.norms
+        if wanted is None or fast is None or model is None or curve is None or norms is None:
+            return None
+        return cls(wanted, Opened(model, fast, curve, norms))
+
+
+class Cell:
+    """Reads a model and keeps what is shown of it true to its session.
+
+    Parameters
+    ----------
+    key, source
+        As in :class:`gui.state.compared.Compared`.
+    jobs, fetching, opener
+        As for :class:`gui.services.opening.Opening`; the slots are this cell's own.
+    on_shown
+        Called with the key when its model has come, or another in its place, and whether that was
+        read for it.
+    on_error
+        Called with the key, an error, and what failed, in words.
+    """
+
+    def __init__(
+        self,
+        key: int,
+        source: str,
+        jobs: Jobs,
+        fetching: Fetching,
+        on_shown: Callable[[int, bool], None],
+        on_error: Callable[[int, Exception, str], None],
+        opener: Callable[..., PositionalModel] | None = None,
+    ) -> None:
+        self.session = session = Session()
+        self.compared = Compared(key, source, short_name(source), session)
+        self._on_shown = on_shown
+        self._jobs = SlottedJobs(jobs, f"view {key}")
+
+        def fail(error: Exception, what: str, source: str = "") -> None:
+            on_error(key, error, what)
+
+        self.opening = Opening(session, self._jobs, fetching, self.show, fail, opener)
+        self._fitter = Fitter(session, self._jobs, fail)
+        self._measuring = Measuring(session, self._jobs, fail)
+        self._pairs = PairMeasuring(session)
+
+    def close(self) -> None:
+        """Stop answering, and give up what is under way."""
+        self._jobs.cancel_all()
+        self._fitter.close()
+        self._measuring.close()
+        self._pairs.close()
+
+    @property
+    def held(self) -> Held | None:
+        """The model with all that showing it elsewhere takes; None while it is being read."""
+        return Held.of(self.session, self.opening, self._fitter)
+
+    def take(self, held: Held) -> None:
+        """Show another model in place of this one."""
+        self.opening.cancel()
+        self.opening.take(held.wanted)
+        self.show(held.wanted, held.opened, read=False)
+
+    def show(self, wanted: Wanted, opened: Opened, *, read: bool = True) -> None:
+        """Show a model; ``read`` for this, and not taken from another view."""
+        session, model = self.session, opened.model
+        self._fitter.pause()
+        session.change(
+            curve=opened.curve,
+            hover=None,
+            selection=(),
+            components=opened.curve.components,
+            model=model,
+            positions=opened.curve.pca.positions,
+            turn=np.eye(3),
+            norms=self._measuring.as_wanted(opened.norms, model),
+            opening="",
+            transfer=None,
+            status="Ready",
+        )
+        self.compared = replace(self.compared, source=wanted.source, name=model.name)
+        # Fits under a drag take preparing, and memory: not before somebody drags.
+        self._fitter.use(opened.fast, ahead=False)
+        self._on_shown(self.compared.key, read)

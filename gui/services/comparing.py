@@ -1,0 +1,299 @@
+"""Models side by side: each in a session of its own, linked to that of the open one.
+
+The open model is one of those in the grid; what panels show is about it. Another takes its place
+by :meth:`Comparing.make_main`: the two sessions exchange what they show. Knows no toolkit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from gui.scene.shown_range import inside
+from gui.services.compared_model import Cell, Held
+from gui.services.fetching import Fetching
+from gui.services.jobs.jobs import Jobs
+from gui.services.linked_marks import LinkedMarks
+from gui.services.loading import Wanted, remembered_name
+from gui.services.notices import notice_beside
+from gui.state.colors import own_scale, shared_limits
+from gui.state.compared import MAIN
+from gui.state.session import Notice, Session
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+log = logging.getLogger(__name__)
+
+MOST = 9
+"""Models in the grid at once, the open one among them: three by three."""
+_FOLLOWED = (
+    "color_by", "color_component", "colormap", "outside", "projection", "keep_turned",
+    "measure", "norms_centred", "norms_after", "dragging",
+)  # fmt: skip
+"""What all views share: changed for the open model, it changes for the others."""
+_COLORED_BY = ("model", "curve", "norms", "color_by", "color_component", "dragging")
+
+
+class Comparing:
+    """Keeps ``session.compared``, and links those sessions to that of the open model.
+
+    Parameters
+    ----------
+    session, jobs, fetching
+        The open model's session, what runs the work, what it goes through.
+    held
+        Returns the open model, with what showing it again takes; None while none is open.
+    show
+        Shows a model in place of the open one.
+    opener
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+
+    Attributes
+    ----------
+    marks
+        What is selected and hovered in them.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        fetching: Fetching,
+        held: Callable[[], Held | None],
+        show: Callable[[Held], None],
+        opener: Callable[..., PositionalModel] | None = None,
+    ) -> None:
+        self._session, self._jobs, self._fetching = session, jobs, fetching
+        self._held, self._show_main, self._opener = held, show, opener
+        self._cells: dict[int, Cell] = {}
+        self._newest = MAIN
+        self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
+        self._listening = Listening()
+        for names, slot in (
+            (_FOLLOWED, self._share),
+            (("positions", "components", "ranges_linked"), self._share_range),
+            (_COLORED_BY, self._share_colors),
+        ):
+            for name in names:
+                self._listening.to(session.events[name], slot)
+        self._coloring: dict[int, Listening] = {}
+
+    def close(self) -> None:
+        """Stop answering, and give up what is being read."""
+        self._listening.stop()
+        self.marks.close()
+        for key in tuple(self._cells):
+            self._let_go(key)
+
+    # ---- which models ------------------------------------------------------------------
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The models in the order of the grid, the open one (:data:`MAIN`) among them."""
+        keys = [compared.key for compared in self._session.compared]
+        keys.insert(self._session.main_at, MAIN)
+        return tuple(keys)
+
+    @property
+    def opened(self) -> tuple[tuple[int, Session, Wanted], ...]:
+        """The models beside the open one that are there, in order: key, session, what was opened.
+
+        One that is still being read is left out.
+        """
+        cells = [self._cells[key] for key in self.keys if key != MAIN]
+        return tuple(
+            (cell.compared.key, cell.session, cell.held.wanted)
+            for cell in cells
+            if cell.held is not None
+        )
+
+    @property
+    def room(self) -> int:
+        """How many more models the grid has room for."""
+        return MOST - 1 - len(self._cells) if self._session.model is not None else 0
+
+    def add(
+        self,
+        source: str,
+        positions: tuple[int, int] | None = None,
+        components: tuple[int, int, int] | None = None,
+        *,
+        table: str | None = None,
+    ) -> int | None:
+        """Show another model beside the open one; it is read in the background.
+
+        One that cannot be opened becomes a notice that says why. Nothing is downloaded as a whole
+        file.
+
+        Parameters
+        ----------
+        source, table
+            As for :meth:`gui.services.controller.Controller.open`.
+        positions, components
+            What is shown of it; 1 to the last position, and the open model's components, if None.
+
+        Returns
+        -------
+        int or None
+            Its key; None where there is no room for it, or it is known at once that it cannot be
+            opened, which a notice says.
+        """
+        session = self._session
+        if not self.room:
+            session.notice = (
+                Notice(f"There is room for {MOST} models at once.", "Close one of them first.")
+                if session.model is not None
+                else Notice("There is nothing yet to compare with.", "Open a model first.")
+            )
+            return None
+        self._newest = key = self._newest + 1
+        cell = self._cells[key] = Cell(
+            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener
+        )
+        self._follow(cell.session)
+        cell.session.components = components or session.components
+        self._coloring[key] = Listening()
+        for name in _COLORED_BY:
+            self._coloring[key].to(cell.session.events[name], self._share_colors)
+        session.compared = (*session.compared, cell.compared)
+        cell.opening.open(Wanted(source, table, positions))
+        return key if key in self._cells else None
+
+    def add_all(self, sources: Iterable[str]) -> None:
+        """Show further models beside the open one, but for those that are there already."""
+        shown = {remembered_name(cell.compared.source) for cell in self._cells.values()}
+        if self._session.model is not None:
+            shown.add(remembered_name(self._session.model.source))
+        for source in sources:
+            name = remembered_name(source)
+            if name not in shown and self.room:
+                shown.add(name)
+                self.add(source)
+
+    def remove(self, key: int) -> None:
+        """Show a model no more. In place of the open one, its neighbour is the open one then.
+
+        That is the nearest in the grid that is there, the next one rather than the one before.
+        """
+        if key == MAIN:
+            places, at = self.keys, self._session.main_at
+            near = sorted(range(len(places)), key=lambda place: (abs(place - at), place < at))
+            key = next((places[p] for p in near if self.make_main(places[p])), MAIN)
+        if key in self._cells:
+            keys = [other for other in self.keys if other != key]
+            self._let_go(key)
+            self._arrange(keys)
+            self._share_colors()
+            if not self._cells:  # what only another table had
+                self.marks.narrow()
+
+    def clear(self) -> None:
+        """Show the open model alone."""
+        for key in tuple(self._cells):
+            self.remove(key)
+
+    def move(self, key: int, step: int) -> None:
+        """Move a model by so many places in the grid; at its ends it stays."""
+        keys = list(self.keys)
+        if key in keys:
+            at = keys.index(key)
+            keys.insert(min(max(at + step, 0), len(keys) - 1), keys.pop(at))
+            self._arrange(keys)
+
+    def make_main(self, key: int) -> bool:
+        """Let a model and the open one change places: the panels are about it from now on.
+
+        In the grid both stay where they are. False where there is no such model, or it is not
+        there yet.
+        """
+        cell, ours = self._cells.get(key), self._held()
+        theirs = None if cell is None else cell.held
+        if cell is None or theirs is None or ours is None:
+            return False
+        keys = list(self.keys)
+        here, there = keys.index(MAIN), keys.index(key)
+        keys[here], keys[there] = key, MAIN
+        linked, self._session.ranges_linked = self._session.ranges_linked, False
+        with self.marks.kept():
+            cell.take(ours)
+            self._show_main(theirs)
+            self._session.ranges_linked = linked
+            self._arrange(keys)
+        return True
+
+    def _let_go(self, key: int) -> None:
+        self._coloring.pop(key).stop()
+        self._cells.pop(key).close()
+
+    def _arrange(self, keys: list[int]) -> None:
+        self._session.change(
+            compared=tuple(self._cells[key].compared for key in keys if key != MAIN),
+            main_at=keys.index(MAIN),
+        )
+
+    def _on_shown(self, key: int, read: bool) -> None:
+        cell, session = self._cells.get(key), self._session
+        if cell is None or cell.session.model is None:
+            return
+        self._arrange(list(self.keys))
+        self._share_range()
+        self.marks.show()
+        odd = " ".join(cell.session.model.warnings) if read else ""
+        # What another could not do, its view being gone, is said nowhere else.
+        if odd and (session.notice is None or not session.notice.details):
+            session.notice = Notice(f"{cell.compared.name}: {odd}")
+
+    def _on_failed(self, key: int, error: Exception, what: str) -> None:
+        log.error("%s", what, exc_info=error)
+        cell = self._cells.get(key)
+        if cell is not None and cell.session.model is not None:
+            what = f"{what} for {cell.compared.name}"
+        else:
+            self.remove(key)  # there is nothing to show of it
+        self._session.notice = notice_beside(error, what)
+
+    # ---- what is linked ----------------------------------------------------------------
+
+    def request_positions(self, key: int, first: int, last: int) -> None:
+        """Show a range of one of the models; it is put in order and kept inside its table."""
+        cell = self._cells.get(key)
+        if cell is not None and cell.session.model is not None:
+            cell.session.positions = inside((first, last), cell.session.model.n_positions)
+
+    def _sessions(self) -> list[Session]:
+        return [self._session, *(cell.session for cell in self._cells.values())]
+
+    def _follow(self, session: Session) -> None:
+        for name in _FOLLOWED:
+            setattr(session, name, getattr(self._session, name))
+
+    def _share(self) -> None:
+        for cell in self._cells.values():
+            self._follow(cell.session)
+
+    def _share_range(self) -> None:
+        """Show the open model's range and components of all, where that is wanted."""
+        session = self._session
+        if not session.ranges_linked or session.model is None:
+            return
+        for cell in self._cells.values():
+            theirs = cell.session
+            if theirs.model is not None:
+                span = inside(session.positions, theirs.model.n_positions)
+                wanted: dict[str, object] = {"positions": span}
+                if max(session.components) <= max(3, min(theirs.model.W_pos.shape)):
+                    wanted["components"] = session.components
+                # Both together: what follows them is worked out once.
+                theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})
+
+    def _share_colors(self) -> None:
+        """Let a colour mean the same in all views; not anew with every tick of a drag."""
+        if self._session.dragging:
+            return
+        shown = [s for s in self._sessions() if s.model is not None and s.curve is not None]
+        limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
+        for session in self._sessions():
+            session.color_limits = limits

@@ -1,0 +1,393 @@
+"""What happens when the user wants something: the only place that starts work.
+
+Intents come in as method calls and as changes of the session's first group of fields; results go
+out as changes of the second group. Nothing here knows a toolkit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.measures.neighbours import position_details
+from gui.scene.shown_range import inside
+from gui.services.alignment import LayingOver
+from gui.services.answers import Answers
+from gui.services.checkpoint_download import Gatherer
+from gui.services.compared_answers import ComparedAnswers
+from gui.services.compared_model import Held
+from gui.services.comparing import Comparing
+from gui.services.fetching import Fetching
+from gui.services.fitting import Fitter
+from gui.services.hub_search import HubSearch
+from gui.services.jobs.jobs import Jobs
+from gui.services.loading import Opened, Wanted, list_models, path_exists, remembered_name
+from gui.services.measuring import Measuring
+from gui.services.notices import UNSET, is_offline_by_environment, notice_of
+from gui.services.opening import Opening
+from gui.services.overlaying import Overlaying
+from gui.services.pair_measuring import PairMeasuring
+from gui.services.prompting import Prompting
+from gui.services.reopening import Reopening, is_work
+from gui.services.timeline import Lapsing
+from gui.state.guides import NO_GUIDES, Guide, with_guide
+from gui.state.session import ColorBy, Notice, Session
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.hub.tensor_cache import TensorCache
+    from geometry.models.model import PositionalModel
+    from gui.state.work import Work
+
+log = logging.getLogger(__name__)
+
+MAX_RECENT = 8
+
+
+class Controller:
+    """Answers the user's intents.
+
+    Parameters
+    ----------
+    session
+        The state it reads and writes, on the thread that calls it.
+    jobs
+        What runs slow work.
+    opener
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+    cache_limit
+        Bytes that may be kept of what is fetched; the cache's default if None.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        opener: Callable[..., PositionalModel] | None = None,
+        *,
+        cache_limit: int | None = None,
+    ) -> None:
+        self.session = session
+        self._jobs = jobs
+        self._fetching = Fetching(session, cache_limit)
+        self._fitter = Fitter(session, jobs, self._fail)
+        self._opening = Opening(session, jobs, self._fetching, self._show, self._fail, opener)
+        self._prompting = Prompting(session, jobs, self._fail)
+        self.answers = Answers(session, jobs)
+        self.compared_answers = ComparedAnswers(session, jobs)
+        self._lapsing = Lapsing(session)
+        self._search = HubSearch(session, jobs, self._fetching, self._fail)
+        self._measuring = Measuring(session, jobs, self._fail)
+        self._pairs = PairMeasuring(session)
+        self.overlays = Overlaying(session, jobs, self._fetching, opener)
+        self.comparing = Comparing(
+            session, jobs, self._fetching, self._hold, self._show_held, opener
+        )
+        self._reopening = Reopening(
+            session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
+        )
+        self._laying = LayingOver(session, jobs)
+        self.gatherer = Gatherer(session, jobs, self._fetching)
+        events = session.events
+        self._listening = Listening()
+        for signal, slot in (
+            (events.curve, self._describe_selection),
+            (events.selection, self._describe_selection),
+            (events.prompt, self._prompting.tokenize),
+            (events.offline, self._on_offline_changed),
+        ):
+            self._listening.to(signal, slot)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._listening.stop()
+        self.answers.close()
+        self.compared_answers.close()
+        self._lapsing.close()
+        self._measuring.close()
+        self._pairs.close()
+        self.overlays.close()
+        self.comparing.close()
+        self._laying.close()
+        self.gatherer.close()
+        self._fitter.close()
+        self._fetching.close()
+
+    @property
+    def cache(self) -> TensorCache:
+        """What is kept of the models that were fetched."""
+        return self._fetching.cache
+
+    # ---- opening -----------------------------------------------------------------------
+
+    def open(
+        self,
+        source: str,
+        *,
+        table: str | None = None,
+        positions: tuple[int, int] | None = None,
+        whole: bool = False,
+        fresh: bool = False,
+    ) -> None:
+        """Open a source; what is open stays until the new one is there, or for good if it fails.
+
+        Parameters
+        ----------
+        source
+            Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
+            brings its own table and range.
+        table
+            Tensor to take as the position table, for an unknown architecture.
+        positions
+            Range to show first; 1 to the last position if None.
+        whole
+            Whether the user agreed to the download of a whole file.
+        fresh
+            Whether to ask the Hub which commit the revision is now, though one is known.
+        """
+        if is_work(source):
+            self._reopening.open(Path(source).expanduser())
+        else:
+            self._opening.open(Wanted(source, table, positions, whole, fresh))
+
+    @property
+    def shown(self) -> Wanted | None:
+        """What was opened, of which the model is shown."""
+        return self._opening.shown
+
+    def resume(self, work: Work) -> None:
+        """Show work that was never saved."""
+        self._reopening.show(work)
+
+    def go_to(self, work: Work) -> None:
+        """Show saved work of whichever model; the open one is not opened anew."""
+        self._reopening.go_to(work)
+
+    def open_first(
+        self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
+    ) -> None:
+        """Open what the window starts with.
+
+        Parameters
+        ----------
+        source
+            What the user asked for; opened whatever comes of it.
+        last
+            What was open when the window was closed last; "" at the first start. The network is
+            asked only if that is a model which is no longer kept here. If it cannot be had, or at
+            the first start, the best model that is on this machine is opened; if there is none,
+            nothing.
+        positions
+            Range to show first.
+        """
+        if source is None and is_work(last) and path_exists(last):
+            source = last
+        if source is not None:
+            self.open(source, positions=positions)
+        else:
+            self._opening.open_first(last, positions)
+
+    def retry(self, *, whole: bool = False) -> None:
+        """Do again what the notice says has failed; ``whole`` agrees to the whole download."""
+        notice, self.session.notice = self.session.notice, None
+        if notice is not None and not notice.source:
+            self._prompting.tokenize()
+        else:
+            self._opening.retry(whole=whole)
+
+    def switch_side(self) -> None:
+        """Open the other table of a model that has two, the decoder's or the encoder's."""
+        self._opening.switch_side()
+
+    def check_for_update(self) -> None:
+        """Ask the Hub whether the open model has a newer version, and open that."""
+        self._opening.check_for_update()
+
+    def cancel_opening(self) -> None:
+        """Give up on the source being opened; what was open stays."""
+        self._opening.cancel()
+
+    def cancel(self) -> bool:
+        """Give up on what the user waits for: an opening, a tokenizer, a gathering, or an answer.
+
+        Returns
+        -------
+        False if there is no such thing.
+        """
+        if self.session.opening:
+            self._opening.cancel()
+        elif self._prompting.fetching:
+            self._prompting.cancel()
+        else:
+            return self.gatherer.cancel() or self.answers.cancel_newest()
+        return True
+
+    def fetch_tokenizer(self) -> None:
+        """Fetch a tokenizer that the user was told is large, and split the prompt."""
+        self._prompting.fetch()
+
+    def search_hub(self, text: str) -> None:
+        """Search the Hub for models; the newest search wins, and "" ends searching."""
+        self._search.search(text)
+
+    def refresh_models(self) -> None:
+        """Read the catalogue again, and what of it is on this machine."""
+        self._jobs.start(
+            "models",
+            list_models,
+            lambda rows: setattr(self.session, "models", rows),
+            lambda error: self._fail(error, "The list of models could not be read"),
+        )
+
+    def _hold(self) -> Held | None:
+        return Held.of(self.session, self._opening, self._fitter)
+
+    def _show_held(self, held: Held) -> None:
+        """Show a model that was shown beside the open one, and not what is being opened."""
+        self._opening.cancel()
+        self._opening.take(held.wanted)
+        self._show(held.wanted, held.opened, components=held.opened.curve.components)
+
+    def _show(self, wanted: Wanted, opened: Opened, **more: object) -> None:
+        session, model = self.session, opened.model
+        self._fitter.pause()
+        session.change(
+            # The first to be told of, so that it is on the screen before the panels begin.
+            curve=opened.curve,
+            hover=None,
+            details=None,
+            tokens=None,
+            snapshot=None,
+            lapse=None,
+            history=None,
+            guides=NO_GUIDES,
+            selection=tuple(p for p in session.selection if p < model.n_positions),
+            model=model,
+            positions=opened.curve.pca.positions,
+            turn=np.eye(3),
+            norms=self._measuring.as_wanted(opened.norms, model),
+            **more,
+        )
+        session.change(opening="", transfer=None)
+        source = remembered_name(wanted.source)
+        session.recent = (source, *(r for r in session.recent if r != source))
+        session.status = "Ready"
+        if model.warnings:
+            session.notice = Notice(" ".join(model.warnings))
+        self._prompting.tokenize()
+        self._fitter.use(opened.fast)
+        self._reopening.on_shown(wanted)
+        session.recent = session.recent[:MAX_RECENT]
+        session.shown += 1
+        if model.commit is not None:  # it may have been fetched, and is kept from now on
+            self.refresh_models()
+
+    def _on_offline_changed(self, offline: bool) -> None:
+        session = self.session
+        if offline:
+            if session.transfer is not None:
+                self.cancel()
+        elif is_offline_by_environment():
+            session.offline = True
+            session.notice = Notice("HF_HUB_OFFLINE is set, so no request may leave.", UNSET)
+        elif session.tokens is None:
+            self._prompting.tokenize()
+
+    # ---- the range and the colours -------------------------------------------------------
+
+    def request_positions(self, first: int, last: int) -> None:
+        """Show a range; it is put in order and kept inside the table."""
+        if self.session.model is not None:
+            self.session.positions = inside((first, last), self.session.model.n_positions)
+
+    def color_by(self, quantity: ColorBy, component: int) -> None:
+        """Colour the curve by a quantity; ``component`` (1-based) counts for "component"."""
+        self.session.color_component = component
+        self.session.color_by = quantity
+
+    # ---- selection, prompt -------------------------------------------------------------
+
+    def select(self, positions: tuple[int, ...]) -> None:
+        """Select positions, the last one being the current one; those off the table are dropped."""
+        if self.session.model is None:
+            return
+        n = self.session.model.n_positions
+        # Of a position that comes twice the last mention counts: the last one is the current one.
+        last_first = dict.fromkeys(p for p in reversed(positions) if 0 <= p < n)
+        self.session.selection = tuple(last_first)[::-1]
+
+    def walk(self, step: int) -> None:
+        """Move the current position along the curve, inside the table."""
+        if self.session.model is None:
+            return
+        first, end = self.session.positions[0], self.session.model.n_positions - 1
+        current = self.session.current
+        target = first if current is None else min(max(current + step, 0), end)
+        self.select((target,))
+
+    def _describe_selection(self) -> None:
+        session = self.session
+        if session.model is None or session.pca is None or session.current is None:
+            session.details = None
+            return
+        session.details = position_details(
+            session.model.W_pos, session.pca, session.current, session.components
+        )
+
+    def show_guide(self, slot: str, guide: Guide | None) -> None:
+        """Draw what a panel wants beside the curve, in place of what it wanted before."""
+        self.session.guides = with_guide(self.session.guides, slot, guide)
+
+    def in_background(
+        self,
+        slot: str,
+        function: Callable[..., Any],
+        on_result: Callable[[Any], None],
+        what: str,
+        *,
+        on_progress: Callable[[Any], None] | None = None,
+        on_failed: Callable[[], None] = lambda: None,
+        stop: Callable[[], None] | None = None,
+    ) -> None:
+        """Run something of a panel's on a thread, such as writing a figure.
+
+        Parameters
+        ----------
+        slot
+            What it is for; the newest wins.
+        function, on_result
+            The work, and what is called with its result.
+        what
+            What has failed if it raises, in words.
+        on_progress, stop
+            As in :meth:`gui.services.jobs.jobs.Jobs.start`. What cannot be stopped is done even
+            when the window is closed meanwhile.
+        on_failed
+            Called before it is said that it has failed.
+        """
+
+        def on_error(error: Exception) -> None:
+            on_failed()
+            self._fail(error, what)
+
+        self._jobs.start(
+            slot, function, on_result, on_error,
+            on_progress=on_progress, stop=stop, finish=stop is None,
+        )  # fmt: skip
+
+    def give_up(self, slot: str) -> None:
+        """Give up on what runs in the background; nothing of it will be delivered."""
+        self._jobs.cancel(slot)
+
+    # ---- errors ------------------------------------------------------------------------
+
+    def _fail(self, error: Exception, what: str, source: str = "") -> None:
+        """Report a failed job in one plain sentence; the traceback goes to the log."""
+        log.error("%s", what, exc_info=error)
+        if not self.session.opening:
+            self.session.status = "Ready"
+        self.session.notice = notice_of(error, what, source)

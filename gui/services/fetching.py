@@ -1,0 +1,105 @@
+"""What the window fetches goes through: one Hub, which knows the switch for working offline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from geometry.hub.transfer import Transfer, TransferProgress
+from gui.services.loading import Wanted
+from gui.state.session import Session
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.hub.client import Hub
+    from geometry.hub.network import Network
+    from geometry.hub.tensor_cache import TensorCache
+
+
+class Fetch:
+    """Work that may fetch something: the function of a job, and what stops it.
+
+    Parameters
+    ----------
+    work
+        Called on the job's thread with what tells of the transfer.
+    """
+
+    def __init__(self, work: Callable[[Transfer], Any]) -> None:
+        self._work = work
+        self._transfer = Transfer(self._on_progress)
+        self._tell: Callable[[TransferProgress], None] | None = None
+
+    def __call__(self, tell: Callable[[TransferProgress], None]) -> Any:
+        """Do the work; what is fetched meanwhile is told of."""
+        self._tell = tell
+        return self._work(self._transfer)
+
+    def stop(self) -> None:
+        """End a wait or a transfer, from another thread: the work raises Cancelled."""
+        self._transfer.cancel()
+
+    def _on_progress(self, progress: TransferProgress) -> None:
+        if self._tell is not None:
+            self._tell(progress)
+
+
+class Fetching:
+    """The Hub and the cache of this window, made when something from there is first wanted.
+
+    Parameters
+    ----------
+    session
+        Says whether the network may be used.
+    cache_limit
+        Bytes that the cache may hold; its own default if None.
+    """
+
+    def __init__(self, session: Session, cache_limit: int | None = None) -> None:
+        self._session, self._cache_limit = session, cache_limit
+        self._hub: Hub | None = None
+        self._cache: TensorCache | None = None
+        self._making = threading.Lock()
+        self._listening = Listening()
+        self._listening.to(session.events.offline, self._on_offline_changed)
+
+    def close(self) -> None:
+        """Stop listening, and close connections that are kept open."""
+        self._listening.stop()
+        if self._hub is not None:
+            self._hub.close()
+
+    @property
+    def hub(self) -> Hub:
+        """The Hub; may be asked for from any thread."""
+        # Its client is not imported for what lies on this machine.
+        from geometry.hub.client import Hub
+
+        with self._making:
+            if self._hub is None:
+                self._hub = Hub(offline=self._session.offline)
+            return self._hub
+
+    @property
+    def cache(self) -> TensorCache:
+        """What is kept of what was fetched; may be asked for from any thread."""
+        from geometry.hub.tensor_cache import default_cache
+
+        with self._making:
+            if self._cache is None:
+                self._cache = default_cache()
+                if self._cache_limit is not None:
+                    self._cache.max_bytes = self._cache_limit
+            return self._cache
+
+    def network(self, transfer: Transfer, wanted: Wanted) -> Network:
+        """Return what an opening goes through; may be asked for from any thread."""
+        from geometry.hub.network import Network
+
+        return Network(self.hub, self.cache, transfer, wanted.whole, wanted.fresh)
+
+    def _on_offline_changed(self, offline: bool) -> None:
+        with self._making:
+            if self._hub is not None:
+                self._hub.offline = offline

@@ -1,0 +1,229 @@
+"""Fitting the components of the shown range: fast while it is dragged, exactly when it rests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.checkpoints.threads import one_thread
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import PositionPCA, fit_pca
+from geometry.pca.range_pca import RangePCA
+from gui.services.cache import ResultCache
+from gui.services.jobs.jobs import Jobs, OnError
+from gui.state.session import Session
+from gui.state.turn import turn_onto
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+N_COMPONENTS = 10
+"""Components that an exact fit has at least: as many as are shown as bars and on offer as axes."""
+INLINE_SIZE = 6_000_000
+"""Tables with more entries than this are fitted in the background even while dragging."""
+MISHAP = "The components could not be fitted"
+
+
+class Fitter:
+    """Keeps ``session.curve`` and ``session.turn`` true to the range and components wanted.
+
+    Parameters
+    ----------
+    session
+        The state it reads and writes.
+    jobs
+        What runs exact fits.
+    on_error
+        Called with an error and what failed, in words.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
+        self._session, self._jobs = session, jobs
+        self._on_error = on_error
+        self._fast: RangePCA | None = None
+        self._following = False
+        self._exactly: Hashable = None  # the key of the exact fit that is under way
+        self._cache = ResultCache(max_bytes=64 << 20)
+        events = session.events
+        self._listening = Listening()
+        for signal, slot in (
+            (events.positions, self._on_range_changed),
+            (events.components, self._on_range_changed),
+            (events.color_by, self._on_color_changed),
+            (events.color_component, self._on_color_changed),
+            (events.dragging, self._on_dragging_changed),
+            (events.keep_turned, self._on_keep_turned_changed),
+        ):
+            self._listening.to(signal, slot)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._listening.stop()
+
+    def pause(self) -> None:
+        """Fit nothing until :meth:`use`: the table is about to change."""
+        self._fast = self._exactly = None
+        self._stop_following()
+        for slot in ("exact", "prepare"):
+            self._jobs.cancel(slot)
+
+    @property
+    def fast(self) -> RangePCA | None:
+        """What fits ranges while they are dragged; None while no model is open."""
+        return self._fast
+
+    def use(self, fast: RangePCA, *, ahead: bool = True) -> None:
+        """Fit the table of the model that is open now, whose curve is shown already.
+
+        Parameters
+        ----------
+        fast
+            What fits its ranges while they are dragged.
+        ahead
+            Prepare that now, and not with the first drag.
+        """
+        self._fast = fast
+        model = self._session.model
+        assert model is not None
+        # The cache's key, whose digest takes a while, is not worked out between two frames.
+        self._jobs.start(
+            "prepare",
+            lambda: (model.fingerprint, fast.prepare() if ahead else None),
+            lambda _: self._fit_exactly(),
+            lambda error: self._on_error(error, MISHAP),
+        )
+
+    @staticmethod
+    def n_components(session: Session) -> int:
+        """Return how many components an exact fit for this session has."""
+        return max(N_COMPONENTS, *session.components, session.color_component)
+
+    def _on_range_changed(self) -> None:
+        model, fast, session = self._session.model, self._fast, self._session
+        if model is None or fast is None:
+            return
+        if not self._is_shown():  # as it is by the second of two changes that come together
+            small = model.W_pos.size <= INLINE_SIZE
+            if small and fast.is_ready(session.positions):
+                self._stop_following()
+                with one_thread():
+                    self._show(self._fit_fast(fast)(), model)
+            elif not self._following and (session.dragging or not small):
+                # One at a time: else a steady drag, each tick superseding the last, shows none.
+                self._following = True
+                self._jobs.start(
+                    "range",
+                    self._fit_fast(fast),
+                    lambda pca: self._on_followed(pca, model),
+                    self._on_following_failed,
+                )
+        if not session.dragging:
+            self._fit_exactly()
+
+    def _is_shown(self) -> bool:
+        curve, session = self._session.curve, self._session
+        return (
+            curve is not None
+            and curve.pca.positions == session.positions
+            and curve.components == session.components
+        )
+
+    def _fit_fast(self, fast: RangePCA) -> Callable[[], PositionPCA]:
+        """Return what fits the range that is wanted now, on any thread."""
+        session = self._session
+        # What is drawn has to be right to the pixel; the other components are only bars meanwhile.
+        drawn = max(session.components)
+        if session.color_by == "component":
+            drawn = max(drawn, session.color_component)
+        return partial(fast.fit, session.positions, self.n_components(session), certified=drawn)
+
+    def _on_followed(self, pca: PositionPCA, model: PositionalModel) -> None:
+        self._following = False
+        self._show(pca, model)
+        if self._session.dragging and pca.positions != self._session.positions:
+            self._on_range_changed()
+
+    def _on_following_failed(self, error: Exception) -> None:
+        self._following = False
+        self._on_error(error, MISHAP)
+
+    def _stop_following(self) -> None:
+        if self._following:
+            self._following = False
+            self._jobs.cancel("range")
+
+    def _on_color_changed(self) -> None:
+        if self._session.color_by == "component":
+            self._fit_exactly()
+
+    def _on_dragging_changed(self, dragging: bool) -> None:
+        if not dragging:
+            self._fit_exactly()
+
+    def _on_keep_turned_changed(self, keep_turned: bool) -> None:
+        if not keep_turned and not self._session.dragging:
+            self._straighten()
+
+    def _fit_exactly(self) -> None:
+        model, positions = self._session.model, self._session.positions
+        if model is None or self._fast is None:
+            return
+        k = self.n_components(self._session)
+        key = (model.fingerprint, "pca", positions, k)
+        found = self._cache.get(key)
+        if found is not None:
+            self._exactly = None
+            self._jobs.cancel("exact")
+            self._finish(found, model)
+            return
+        if key == self._exactly:
+            return
+        self._exactly = key
+        self._say(f"Fitting positions {positions[0]}–{positions[1]} exactly…")
+        self._jobs.start(
+            "exact",
+            lambda: fit_pca(model.W_pos, positions, k),
+            lambda pca: self._finish(self._cache.put(key, pca), model),
+            self._on_exact_failed,
+        )
+
+    def _on_exact_failed(self, error: Exception) -> None:
+        self._exactly = None
+        self._on_error(error, MISHAP)
+
+    def _finish(self, pca: PositionPCA, model: PositionalModel) -> None:
+        """Show an exact fit, the components as they truly lie unless the user prefers not."""
+        self._exactly = None
+        if pca.positions != self._session.positions:
+            return
+        self._stop_following()
+        curve = self._session.curve
+        if curve is None or curve.pca is not pca or not self._is_shown():
+            self._show(pca, model)
+        self._say("Ready")
+        if not self._session.keep_turned and not self._session.dragging:
+            self._straighten()
+
+    def _say(self, status: str) -> None:
+        """Say how the fit goes, unless another model is being opened: that is said then."""
+        if not self._session.opening:
+            self._session.status = status
+
+    def _show(self, pca: PositionPCA, model: PositionalModel) -> None:
+        """Show a fit, turned onto what was shown before."""
+        session = self._session
+        previous = session.curve
+        curve = place_curve(model.W_pos, pca, session.components)
+        if previous is not None and previous.components == curve.components:
+            session.turn = turn_onto(curve, previous, session.turn)
+        else:
+            session.turn = np.eye(3)
+        session.curve = curve
+
+    def _straighten(self) -> None:
+        if not np.array_equal(self._session.turn, np.eye(3)):
+            self._session.turn = np.eye(3)

@@ -1,0 +1,82 @@
+"""Searching for models on the Hub."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.services.fetching import Fetch, Fetching
+from gui.services.jobs.jobs import Jobs, OnError
+from gui.services.notices import notice_of
+from gui.state.session import Session
+
+if TYPE_CHECKING:
+    from geometry.hub.client import FoundModel
+    from geometry.models.catalogue import CatalogueEntry
+
+HUB_GROUP = "On the Hub"
+"""What the models that are found are listed under."""
+MISHAP = "The search on the Hub failed"
+
+
+class HubSearch:
+    """Answers searches in the session: the newest wins, those before it are stopped.
+
+    Parameters
+    ----------
+    session, jobs, fetching
+        Where the answers go, what asks, and whom.
+    on_error
+        Called with an error that is a fault of ours, and what failed, in words.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, fetching: Fetching, on_error: OnError) -> None:
+        self._session, self._jobs = session, jobs
+        self._fetching, self._on_error = fetching, on_error
+
+    def search(self, text: str) -> None:
+        """Search for models whose id contains a text; "" ends searching."""
+        session, text = self._session, text.strip()
+        if not text:
+            self._jobs.cancel("search")
+            session.change(searching="", found=(), found_for="", search_failed="")
+            return
+        if text == session.searching:
+            return
+        session.change(searching=text, search_failed="")
+        hub = self._fetching
+        fetch = Fetch(lambda transfer: tuple(map(_entry, hub.hub.search(text, transfer=transfer))))
+        self._jobs.start(
+            "search",
+            fetch,
+            lambda found: session.change(
+                found=found, found_for=text, searching="", search_failed=""
+            ),
+            self._on_failed,
+            on_progress=lambda _: None,  # a search is over soon or failed; it shows no bar
+            stop=fetch.stop,
+        )
+
+    def _on_failed(self, error: Exception) -> None:
+        sentence = f"{MISHAP}."
+        if isinstance(error, HelixscopeError):
+            notice = notice_of(error, MISHAP)
+            sentence = " ".join(filter(None, (notice.text, notice.advice)))
+        else:
+            self._on_error(error, MISHAP)
+        self._session.change(
+            found=(), found_for=self._session.searching, searching="", search_failed=sentence
+        )
+
+
+def _entry(found: FoundModel) -> CatalogueEntry:
+    """Describe a model that was found as far as it is known: the shape of its table is not."""
+    from geometry.models.catalogue import CatalogueEntry, find_entry
+
+    known = find_entry(found.id)
+    if known is not None and known.id == found.id:
+        return replace(known, downloads=found.downloads)
+    note = f"A model for {found.task.replace('-', ' ')}." if found.task else ""
+    title = found.id.rsplit("/", 1)[-1]
+    return CatalogueEntry(found.id, title, HUB_GROUP, 0, 0, note, downloads=found.downloads)

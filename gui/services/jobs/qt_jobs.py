@@ -1,0 +1,201 @@
+"""Background jobs on threads, delivered on the GUI thread by a Qt signal.
+
+The pool is the standard library's and not superqt's ``create_worker``, which replaces the
+process-wide warning filters from its threads; two workers that overlap leave them replaced.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal, Slot
+
+from gui.state.session import Session
+
+log = logging.getLogger(__name__)
+
+SLOW_MS = 150
+"""What takes no longer is not announced: words that come and go at once only flicker."""
+PATIENCE_S = 2.0
+"""How long the end waits for jobs that were told to stop. A system that looks up a name, or makes
+a connection, cannot be interrupted; the process may end meanwhile."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Outcome:
+    slot: str
+    generation: int
+    result: Any
+    error: Exception | None
+    on_result: Callable[[Any], None]
+    on_error: Callable[[Exception], None]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Progress:
+    slot: str
+    generation: int
+    progress: Any
+    on_progress: Callable[[Any], None]
+
+
+class QtJobs(QObject):
+    """The window's :class:`gui.services.jobs.jobs.Jobs`; counts those running in ``session.jobs``.
+
+    What computes shares two threads; what can be stopped has one of its own.
+    """
+
+    _finished = Signal(object)
+    _told = Signal(object)
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._generations: dict[str, int] = {}
+        self._pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="helixscope")
+        self._alone: list[threading.Thread] = []
+        self._slow: dict[str, QTimer] = {}
+        self._stops: dict[str, Callable[[], None]] = {}
+        self._latest: dict[str, Future[None]] = {}
+        self._finishing: set[str] = set()
+        self._open, self._closing = True, False
+        self._telling = threading.Lock()
+        self._finished.connect(self._on_finished, Qt.ConnectionType.QueuedConnection)
+        self._told.connect(self._on_told, Qt.ConnectionType.QueuedConnection)
+
+    def start(
+        self,
+        slot: str,
+        function: Callable[..., Any],
+        on_result: Callable[[Any], None],
+        on_error: Callable[[Exception], None],
+        on_slow: Callable[[], None] | None = None,
+        *,
+        on_progress: Callable[[Any], None] | None = None,
+        stop: Callable[[], None] | None = None,
+        finish: bool = False,
+    ) -> None:
+        """Run a function on a thread; anything under way in the same slot is given up."""
+        self.cancel(slot)
+        generation = self._generations[slot]
+        self._session.jobs += 1
+        if finish:
+            self._finishing.add(slot)
+        if on_progress is not None:
+            work, heard = function, on_progress
+
+            def tell(progress: Any) -> None:
+                self._tell(self._told, _Progress(slot, generation, progress, heard))
+
+            function = lambda: work(tell)  # noqa: E731, it stands for what was given
+
+        def run() -> None:
+            result, error = None, None
+            try:
+                # A job that was superseded while it waited for a thread is not begun.
+                if self._generations[slot] == generation:
+                    result = function()
+            except Exception as caught:  # delivered to the job's own handler
+                error = caught
+                if self._closing and finish:
+                    log.exception("“%s” failed while the window closed", slot)
+            outcome = _Outcome(slot, generation, result, error, on_result, on_error)
+            self._tell(self._finished, outcome)
+
+        if stop is None:
+            self._latest[slot] = self._pool.submit(run)
+        else:
+            self._stops[slot] = stop
+            self._latest[slot] = self._run_alone(slot, run)
+        if on_slow is not None:
+            self._slow[slot] = QTimer(self, interval=SLOW_MS, singleShot=True)
+            self._slow[slot].timeout.connect(on_slow)
+            self._slow[slot].start()
+
+    def cancel(self, slot: str) -> None:
+        """Give up what is under way in a slot; nothing of it will be delivered."""
+        self._end(slot)
+        stop = self._stops.pop(slot, None)
+        if stop is not None:
+            stop()
+
+    def deliver(self, slot: str, patience_ms: int) -> None:
+        """Hand over what a slot's job found, now and not in the event loop, if it is done in time.
+
+        For the moment before the window is first shown; afterwards nothing waits.
+        """
+        if slot in self._latest:
+            wait([self._latest[slot]], patience_ms / 1000)
+        QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
+
+    def shut_down(self) -> None:
+        """Drop everything under way but what shall be finished, and wait for the threads.
+
+        The owner calls this on closing.
+        """
+        self._closing = True
+        for slot in self._generations.keys() - self._finishing:
+            self.cancel(slot)
+        self._pool.shutdown(wait=True)  # of what was dropped, nothing is begun
+        for slot in self._finishing.copy():
+            self._end(slot)
+        until = time.monotonic() + PATIENCE_S
+        for thread in self._alone:
+            thread.join(max(0.0, until - time.monotonic()))
+        with self._telling:
+            self._open = False
+        self._finished.disconnect(self._on_finished)
+        self._told.disconnect(self._on_told)
+        self._session.jobs = 0
+
+    def _run_alone(self, slot: str, run: Callable[[], None]) -> Future[None]:
+        """Run on a thread of its own, which does not keep the process from ending."""
+        done: Future[None] = Future()
+
+        def body() -> None:
+            run()
+            done.set_result(None)
+
+        thread = threading.Thread(target=body, name=f"helixscope-{slot}", daemon=True)
+        self._alone = [other for other in self._alone if other.is_alive()]
+        self._alone.append(thread)
+        thread.start()
+        return done
+
+    def _tell(self, signal: Any, what: object) -> None:
+        """Send something to the GUI thread, from another; afterwards there is nobody to tell."""
+        with self._telling:
+            if self._open:
+                signal.emit(what)
+
+    def _end(self, slot: str) -> None:
+        """Let nothing more of a slot's job be delivered or announced."""
+        self._generations[slot] = self._generations.get(slot, 0) + 1
+        self._finishing.discard(slot)
+        timer = self._slow.pop(slot, None)
+        if timer is not None:
+            timer.stop()
+            timer.deleteLater()
+
+    @Slot(object)
+    def _on_told(self, told: _Progress) -> None:
+        if self._generations[told.slot] == told.generation:
+            told.on_progress(told.progress)
+
+    @Slot(object)
+    def _on_finished(self, outcome: _Outcome) -> None:
+        self._session.jobs -= 1
+        if self._generations[outcome.slot] != outcome.generation:
+            return
+        self._end(outcome.slot)
+        self._stops.pop(outcome.slot, None)  # there is nothing left to stop
+        if outcome.error is not None:
+            outcome.on_error(outcome.error)
+        else:
+            outcome.on_result(outcome.result)

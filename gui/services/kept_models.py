@@ -1,0 +1,166 @@
+"""What was fetched and is kept, for the settings page: listing, removing, words. Knows no toolkit.
+
+All functions that take a cache look at the disk: they run as jobs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.style.theme import format_bytes
+
+if TYPE_CHECKING:
+    from geometry.hub.cached_commits import CachedCommit
+
+_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+           "October", "November", "December")  # fmt: skip
+
+
+class Cache(Protocol):
+    """What the settings page wants of :class:`geometry.hub.tensor_cache.TensorCache`."""
+
+    root: Path
+    max_bytes: int
+
+    def commits(self) -> tuple[CachedCommit, ...]:
+        """List what is kept."""
+
+    def usage(self) -> int:
+        """Size of all of it, in bytes."""
+
+    def remove(self, repo: str, commit: str) -> int:
+        """Remove one commit of a model; return the bytes freed."""
+
+    def clear(self) -> int:
+        """Remove all; return the bytes freed."""
+
+    def trim(self) -> None:
+        """Remove what is beyond ``max_bytes``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept.
+
+    Attributes
+    ----------
+    commits
+        Commits of models, the one used last first.
+    usage
+        Size of all files, in bytes.
+    folder_exists, writable
+        Whether the folder is there; whether more can be kept.
+    """
+
+    commits: tuple[CachedCommit, ...] = ()
+    usage: int = 0
+    folder_exists: bool = False
+    writable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What is kept after something was to be removed, and how that went.
+
+    Attributes
+    ----------
+    kept
+        What is there now.
+    freed
+        Bytes that were removed.
+    said
+        One sentence; "" where nothing was to be removed.
+    """
+
+    kept: Kept
+    freed: int
+    said: str
+
+
+def list_kept(cache: Cache) -> Kept:
+    """Look at what is kept.
+
+    Raises
+    ------
+    HelixscopeError
+        The folder cannot be read.
+    """
+    try:
+        with os.scandir(cache.root):
+            pass
+    except FileNotFoundError:
+        return Kept()
+    except OSError as error:
+        raise HelixscopeError(
+            f"{cache.root} cannot be read: {error.strerror or error}.",
+            "What you open meanwhile is fetched, and not kept.",
+        ) from error
+    writable = os.access(cache.root, os.W_OK | os.X_OK)
+    return Kept(cache.commits(), cache.usage(), folder_exists=True, writable=writable)
+
+
+def remove_commits(cache: Cache, commits: Sequence[CachedCommit]) -> Removed:
+    """Remove some commits of models."""
+    freed = sum(cache.remove(one.repo, one.commit) for one in commits)
+    return _removed(list_kept(cache), freed, commits)
+
+
+def remove_all(cache: Cache) -> Removed:
+    """Remove all that is kept."""
+    before = cache.commits()
+    freed = cache.clear()
+    return _removed(list_kept(cache), freed, before)
+
+
+def change_limit(cache: Cache, max_bytes: int) -> Removed:
+    """Bound what is kept; what is beyond is removed."""
+    before = cache.usage()
+    cache.max_bytes = max_bytes
+    cache.trim()
+    kept = list_kept(cache)
+    freed = max(before - kept.usage, 0)
+    return Removed(kept, freed, _freed(freed) if freed else "")
+
+
+def _removed(kept: Kept, freed: int, wanted: Sequence[CachedCommit]) -> Removed:
+    here = {(one.repo, one.commit) for one in kept.commits}
+    still = [one for one in wanted if (one.repo, one.commit) in here]
+    if not still:
+        return Removed(kept, freed, _freed(freed))
+    what = short_name(still[0]) if len(still) == 1 else f"{len(still)} models"
+    return Removed(kept, freed, f"{what} could not be removed: the log says why.")
+
+
+def _freed(nbytes: int) -> str:
+    return f"Removed {format_bytes(nbytes)}."
+
+
+def short_name(one: CachedCommit) -> str:
+    """Return the model's id and the first digits of its commit: ``openai-community/gpt2@607a30d``.
+
+    It opens under that name; the Hub and git shorten commits the same way.
+    """
+    return f"{one.repo}@{one.commit[:7]}"
+
+
+def when(moment: float, now: float) -> str:
+    """Write when something was: ``today, 14:32``, ``3 March`` or ``3 March 2025``.
+
+    Parameters
+    ----------
+    moment, now
+        Seconds since 1970.
+    """
+    then, today = datetime.fromtimestamp(moment), datetime.fromtimestamp(now)
+    if then.date() == today.date():
+        return f"today, {then:%H:%M}"
+    if then.date() == today.date() - timedelta(days=1):
+        return f"yesterday, {then:%H:%M}"
+    day = f"{then.day} {_MONTHS[then.month - 1]}"
+    return day if then.year == today.year else f"{day} {then.year}"

@@ -1,0 +1,284 @@
+"""What the text of a lesson can say of the open model: numbers in words, and what holds.
+
+Every one is a result of ``geometry``; nothing is known of any model beforehand. Knows no toolkit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gui.services.lessons.findings import CARRIES, HELICES, Absent, Findings, has_history
+from gui.services.questions import Tensor
+from gui.style.theme import format_count, format_number, format_percent
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+
+SHAPES: Mapping[str, str] = {
+    "line": "a line", "circle": "a circle", "helix": "a helix",
+    "drifting_helix": "a helix that grows wider or narrower", "none": "no simple curve",
+}  # fmt: skip
+STEADY, SPARSE, FRAYED = 0.1, 0.9, 1.5
+"""Norms vary less; 40 entries hold more of a direction; early positions are so many times as far
+out of sight."""
+FAITHFUL, WINS, FAR, LOCAL = 0.75, 0.05, 0.5, 0.5
+"""The picture holds most there is; a turn explains so much more than a shift alone; a motion still
+fits where it was not fitted; a head spends most of its attention near by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A number that a lesson's text can have, in words.
+
+    Attributes
+    ----------
+    meaning
+        What it is; for those who write lessons.
+    find
+        Works it out for the open model and a range of positions.
+    tensors
+        What of the checkpoint it reads besides P.
+    """
+
+    meaning: str
+    find: Callable[[Findings], str]
+    tensors: tuple[Tensor, ...] = ()
+
+
+def _explained(r2: float) -> str:
+    """Write an R², which is below 0 where a mean says more."""
+    return format_percent(r2, 0) if r2 >= 0.005 else "nothing"
+
+
+def _norm(position: int) -> Callable[[Findings], str]:
+    return lambda found: _length(found.of_model.norms.values[position])
+
+
+def _length(value: float) -> str:
+    """Write a length with three digits or more, however short."""
+    digits = 2 if value >= 1 else int(np.clip(2 - np.floor(np.log10(max(value, 1e-9))), 2, 9))
+    return format_number(float(value), digits)
+
+
+def _listed(positions: Sequence[int], most: int = 6) -> str:
+    shown = [str(position) for position in positions[:most]]
+    if len(positions) > most:
+        return f"{', '.join(shown)} and {len(positions) - most} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else "none"
+
+
+def _waves(found: Findings) -> int:
+    return int((found.of_range.sinusoids.r2 >= 0.8).sum())
+
+
+_E: tuple[Tensor, ...] = (("W_E", 0),)
+_QK: tuple[Tensor, ...] = (("W_Q", 0), ("W_K", 0))
+
+NUMBERS: Mapping[str, Fact] = {
+    "model": Fact("name of the model", lambda f: f.model.name),
+    "n_positions": Fact("rows of P", lambda f: format_count(f.model.n_positions)),
+    "d_model": Fact("entries of a row", lambda f: format_count(f.model.d_model)),
+    "d_vocab": Fact("tokens of the vocabulary", lambda f: _count(f.model.d_vocab)),
+    "last": Fact("the last position", lambda f: str(f.model.n_positions - 1)),
+    "from": Fact("first position of the range", lambda f: str(f.positions[0])),
+    "to": Fact("last position of the range", lambda f: str(f.positions[1])),
+    "variance": Fact(
+        "variance share of three components",
+        lambda f: format_percent(float(f.of_range.pca.explained_variance_ratio[:3].sum()), 0),
+    ),
+    "variance_1": Fact(
+        "variance share of the first component",
+        lambda f: format_percent(float(f.of_range.pca.explained_variance_ratio[0]), 0),
+    ),
+    "shape": Fact("the curve, “a helix”, “no simple curve”, …", lambda f: SHAPES[f.shapes.best]),
+    "helix_r2": Fact("R² of the better helix", lambda f: format_percent(f.helix_r2, 0)),
+    "line_r2": Fact("R² of a line", lambda f: format_percent(f.shapes.fits["line"].r2, 0)),
+    "turns": Fact("turns of the helix", lambda f: format_number(f.shapes.fits["helix"].turns, 1)),
+    "norm_first": Fact("norm of position 0", _norm(0)),
+    "norm_last": Fact("norm of the last position", _norm(-1)),
+    "norm_mean": Fact(
+        "mean norm, from 100 to the last but one", lambda f: _length(f.of_model.norms.mean)
+    ),
+    "norm_spread": Fact(
+        "standard deviation of these norms over their mean",
+        lambda f: format_percent(f.of_model.norms.cv, 0),
+    ),
+    "outliers": Fact("positions of outlying norm", lambda f: _listed(f.of_model.norms.outliers)),
+    "residual_first": Fact(
+        "share of the range's first row that is outside three components",
+        lambda f: format_percent(float(f.of_range.residual[0]), 0),
+    ),
+    "residual": Fact(
+        "the same, median of the range",
+        lambda f: format_percent(float(np.median(f.of_range.residual)), 0),
+    ),
+    "rank": Fact("how many directions count as P's", lambda f: str(f.of_model.rank)),
+    "energy": Fact(
+        "energy of P in so many directions",
+        lambda f: format_percent(f.energy, 1),
+    ),
+    "sparse_1": Fact(
+        "entries above 0.1 in P's first direction",
+        lambda f: str(f.of_model.sparsity.above_0_1[0]),
+    ),
+    "sparse_all": Fact(
+        "entries above 0.1 in any of P's first five",
+        lambda f: str(len(f.of_model.sparsity.above_0_1_union)),
+    ),
+    "mass": Fact(
+        "share of P's first direction in its 40 largest entries",
+        lambda f: format_percent(f.of_model.sparsity.mass_top40[0], 0),
+    ),
+    "waves": Fact("entries that a sine wave explains to 80 %", lambda f: str(_waves(f))),
+    "wave": Fact(
+        "the entry most like a sine wave", lambda f: str(int(f.of_range.sinusoids.r2.argmax()))
+    ),
+    "cosine_1": Fact(
+        "mean cosine of neighbours", lambda f: format_number(float(f.of_range.by_lag[1]), 2)
+    ),
+    "cosine_low": Fact("lowest mean cosine by lag", lambda f: format_number(f.lowest[1], 2)),
+    "lag_low": Fact("the lag of that", lambda f: str(f.lowest[0])),
+    "capture_middle": Fact(
+        "capture of the first half of E's directions, mean",
+        lambda f: format_percent(f.captured(0.0, 0.5), 0),
+        _E,
+    ),
+    "capture_end": Fact(
+        "capture of E's last tenth, mean", lambda f: format_percent(f.captured(0.9, 1.0), 0), _E
+    ),
+    "capture_chance": Fact(
+        "capture by chance", lambda f: format_percent(f.of_model.capture_chance, 0), _E
+    ),
+    "cosine_token": Fact(
+        "largest cosine of a token and a position",
+        lambda f: format_number(f.most_alike[0], 2),
+        _E,
+    ),
+    "token": Fact("which token that is", lambda f: f.most_alike[1], _E),
+    "back": Fact("how far the next ones look back", lambda f: str(f.back)),
+    "back_screw": Fact(
+        "R² of looking back so far by a turn and a shift", lambda f: _explained(f.back_r2("screw"))
+    ),
+    "back_shift": Fact(
+        "the same, of a shift alone", lambda f: _explained(f.back_r2("translation"))
+    ),
+    "back_far": Fact(
+        "R² on the second half of a turn and a shift that were fitted on the first",
+        lambda f: _explained(f.back_r2("screw", "halves")),
+    ),
+    "back_angle": Fact(
+        "how far that turns",
+        lambda f: f"{format_number(f.back_angle, 0)}°",
+    ),
+    "n_heads": Fact("heads of the first layer", lambda f: str(f.kernels.n_heads), _QK),
+    "local_head": Fact("the head that looks nearest by", lambda f: str(f.nearest_head), _QK),
+    "local_mass": Fact(
+        "its attention to the last ten positions and its own",
+        lambda f: format_percent(float(f.kernels.mass_lag_0_10[f.nearest_head]), 0),
+        _QK,
+    ),
+    "back_head": Fact(
+        "the head that looks most at the one before", lambda f: str(f.previous_head), _QK
+    ),
+    "back_mass": Fact(
+        "its attention to the one before",
+        lambda f: format_percent(float(f.kernels.previous_token[f.previous_head]), 0),
+        _QK,
+    ),
+    "first_step": Fact("first step of the history", lambda f: format_count(_steps(f)[0])),
+    "last_step": Fact("last step of the history", lambda f: format_count(_steps(f)[-1])),
+    "snapshots": Fact("snapshots of the history", lambda f: format_count(len(_steps(f)))),
+}
+"""Placeholders -> what is put in their place."""
+
+
+def _count(value: int | None) -> str:
+    if value is None:
+        raise Absent
+    return format_count(value)
+
+
+def _steps(found: Findings) -> list[int]:
+    return [int(step) for step in found.history.steps]
+
+
+# ---- what holds --------------------------------------------------------------------------
+
+FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
+    "tokens": lambda model: "W_E" not in model.missing,
+    "attention": lambda model: "W_Q" not in model.missing and "W_K" not in model.missing,
+    "history": has_history,
+    "causal": lambda model: model.causal,
+    "computed": lambda model: model.computed,
+    "long": lambda model: model.n_positions >= 200,
+}
+"""What a model has, known without any work: a step can need it, and its setup depend on it."""
+
+_FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
+    "helix": (lambda f: f.shapes.best in HELICES, ()),
+    "steady": (lambda f: f.of_model.norms.cv < STEADY, ()),
+    "first_outlier": (lambda f: 0 in f.of_model.norms.outliers, ()),
+    "last_outlier": (lambda f: f.model.n_positions - 1 in f.of_model.norms.outliers, ()),
+    "first_longer": (lambda f: f.of_model.norms.values[0] > f.of_model.norms.mean, ()),
+    "last_shorter": (lambda f: f.of_model.norms.values[-1] < f.of_model.norms.mean / 2, ()),
+    "frayed": (lambda f: f.frays >= FRAYED, ()),
+    "sparse": (lambda f: f.of_model.sparsity.mass_top40[0] >= SPARSE, ()),
+    "apart": (lambda f: _apart(f), _E),
+    "faithful": (lambda f: f.of_range.pca.explained_variance_ratio[:3].sum() >= FAITHFUL, ()),
+    "screw": (lambda f: f.back_r2("screw") >= f.back_r2("translation") + WINS, ()),
+    "far": (lambda f: f.back_r2("screw", "halves") >= FAR, ()),
+    "local": (lambda f: f.kernels.mass_lag_0_10.max() >= LOCAL, _QK),
+    "carried": (lambda f: f.back_r2("screw") >= CARRIES, ()),
+    "turning": (lambda f: f.lowest[1] < 0, ()),
+}
+CONDITIONS = frozenset((*FEATURES, *_FOUND))
+"""What a paragraph can depend on."""
+
+
+def _apart(found: Findings) -> bool:
+    """Tell whether P's directions are those that tokens use least, and not those they use."""
+    return found.captured(0.0, 0.5) < found.of_model.capture_chance < found.captured(0.9, 1.0)
+
+
+# ---- finding -----------------------------------------------------------------------------
+
+
+def tensors_for(names: Sequence[str]) -> tuple[Tensor, ...]:
+    """Return what of the checkpoint is read for some facts."""
+    read: list[Tensor] = []
+    for name in names:
+        read += NUMBERS[name].tensors if name in NUMBERS else ()
+        read += _FOUND[name][1] if name in _FOUND else ()
+    return tuple(dict.fromkeys(read))
+
+
+def number(name: str, found: Findings) -> str | None:
+    """Return a number in words; None where the model has none."""
+    from geometry.checkpoints.errors import HelixscopeError
+    from geometry.hub.faults import HubError
+
+    try:
+        return NUMBERS[name].find(found)
+    except HubError:
+        raise
+    except (Absent, HelixscopeError, IndexError, ValueError):
+        return None
+
+
+def holds(name: str, found: Findings) -> bool:
+    """Tell whether a condition holds; of what cannot be measured it does not."""
+    from geometry.checkpoints.errors import HelixscopeError
+    from geometry.hub.faults import HubError
+
+    if name in FEATURES:
+        return FEATURES[name](found.model)
+    try:
+        return bool(_FOUND[name][0](found))
+    except HubError:
+        raise
+    except (Absent, HelixscopeError, IndexError, ValueError):
+        return False

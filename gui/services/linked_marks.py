@@ -1,0 +1,87 @@
+"""What is selected and hovered, the same in all models side by side. Knows no toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from gui.state.session import Session
+from gui.style.listening import Listening
+
+
+class LinkedMarks:
+    """Selects and hovers the same positions in several models, each as far as its table goes.
+
+    Parameters
+    ----------
+    session
+        The open model's; what is selected and hovered there is so in the others.
+    others
+        Returns the sessions of the others.
+    """
+
+    def __init__(self, session: Session, others: Callable[[], list[Session]]) -> None:
+        self._session, self._others = session, others
+        self._selected: tuple[int, ...] = ()
+        self._hovered: int | None = None
+        self._showing = False
+        self._listening = Listening()
+        self._listening.to(session.events.selection, self._on_selected)
+        self._listening.to(session.events.hover, self._on_hovered)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
+
+    @property
+    def selected(self) -> tuple[int, ...]:
+        """The positions that are selected, also where the open model's table has none of them."""
+        return self._selected
+
+    def select(self, positions: tuple[int, ...]) -> None:
+        """Select positions in each model whose table has them, and leave what is hovered."""
+        self._selected = positions
+        self.show()
+
+    def hover(self, position: int | None) -> None:
+        """Hover a position in each model whose table has it, and leave what is selected."""
+        self._hovered = position
+        self.show()
+
+    def show(self) -> None:
+        """Show in each model what is selected and hovered: one has come, or another table."""
+        self._showing = True
+        for session in (self._session, *self._others()):
+            n = 0 if session.model is None else session.model.n_positions
+            session.selection = tuple(p for p in self._selected if p < n)
+            hover = self._hovered
+            session.hover = hover if hover is not None and hover < n else None
+        self._showing = False
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Show at the end what is selected and hovered now, whatever is meanwhile."""
+        selected, hovered = self._selected, self._hovered
+        yield
+        self._selected, self._hovered = selected, hovered
+        self.show()
+
+    def narrow(self) -> None:
+        """Keep only what the open model has: it is alone."""
+        self._selected, self._hovered = self._session.selection, self._session.hover
+
+    def _on_selected(self) -> None:
+        self._follow(self._session.selection)
+
+    def _on_hovered(self) -> None:
+        # What is selected stays, also beyond the open model's table.
+        self._follow(self._selected)
+
+    def _follow(self, selected: tuple[int, ...]) -> None:
+        if self._showing:
+            return
+        if self._others():
+            self._selected, self._hovered = selected, self._session.hover
+            self.show()
+        else:
+            self.narrow()

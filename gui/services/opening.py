@@ -1,0 +1,174 @@
+"""Opening models: the newest request wins, and what is open stays until it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gui.services.fetching import Fetch, Fetching
+from gui.services.jobs.jobs import Jobs
+from gui.services.loading import Look, Opened, Wanted, first_source, has_versions, load, short_name
+from gui.state.session import Notice, Session
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import TransferProgress
+    from geometry.models.model import PositionalModel
+
+SHORT_COMMIT = 7
+"""Digits of a commit that people read."""
+
+
+class Opening:
+    """Opens sources, told of in the session; what is fetched for one that is given up is stopped.
+
+    Parameters
+    ----------
+    session, jobs, fetching
+        What it reads and writes, what runs the work, what it goes through.
+    on_opened
+        Called with what was wanted and all that showing the model needs.
+    on_error
+        Called with an error, what failed in words, and the source.
+    opener
+        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        fetching: Fetching,
+        on_opened: Callable[[Wanted, Opened], None],
+        on_error: Callable[[Exception, str, str], None],
+        opener: Callable[..., PositionalModel] | None = None,
+    ) -> None:
+        self._session, self._jobs, self._fetching = session, jobs, fetching
+        self._on_opened, self._on_error = on_opened, on_error
+        self._opener = opener
+        self._shown: Wanted | None = None
+        self._failed: Wanted | None = None
+        self._progress: TransferProgress | None = None
+
+    def open(self, wanted: Wanted, *, instead: str | None = None) -> None:
+        """Open a source.
+
+        Parameters
+        ----------
+        wanted
+            What, and how.
+        instead
+            What to open if that fails; what failed is said all the same.
+        """
+        self._jobs.cancel("first")
+        self._session.notice = None
+        self._start(wanted, instead)
+
+    def open_first(self, last: str, positions: tuple[int, int] | None) -> None:
+        """Open what was open last, or else the best model that is on this machine."""
+
+        def found(sources: tuple[str | None, str | None]) -> None:
+            source, instead = sources
+            if source is not None:
+                self.open(Wanted(source, positions=positions), instead=instead)
+
+        self._jobs.start(
+            "first",
+            lambda: first_source(last),
+            found,
+            lambda error: self._on_error(error, "The list of models could not be read", ""),
+        )
+
+    @property
+    def shown(self) -> Wanted | None:
+        """What was opened, of which the model is shown."""
+        return self._shown
+
+    def take(self, wanted: Wanted) -> None:
+        """Take note that a model is shown which was opened elsewhere."""
+        self._shown = wanted
+
+    def retry(self, *, whole: bool) -> None:
+        """Open what failed last once more; ``whole`` agrees to a whole download."""
+        if self._failed is not None:
+            self.open(replace(self._failed, whole=whole or self._failed.whole))
+
+    def cancel(self) -> None:
+        """Give up on the source being opened; what was open stays."""
+        for slot in ("first", "open"):
+            self._jobs.cancel(slot)
+        self._session.change(opening="", transfer=None, status="Opening cancelled")
+
+    def switch_side(self) -> None:
+        """Open the other table of a model that has two, the decoder's or the encoder's."""
+        model = self._session.model
+        if model is not None and model.sides:
+            other = next(side for side in model.sides if side != model.side)
+            self.open(Wanted(model.source, other))
+
+    def check_for_update(self) -> None:
+        """Ask the Hub which commit the open model is now, and open that if it is another."""
+        session, shown = self._session, self._shown
+        if session.model is None or shown is None or not has_versions(session.model):
+            return
+        if session.offline:
+            session.notice = Notice(
+                "The Hub cannot be asked for a newer version: Helixscope is offline.",
+                "Switch off “Work offline” in the File menu, then check again.",
+            )
+            return
+        self.open(replace(shown, positions=session.positions, fresh=True))
+
+    def _start(self, wanted: Wanted, instead: str | None = None) -> None:
+        session, network = self._session, self._fetching.network
+        look = Look(session.components, session.norms_centred)
+        verb = "Checking for a newer version of" if wanted.fresh else "Opening"
+        said = f"{verb} {short_name(wanted.source)}…"
+        self._progress = None
+
+        def announce() -> None:
+            session.change(opening=wanted.source, status=said, transfer=self._progress)
+
+        fetch = Fetch(
+            lambda transfer: load(wanted, look, lambda: network(transfer, wanted), self._opener)
+        )
+        self._jobs.start(
+            "open",
+            fetch,
+            lambda opened: self._show(wanted, opened),
+            lambda error: self._fail(error, wanted, instead),
+            announce,
+            on_progress=self._on_progress,
+            stop=fetch.stop,
+        )
+        if session.opening:
+            announce()  # in place of the one that is given up
+
+    def _on_progress(self, progress: TransferProgress) -> None:
+        self._progress = progress
+        if self._session.opening:  # not before that is announced
+            self._session.transfer = progress
+
+    def _show(self, wanted: Wanted, opened: Opened) -> None:
+        session, before, commit = self._session, self._session.model, opened.model.commit
+        name = short_name(wanted.source)
+        old = "" if before is None or not wanted.fresh else before.commit or ""
+        if old and old == commit:
+            status = f"{name} is up to date: commit {old[:SHORT_COMMIT]}"
+            session.change(opening="", transfer=None, status=status)
+            return
+        self._shown = replace(wanted, whole=False, fresh=False)
+        self._on_opened(wanted, opened)
+        if old and commit and session.notice is None:
+            session.notice = Notice(
+                f"The Hub has a newer version of {name}: commit {commit[:SHORT_COMMIT]} "
+                f"is open now in place of {old[:SHORT_COMMIT]}."
+            )
+
+    def _fail(self, error: Exception, wanted: Wanted, instead: str | None) -> None:
+        self._session.change(opening="", transfer=None)
+        self._failed = wanted
+        name = short_name(wanted.source)
+        self._on_error(error, f"{name} could not be opened", wanted.source)
+        if instead is not None:
+            self._start(Wanted(instead))

@@ -1,0 +1,79 @@
+"""How far the two positions that were selected last are from each other. Knows no toolkit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geometry.measures.neighbours import PairDistance, pair_distance
+from geometry.pca.curve import Curve
+from gui.state.guides import Guide, with_guide
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import format_count, format_number
+
+SLOT = "measure"
+"""Of the guide that is the line between the two."""
+
+
+class PairMeasuring:
+    """Keeps :attr:`Session.pair` and the line between the two positions true to the session.
+
+    Parameters
+    ----------
+    session
+        The state it reads and writes, on the thread that changes it.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._listening = Listening()
+        events = session.events
+        for signal in (events.curve, events.selection, events.measure, events.outside):
+            self._listening.to(signal, self._measure)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
+
+    def _measure(self) -> None:
+        session, pair = self._session, None
+        model, curve, chosen = session.model, session.curve, session.selection[-2:]
+        if model is not None and curve is not None and len(chosen) == 2:
+            first, second = chosen
+            if max(chosen) < model.n_positions:
+                pair = pair_distance(model.W_pos, curve.pca, (first, second), curve.components)
+        session.pair = pair
+        guide = None
+        if session.measure and curve is not None and pair is not None and self._seen(curve, pair):
+            guide = pair_guide(curve, pair)
+        session.guides = with_guide(session.guides, SLOT, guide)
+
+    def _seen(self, curve: Curve, pair: PairDistance) -> bool:
+        first, last = curve.pca.positions
+        within = all(first <= position <= last for position in pair.positions)
+        return within or self._session.outside == "faint"
+
+
+def pair_guide(curve: Curve, pair: PairDistance) -> Guide:
+    """Return the line between two positions, with its length in the middle."""
+    x, y, z = curve.components
+    ends = np.asarray(curve.coordinates[list(pair.positions)], dtype=float)
+    return Guide(
+        curve.pca,
+        (x, y, z),
+        lines=(ends,),
+        texts=((ends.mean(axis=0), format_number(pair.shown)),),
+        caption=pair_text(pair),
+    )
+
+
+def pair_text(pair: PairDistance) -> str:
+    """Say how far two positions are from each other, in one line."""
+    first, second = pair.positions
+    steps = abs(pair.steps)
+    return (
+        f"{first} and {second}, {format_count(steps)} step{'' if steps == 1 else 's'}: "
+        f"{format_number(pair.shown)} apart as shown, {format_number(pair.distance)} "
+        f"in all {format_count(pair.d_model)} dimensions, in the table’s units"
+        f" · cosine\N{NO-BREAK SPACE}{format_number(pair.cosine)}"
+    )

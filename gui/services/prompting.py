@@ -1,0 +1,131 @@
+"""Splitting the prompt into the open model's tokens; a tokenizer may have to be fetched first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.hub.faults import LargeTokenizer, Offline
+from gui.services.fetching import Fetch
+from gui.services.jobs.jobs import Jobs, OnError
+from gui.state.session import Session
+
+if TYPE_CHECKING:
+    from geometry.hub.transfer import Transfer, TransferProgress
+    from geometry.models.model import PositionalModel, TokenizedPrompt
+
+MISHAP = "The prompt could not be split into tokens"
+CANCELLED = "Fetching the tokenizer was cancelled; change the text to fetch it after all."
+
+
+class Prompting:
+    """Keeps ``session.tokens`` true to the prompt and the open model.
+
+    Parameters
+    ----------
+    session, jobs
+        What it reads and writes, what runs the work.
+    on_error
+        Called with an error and what failed, in words.
+    """
+
+    def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
+        self._session, self._jobs, self._on_error = session, jobs, on_error
+        self._busy: PositionalModel | None = None
+        self._slow = False
+        self._progress: TransferProgress | None = None
+
+    @property
+    def fetching(self) -> bool:
+        """Whether a tokenizer is being fetched, and that is told."""
+        return self._busy is not None and self._slow and self._progress is not None
+
+    def tokenize(self) -> None:
+        """Split the prompt; reading a tokenizer the first time takes a moment."""
+        session = self._session
+        model, text = session.model, session.prompt
+        session.change(tokens_to_fetch=0, tokens_missing="")
+        if model is None or not text:
+            self._give_up()
+            session.tokens = None
+        elif model is not self._busy:
+            self._give_up()
+            self._start(model, text)
+        # Else a tokenizer is on its way: the text is split when it is here, and not fetched anew.
+
+    def fetch(self) -> None:
+        """Fetch a tokenizer of which the user was told that it is large."""
+        if self._session.model is not None:
+            self._session.model.agree("tokenizer")
+            self.tokenize()
+
+    def cancel(self) -> None:
+        """Give up on a tokenizer that is being fetched."""
+        self._give_up()
+        self._session.tokens_missing = CANCELLED
+
+    def _start(self, model: PositionalModel, text: str) -> None:
+        def work(transfer: Transfer) -> TokenizedPrompt:
+            with model.through(transfer):
+                return model.tokenize(text)
+
+        self._busy, self._slow, self._progress = model, False, None
+        fetch = Fetch(work)
+        self._jobs.start(
+            "tokens",
+            fetch,
+            lambda tokens: self._show(tokens, text),
+            lambda error: self._fail(error, model, text),
+            self._on_slow,
+            on_progress=self._on_progress,
+            stop=fetch.stop,
+        )
+
+    def _give_up(self) -> None:
+        self._jobs.cancel("tokens")
+        self._end()
+
+    def _end(self) -> None:
+        told, self._busy, self._progress = self.fetching, None, None
+        if told and not self._session.opening:
+            self._session.transfer = None
+
+    def _on_slow(self) -> None:
+        self._slow = True
+        if self._progress is not None:
+            self._on_progress(self._progress)
+
+    def _on_progress(self, progress: TransferProgress) -> None:
+        self._progress = progress
+        if self._slow and not self._session.opening:  # of the two, opening is what is told of
+            self._session.transfer = progress
+
+    def _show(self, tokens: TokenizedPrompt, text: str) -> None:
+        self._end()
+        if text == self._session.prompt:
+            self._session.tokens = tokens
+        else:
+            self.tokenize()
+
+    def _fail(self, error: Exception, model: PositionalModel, text: str) -> None:
+        self._end()
+        session = self._session
+        session.tokens = None
+        if text != session.prompt:
+            self.tokenize()
+            return
+        if isinstance(error, TensorUnavailable):
+            # No tokenizer is a property of the checkpoint and no mishap: the panel says it.
+            session.tokens_missing = str(error)
+            return
+        if isinstance(error, Offline):
+            session.tokens_missing = (
+                f"The tokenizer of {model.name} is not on this machine yet, and Helixscope is "
+                "offline."
+            )
+            return
+        if isinstance(error, LargeTokenizer):
+            session.change(tokens_to_fetch=error.nbytes, tokens_missing=str(error))
+            return
+        self._on_error(error, MISHAP)
+        session.tokens_missing = f"{MISHAP}."

@@ -1,0 +1,284 @@
+"""Saved work: taken down from the session, and opened again as it was. Knows no toolkit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.scene.shown_range import inside
+from gui.services.loading import Wanted, path_exists, remembered_name
+from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.camera import Place
+from gui.state.compared import MAIN
+from gui.state.session import Notice, Session
+
+# What reads and writes the files is not needed for the first frame.
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from gui.services.comparing import Comparing
+    from gui.state.work import OtherView, Work
+
+ENDING = ".helix"
+
+RESUMED = "Helixscope was not closed the last time: this is what was shown then."
+OTHER = "The model has changed since this work was saved: the curve is that of the present one."
+
+
+def take_work(
+    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
+) -> Work:
+    """Take down what a session shows; what only a window knows is not in it.
+
+    Parameters
+    ----------
+    session
+        With a model.
+    wanted
+        What was opened.
+    place
+        Where the camera is.
+    path
+        Where it will be written, if that is known.
+    """
+    from gui.state.work import FIELDS, Work
+
+    assert session.model is not None
+    return Work(
+        **_model_of(session, wanted, path),
+        positions=session.positions,
+        fields={name: getattr(session, name) for name in FIELDS},
+        fingerprint=session.model.fingerprint,
+        place=place,
+        turn=np.array(session.turn, dtype=np.float64),
+    )
+
+
+def take_other(
+    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
+) -> OtherView:
+    """Take down what the session of a model beside the open one shows; see :func:`take_work`."""
+    from gui.state.work import OtherView
+
+    return OtherView(
+        **_model_of(session, wanted, path),
+        positions=session.positions,
+        components=session.components,
+        place=place,
+    )
+
+
+def take_laying(session: Session, keys: Sequence[int]) -> Laying | None:
+    """Take down what is laid over the curve; of a model beside it the place among ``keys``."""
+    laying = session.laying
+    if laying is None or not isinstance(laying.what, OfCompared):
+        return laying
+    if laying.what.key not in keys:
+        return None  # it is still being read
+    return replace(laying, what=OfCompared(keys.index(laying.what.key)))
+
+
+def _model_of(session: Session, wanted: Wanted, path: Path | None) -> dict[str, Any]:
+    assert session.model is not None
+    source = remembered_name(wanted.source)
+    return {
+        "source": source,
+        "beside": "" if path is None else beside(source, path),
+        "table": wanted.table,
+        "commit": session.model.commit,
+    }
+
+
+def is_work(source: str) -> bool:
+    """Tell whether a source is a file of saved work, by its name."""
+    return source.lower().endswith(ENDING)
+
+
+class Reopening:
+    """Opens saved work: its model first, and when that is there everything as it was.
+
+    Parameters
+    ----------
+    session
+        What it writes.
+    open_model
+        Opens a model.
+    on_error
+        Called with an error, what failed in words, and the source.
+    shown
+        Returns what was opened, of which the model is shown.
+    comparing
+        Shows other models beside that one.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        open_model: Callable[[Wanted], None],
+        on_error: Callable[[Exception, str, str], None],
+        shown: Callable[[], Wanted | None],
+        comparing: Comparing,
+    ) -> None:
+        self._session, self._open_model, self._on_error = session, open_model, on_error
+        self._shown, self._comparing = shown, comparing
+        self._pending: tuple[Wanted, Work, Path | None, str] | None = None
+
+    def open(self, path: Path) -> None:
+        """Open a file of saved work; one that cannot be read becomes a notice."""
+        from gui.services.work_file import read_work
+
+        try:
+            work = read_work(path)
+        except HelixscopeError as error:
+            self._on_error(error, "The saved work could not be opened", "")
+            return
+        self.show(work, path)
+
+    def go_to(self, work: Work) -> None:
+        """Show saved work of the open model or one beside it, or open its model first."""
+        # Another object, as it may be what was shown last: all who look for it are to hear of it.
+        work = replace(work)
+        model = self._session.model if self._make_main(work) else None
+        if model is None:
+            self.show(work, said="")
+            return
+        fields = _fitting(work, model)
+        self._session.change(positions=inside(work.positions, model.n_positions), **fields)
+        if fields.get("keep_turned", self._session.keep_turned):
+            self._session.turn = work.turn
+        self._lay(work, self._keys(work))
+        self._session.work = work
+
+    def _make_main(self, work: Work) -> bool:
+        """Let the model of saved work be the open one, if it is in the window; else False."""
+        if _is_of(work, self._shown(), self._session.model):
+            return True
+        beside = (
+            key
+            for key, session, wanted in self._comparing.opened
+            if _is_of(work, wanted, session.model)
+        )
+        key = next(beside, None)
+        return key is not None and self._comparing.make_main(key)
+
+    def show(self, work: Work, path: Path | None = None, *, said: str = RESUMED) -> None:
+        """Open saved work that was read already.
+
+        Parameters
+        ----------
+        work
+            What is shown once its model is there.
+        path
+            The file it was in, which is to be remembered.
+        said
+            What is said then if there is none; nothing if "".
+        """
+        wanted = _wanted(work, path)
+        self._pending = wanted, work, path, said
+        self._open_model(wanted)
+
+    def on_shown(self, wanted: Wanted) -> None:
+        """Take notice that a model is shown; if it is that of saved work, show that."""
+        pending, self._pending = self._pending, None
+        model = self._session.model
+        if pending is None or model is None or replace(wanted, whole=False) != pending[0]:
+            return
+        _, work, path, said = pending
+        session = self._session
+        session.change(**_fitting(work, model), turn=work.turn)
+        if path is not None:
+            file = str(path.resolve())
+            session.recent = (file, *(r for r in session.recent if r != file))
+        elif said:
+            session.notice = Notice(said)
+        if path is not None or said:  # the window as it was, and not a view to go to
+            self._comparing.clear()
+            self._lay(work, [self._add(other, path) for other in work.others])
+            self._comparing.move(MAIN, work.main_at)
+        else:
+            self._lay(work, self._keys(work))
+        if work.fingerprint and work.fingerprint != model.fingerprint:
+            session.notice = Notice(OTHER)
+        session.work = work
+
+    def _add(self, other: OtherView, path: Path | None) -> int | None:
+        """Show a model beside the open one again, and return its key."""
+        again = _wanted(other, path)
+        return self._comparing.add(
+            again.source, again.positions, other.components, table=again.table
+        )
+
+    def _keys(self, work: Work) -> list[int | None]:
+        """Return the keys of those models beside the open one that were beside it; else None."""
+        opened = self._comparing.opened
+        return [
+            next((key for key, at, wanted in opened if _is_of(other, wanted, at.model)), None)
+            for other in work.others
+        ]
+
+    def _lay(self, work: Work, keys: Sequence[int | None]) -> None:
+        """Lay over the curve what was; of models beside it, those that have keys."""
+        laying = work.laying
+        if laying is not None and isinstance(laying.what, OfCompared):
+            key = keys[laying.what.key]
+            laying = None if key is None else replace(laying, what=OfCompared(key))
+        self._session.laying = laying
+
+
+def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel | None) -> bool:
+    """Tell whether a model, and what was opened for it, is that of saved work."""
+    if wanted is None or model is None:
+        return False
+    if (wanted.table, model.commit) != (work.table, work.commit):
+        return False
+    one, other = remembered_name(wanted.source), work.source
+    if model.commit is not None:  # by whatever name of the same commit
+        one, other = one.partition("@")[0], other.partition("@")[0]
+    return one == other
+
+
+def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
+    """Return what to open for saved work: a model of the Hub as it was at that commit."""
+    from geometry.models.sources import is_on_hub
+
+    source = found(work, path)
+    if is_on_hub(source) and work.commit is not None:
+        source = f"{source.partition('@')[0]}@{work.commit}"
+    return Wanted(source, work.table, work.positions)
+
+
+def found(work: Work | OtherView, path: Path | None) -> str:
+    """Return where the model is: where it was, or else as far from the file as it was then."""
+    if path is not None and work.beside and not path_exists(work.source):
+        beside = (path.parent / work.beside).resolve()
+        if path_exists(beside):
+            return str(beside)
+    return work.source
+
+
+def _fitting(work: Work, model: PositionalModel) -> dict[str, Any]:
+    """Return the saved fields, but for what a model of another size cannot show."""
+    fields = dict(work.fields)
+    n_components = max(3, min(model.W_pos.shape))
+    if max(fields.get("components", (1,))) > n_components:
+        del fields["components"]
+    if fields.get("color_component", 1) > n_components:
+        del fields["color_component"]
+    if "selection" in fields:
+        fields["selection"] = tuple(p for p in fields["selection"] if p < model.n_positions)
+    return fields
+
+
+def beside(source: str, path: Path) -> str:
+    """Return a source as a path from a file's folder; "" where that is none."""
+    if not path_exists(source):
+        return ""
+    try:
+        return os.path.relpath(source, path.parent)
+    except ValueError:  # on another drive
+        return ""

@@ -1,0 +1,72 @@
+"""The time-lapse of the open model, taken from what the training panel was answered.
+
+Knows no toolkit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gui.state.session import Session
+from gui.state.timeline import Lapse
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from geometry.history.history import Steps
+
+SLOT = "training"
+"""The one that the training panel asks under."""
+
+
+class Lapsing:
+    """Keeps ``session.history``, ``session.lapse`` and ``session.snapshot`` true to each other.
+
+    Parameters
+    ----------
+    session
+        What it reads and writes.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        events = session.events
+        self._listening = Listening()
+        for signal, slot in (
+            (events.answers, self._on_answers_changed),
+            (events.basis, self._on_basis_changed),
+        ):
+            self._listening.to(signal, slot)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
+
+    def _on_answers_changed(self) -> None:
+        session, answer = self._session, self._session.answers.get(SLOT)
+        if answer is None or answer.result is None:
+            return
+        found = answer.result
+        before = session.lapse
+        if before is not None and before.timelapse is found.timelapse:
+            return
+        snapshot = session.snapshot
+        if before is not None and snapshot is not None:
+            # Another history may have more steps, or others: the nearest one is shown then.
+            snapshot = nearest_step(found.history.steps, int(before.history.steps[snapshot]))
+        elif snapshot is not None:  # of saved work, which may be of another training
+            snapshot = min(snapshot, len(found.history.steps) - 1)
+        lapse = Lapse(found.history, found.timelapse, session.basis)
+        session.change(history=found.history, lapse=lapse, snapshot=snapshot)
+
+    def _on_basis_changed(self) -> None:
+        lapse = self._session.lapse
+        if lapse is not None:
+            self._session.lapse = replace(lapse, basis=self._session.basis)
+
+
+def nearest_step(steps: Steps, step: float) -> int:
+    """Return which of rising steps is nearest to one, as seen on a logarithmic axis."""
+    return int(np.abs(np.log1p(steps) - np.log1p(step)).argmin())

@@ -1,0 +1,295 @@
+"""Files of saved work, ``.helix``: what was shown of which model, and from where.
+
+A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` where the camera was;
+bookmarks, if there are any, are as :mod:`gui.services.bookmark_file` has them. The first words of
+the JSON are the format and its version. A file of a later version is refused, as half of what it
+means could not be shown; what an earlier one lacks takes its default. Version 2 brought bookmarks,
+3 models side by side, 4 what is laid over the curve and what panels show; a file is of the first
+version that has all that is in it and in its bookmarks.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+import zlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.services.file_writing import write_whole
+from gui.services.work_parts import (
+    numbers,
+    pack_laying,
+    pack_place,
+    text,
+    tupled,
+    unpack_laying,
+    unpack_place,
+)
+from gui.state.work import FIELDS, OtherView, Work, whole
+
+if TYPE_CHECKING:
+    from gui.services.bookmarks import Bookmark
+
+FORMAT, VERSION = "helixscope", 4
+JSON, ARRAYS = "helix.json", "arrays.npz"
+LARGEST = 50_000_000
+"""Bytes of the file, and of what is packed in it: more is none of ours."""
+_AGAIN = "Save the work again, or open the model by itself."
+
+
+class WorkError(HelixscopeError):
+    """A file of saved work that cannot be read or written."""
+
+
+class NewerVersion(WorkError):
+    """A file of a later version than this one knows."""
+
+
+def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
+    """Write a file of saved work; what was there stays whole until the new one is.
+
+    Parameters
+    ----------
+    work, path
+        What, and where.
+    durable
+        Wait until it is on the disk, where a power cut leaves it.
+
+    Raises
+    ------
+    WorkError
+        When it cannot be written; it says why.
+    """
+    data = pack_work(work)
+    try:
+        write_whole(path, data, durable=durable)
+    except OSError as error:
+        raise WorkError(
+            f"{path} cannot be written: {error.strerror or error}",
+            "Choose another folder or file name.",
+        ) from error
+
+
+def pack_work(work: Work) -> bytes:
+    """Return what a file of saved work holds: the same bytes for the same work."""
+    said = {
+        "format": FORMAT,
+        "version": _version(work),
+        "model": {**_model(work), "fingerprint": work.fingerprint},
+        "positions": list(work.positions),
+        "session": {name: work.fields[name] for name in FIELDS if name in work.fields},
+        "follows": work.place is not None and work.place.follows,
+        "panel": work.panel,
+        "window": None if work.size is None else list(work.size),
+        "layout": base64.b64encode(work.layout).decode(),
+        "layout_version": work.layout_version,
+    }
+    arrays = {"turn": work.turn, **pack_place(work.place)}
+    if work.others:
+        said |= {
+            "main_at": work.main_at,
+            "others": [
+                {
+                    **_model(other),
+                    "positions": list(other.positions),
+                    "components": list(other.components),
+                    "follows": other.place is not None and other.place.follows,
+                }
+                for other in work.others
+            ],
+        }
+        for number, other in enumerate(work.others):
+            arrays |= {f"{name}_{number}": part for name, part in pack_place(other.place).items()}
+    if work.laying is not None:
+        said["laying"] = pack_laying(work.laying)
+    if work.panels:
+        said["panels"] = {name: dict(options) for name, options in work.panels.items()}
+    packed_arrays, archive = io.BytesIO(), io.BytesIO()
+    np.savez(packed_arrays, **arrays)  # type: ignore[arg-type]
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, part in (
+            (JSON, json.dumps(said, indent=1, ensure_ascii=False).encode()),
+            (ARRAYS, packed_arrays.getvalue()),
+        ):
+            # Without a date of its own, which is that of writing.
+            packed.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
+        if work.bookmarks:
+            from gui.services.bookmark_file import pack_bookmarks
+
+            for name, part in pack_bookmarks(work.bookmarks).items():
+                packed.writestr(zipfile.ZipInfo(name), part)
+    return archive.getvalue()
+
+
+def _version(work: Work) -> int:
+    if work.laying is not None or work.panels:
+        own = 4
+    elif work.others:
+        own = 3
+    else:
+        own = 2 if work.bookmarks else 1
+    return max([own, *(_version(one.work) for one in work.bookmarks)])
+
+
+def _model(work: Work | OtherView) -> dict[str, str | None]:
+    return {
+        "source": work.source, "beside": work.beside, "table": work.table, "commit": work.commit,
+    }  # fmt: skip
+
+
+def read_work(path: Path) -> Work:
+    """Read a file of saved work.
+
+    Raises
+    ------
+    WorkError
+        When it cannot be read, is none, is of a later version, or holds what makes no sense.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise WorkError(f"{path} cannot be read: {error.strerror or error}", _AGAIN) from error
+    return unpack_work(data, path.name)
+
+
+def unpack_work(data: bytes, file: str) -> Work:
+    """Return the work that a file of some name holds.
+
+    Raises
+    ------
+    WorkError
+        As :func:`read_work` does.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            said = json.loads(_part(archive, JSON, file).decode())
+            check_version(said, FORMAT, VERSION, file)
+            part = _part(archive, ARRAYS, file)
+            with np.load(io.BytesIO(part), allow_pickle=False) as arrays:
+                return replace(_unpack(said, dict(arrays)), bookmarks=_bookmarks(archive))
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError) as error:
+        raise WorkError(f"{file} is no saved work, or only a part of it.", _AGAIN) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WorkError(f"{file} is damaged: {error}.", _AGAIN) from error
+
+
+def _bookmarks(archive: zipfile.ZipFile) -> tuple[Bookmark, ...]:
+    from gui.services.bookmark_file import LIST, unpack_bookmarks
+
+    return unpack_bookmarks(archive)[0] if LIST in archive.namelist() else ()
+
+
+def _part(archive: zipfile.ZipFile, name: str, file: str) -> bytes:
+    if name not in archive.namelist():
+        raise WorkError(f"{file} is no saved work: it has no {name}.", _AGAIN)
+    if archive.getinfo(name).file_size > LARGEST:
+        raise WorkError(f"{file} is no saved work: its {name} is too large.", _AGAIN)
+    return archive.read(name)
+
+
+def check_version(said: Any, expected: str, newest: int, file: str) -> None:
+    """Refuse the beginning of a JSON that is of another format, or of a version after the newest.
+
+    Raises
+    ------
+    WorkError
+        It is refused; it says why.
+    """
+    if not isinstance(said, dict) or said.get("format") != expected:
+        raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
+    version: Any = said.get("version")
+    if not whole(version, 1):
+        raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
+    if version > newest:
+        raise NewerVersion(
+            f"{file} was saved by a newer Helixscope (format {version}; this one reads up to "
+            f"{newest}).",
+            "Install a newer version, then open it again.",
+        )
+
+
+def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
+    saved = {name: tupled(value) for name, value in said["session"].items() if name in FIELDS}
+    for name, value in saved.items():
+        if not FIELDS[name](value):
+            raise ValueError(f"{name} cannot be {value!r}")
+    others = tuple(
+        _unpack_other(one, arrays, number) for number, one in enumerate(said.get("others", ()))
+    )
+    if not (whole(main_at := said.get("main_at", 0)) and main_at <= len(others)):
+        raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
+    laying = said.get("laying")
+    return Work(
+        **_unpack_model(said["model"]),
+        positions=_range(said),
+        fields=saved,
+        fingerprint=text(said["model"].get("fingerprint", "")),
+        place=unpack_place(arrays, bool(said.get("follows", False))),
+        others=others,
+        main_at=main_at,
+        laying=None if laying is None else unpack_laying(laying, len(others)),
+        panels=_panels(said.get("panels")),
+        turn=numbers(arrays, "turn", (3, 3)),
+        panel=text(said.get("panel", "")),
+        size=_size(said.get("window")),
+        layout=base64.b64decode(text(said.get("layout", "")), validate=True),
+        layout_version=_layout_version(said),
+    )
+
+
+def _panels(said: Any) -> dict[str, dict[str, Any]]:
+    if said is None:
+        return {}
+    from gui.panels.options import checked  # it knows all panels, and nothing else needs it
+
+    return checked(said)
+
+
+def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:
+    components = tupled(one["components"])
+    if not FIELDS["components"](components):
+        raise ValueError(f"components cannot be {components!r}")
+    place = unpack_place(arrays, bool(one.get("follows", False)), f"_{number}")
+    return OtherView(
+        **_unpack_model(one), positions=_range(one), components=components, place=place
+    )
+
+
+def _unpack_model(model: dict[str, Any]) -> dict[str, Any]:
+    named = {name: model.get(name) for name in ("table", "commit")}
+    return {
+        "source": text(model["source"]),
+        "beside": text(model.get("beside", "")),
+        **{name: None if value is None else text(value) for name, value in named.items()},
+    }
+
+
+def _range(said: dict[str, Any]) -> tuple[int, int]:
+    first, last = said["positions"]
+    if not (whole(first) and whole(last, first)):
+        raise ValueError(f"positions {first!r}–{last!r} are no range")
+    return first, last
+
+
+def _layout_version(said: dict[str, Any]) -> int:
+    version: Any = said.get("layout_version", 2)
+    if not whole(version, 1):
+        raise ValueError(f"the version of its layout is {version!r}")
+    return version
+
+
+def _size(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    width, height = value
+    if not (whole(width, 1) and whole(height, 1)):
+        raise ValueError(f"a window cannot be {width!r} × {height!r}")
+    return width, height

@@ -1,0 +1,98 @@
+"""Parts of saved work as they are in its file: places of cameras, and what is laid over a curve.
+
+What makes no sense raises ValueError or TypeError, and what is missing KeyError; who reads a whole
+file says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import numpy as np
+
+from geometry.measures.alignment import Middle
+from gui.state.aligned_curve import How, Laying, OfCompared, OfRange, OfStep
+from gui.state.camera import CameraPose, Place
+from gui.state.work import flag, whole
+
+
+def pack_place(place: Place | None) -> dict[str, np.ndarray]:
+    """Return where a camera is, as arrays by their names; none if nobody has looked yet."""
+    if place is None:
+        return {}
+    pose = place.pose
+    return {
+        "camera_position": pose.position,
+        "camera_focal_point": pose.focal_point,
+        "camera_up": pose.up,
+        "camera_parallel_scale": np.array(pose.parallel_scale),
+    }
+
+
+def unpack_place(arrays: Mapping[str, np.ndarray], follows: bool, which: str = "") -> Place | None:
+    """Return where a camera was; ``which`` ends the names of its arrays."""
+    if f"camera_position{which}" not in arrays:
+        return None
+    pose = CameraPose(
+        numbers(arrays, f"camera_position{which}", (3,)),
+        numbers(arrays, f"camera_focal_point{which}", (3,)),
+        numbers(arrays, f"camera_up{which}", (3,)),
+        float(numbers(arrays, f"camera_parallel_scale{which}", ())),
+    )
+    return Place(pose, follows)
+
+
+def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return an array of finite float64 numbers in this shape."""
+    array = arrays[name]
+    if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        raise ValueError(f"{name} should be {shape} finite numbers")
+    return array
+
+
+def text(value: Any) -> str:
+    """Return a value that has to be text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def tupled(value: Any) -> Any:
+    """Return a list as a tuple, and everything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+def pack_laying(laying: Laying) -> dict[str, Any]:
+    """Return in JSON what is laid over the shown curve."""
+    what = laying.what
+    if isinstance(what, OfCompared):
+        said: dict[str, Any] = {"other": what.key}
+    elif isinstance(what, OfRange):
+        said = {"range": list(what.positions)}
+    else:
+        said = {"step": what.step}
+    return {**said, "how": laying.how, "mirrored": laying.mirrored, "middle": laying.middle}
+
+
+def unpack_laying(said: Mapping[str, Any], n_others: int) -> Laying:
+    """Return what was laid over the shown curve, where there are so many models beside it."""
+    laying = Laying(_what(said, n_others), said["how"], said["mirrored"], said["middle"])
+    if laying.how not in get_args(How) or laying.middle not in (None, *get_args(Middle)):
+        raise ValueError(f"nothing is laid over a curve as {laying.how!r}, {laying.middle!r}")
+    if not flag(laying.mirrored):
+        raise ValueError(f"mirrored cannot be {laying.mirrored!r}")
+    return laying
+
+
+def _what(said: Mapping[str, Any], n_others: int) -> OfCompared | OfRange | OfStep:
+    kinds = said.keys() & {"other", "range", "step"}
+    if kinds == {"other"} and whole(said["other"]) and said["other"] < n_others:
+        return OfCompared(said["other"])
+    if kinds == {"range"}:
+        first, last = said["range"]
+        if whole(first) and whole(last):
+            return OfRange((first, last))
+    if kinds == {"step"} and whole(said["step"]):
+        return OfStep(said["step"])
+    raise ValueError(f"{dict(said)!r} cannot be laid over a curve")

@@ -1,0 +1,181 @@
+"""What colours the curve: the value of each position, the limits of the scale, the map."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from cmap import Colormap
+
+from gui.state.session import ColorLimits, Session
+from gui.state.timeline import shown_lapse
+from gui.style.theme import format_number
+
+MIN_CONTRAST = 2.0
+"""Least contrast of a point's colour to a dark background."""
+ROUNDING = 1e-6
+"""Values that differ by a smaller share than this are equal: the norms of computed positions."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ColorScale:
+    """Values for all positions and how they become colours.
+
+    Attributes
+    ----------
+    title
+        The quantity, with its unit if it has one.
+    values
+        (n_positions,) float32.
+    limits
+        The values at the two ends of the colour map.
+    labels
+        The limits in words; a sign says where values beyond them take the end's colour.
+    colormap
+        Name of the map.
+    """
+
+    title: str
+    values: np.ndarray
+    limits: tuple[float, float]
+    labels: tuple[str, str]
+    colormap: str
+
+
+def lookup_table(colormap: str) -> np.ndarray:
+    """Return (256, 4) uint8 colours of a named map."""
+    return _table(colormap).copy()
+
+
+@functools.cache
+def _table(colormap: str) -> np.ndarray:
+    table: np.ndarray = np.round(Colormap(colormap).lut(256) * 255).astype(np.uint8)
+    return table
+
+
+def legible(table: np.ndarray, background: str) -> np.ndarray:
+    """Lighten the colours that a dark background would swallow.
+
+    Parameters
+    ----------
+    table
+        (n, 4) uint8 colours.
+    background
+        ``#rrggbb``.
+
+    Returns
+    -------
+    np.ndarray
+        The table, with each colour whose contrast to the background (WCAG 2, relative luminance)
+        is below :data:`MIN_CONTRAST` mixed with as much white as it takes. The colour bar shows
+        the same colours. Light backgrounds swallow none: the table is returned as it is.
+    """
+    dark = np.array([[int(background[i : i + 2], 16) for i in (1, 3, 5)]])
+    floor = MIN_CONTRAST * (_luminance(dark)[0] + 0.05) - 0.05
+    if _luminance(dark)[0] > 0.2:
+        return table
+    lifted = table.copy()
+    for share in np.linspace(0.04, 1, 25):
+        swallowed = _luminance(lifted[:, :3]) < floor
+        if not swallowed.any():
+            break
+        mixed = table[:, :3] + share * (255.0 - table[:, :3])
+        lifted[swallowed, :3] = np.round(mixed[swallowed])
+    return lifted
+
+
+def _luminance(colors: np.ndarray) -> np.ndarray:
+    """Relative luminance of (n, 3) uint8 sRGB colours, 0 to 1 (WCAG 2.2)."""
+    linear = colors / 255.0
+    linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
+    luminance: np.ndarray = linear @ np.array([0.2126, 0.7152, 0.0722])
+    return luminance
+
+
+def point_colors(scale: ColorScale, background: str) -> np.ndarray:
+    """Return (n_positions, 4) uint8 colours of all positions, as the viewport shows them."""
+    table = legible(lookup_table(scale.colormap), background)
+    low, high = scale.limits
+    share = (scale.values.astype(np.float64) - low) / (high - low)
+    colors: np.ndarray = table[np.clip(share * len(table), 0, len(table) - 1).astype(np.intp)]
+    return colors
+
+
+def color_scale(session: Session) -> ColorScale:
+    """Work out the colours of the open model's curve, as :func:`own_scale` does.
+
+    Where models are side by side, the limits are those of all of them.
+    """
+    own, shared = own_scale(session), session.color_limits
+    return own if shared is None else replace(own, limits=shared.limits, labels=shared.labels)
+
+
+def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
+    """Return the limits of several curves' colours together: the widest, and the words of each.
+
+    Parameters
+    ----------
+    scales
+        At least one, all of the same quantity.
+    """
+    lowest = min(scales, key=lambda scale: scale.limits[0])
+    highest = max(scales, key=lambda scale: scale.limits[1])
+    return ColorLimits((lowest.limits[0], highest.limits[1]), (lowest.labels[0], highest.labels[1]))
+
+
+def own_scale(session: Session) -> ColorScale:
+    """Work out the colours of a model's curve, whatever is shown beside it.
+
+    Limits span the whole table and not the shown range, so that a colour means the same in every
+    subset. Where a few outliers would leave all other positions in one colour (the norms of the
+    first and last rows), they are cut at the 1st and 99th percentile and the labels say so.
+    """
+    assert session.model is not None
+    assert session.curve is not None
+    n_positions = session.model.n_positions
+    now = "" if shown_lapse(session) is None else " (as it is now)"
+    if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
+        last = n_positions - 1
+        values = np.arange(n_positions, dtype=np.float32)
+        return ColorScale(
+            "Position",
+            values,
+            (0.0, float(max(last, 1))),
+            ("0", str(last)),
+            session.colormap,
+        )
+    if session.color_by == "norm":
+        assert session.norms is not None
+        title = "Norm, centred" if session.norms.centred else "Norm"
+        return _measured(title + now, session.norms.values, session.colormap)
+    if session.color_by == "residual":
+        return _measured(f"Off-subspace residual{now}", session.curve.residual, session.colormap)
+    k = session.color_component
+    pca = session.curve.pca
+    along = np.zeros(n_positions)
+    if k <= len(pca.components):
+        # As in `PositionPCA.project`: no copy of a large table.
+        direction = pca.components[k - 1]
+        along = session.model.W_pos @ direction - pca.mean @ direction
+    return _measured(f"PC {k}{now}", along, session.colormap)
+
+
+def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:
+    smallest, largest = float(values.min()), float(values.max())
+    low, high = (float(v) for v in np.percentile(values, (1, 99)))
+    # Percentiles are only for outliers: a scale that is nearly full anyway is shown in full.
+    if largest - smallest < 1.5 * (high - low) or _nearly_equal(low, high):
+        low, high = smallest, largest
+    if _nearly_equal(low, high):
+        low, high = smallest, smallest + 1.0
+    labels = (
+        ("\N{LESS-THAN OR EQUAL TO} " if smallest < low else "") + format_number(low, 2),
+        ("\N{GREATER-THAN OR EQUAL TO} " if largest > high else "") + format_number(high, 2),
+    )
+    return ColorScale(title, values.astype(np.float32), (low, high), labels, colormap)
+
+
+def _nearly_equal(low: float, high: float) -> bool:
+    return high - low <= ROUNDING * max(abs(low), abs(high))

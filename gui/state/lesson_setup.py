@@ -1,0 +1,272 @@
+"""How a step of a lesson wants the window: ranges by rule, so that it suits any model.
+
+Knows no toolkit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any, get_args
+
+from gui.state.camera import VIEWS
+from gui.state.session import ColorBy, Outside, Quantity
+
+Place = tuple[str, str]
+"""A name, and the rule of a range or "" for that of the step."""
+LEAST = 4
+"""A range of fewer positions has no shape: the next rule is taken."""
+_PLACE = r"(?:\d+%?|last(?:-\d+)?)"
+_RANGE = re.compile(rf"({_PLACE})-({_PLACE})")
+
+
+class BadSetup(Exception):
+    """A setup says something that no window can do; the message is the end of a sentence.
+
+    Attributes
+    ----------
+    key
+        Which of its lines is wrong; "" where that is the whole.
+    """
+
+    def __init__(self, why: str, key: str = "") -> None:
+        super().__init__(why)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A part of a condition: a name, of which range, and whether it must not hold."""
+
+    name: str
+    rule: str = ""
+    negated: bool = False
+
+
+Condition = tuple[Term, ...]
+"""All of these have to hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How the window is while a step is shown.
+
+    Attributes
+    ----------
+    positions
+        The range by rule, such as "1-last" or "100-last or 20%-last".
+    components
+        The three shown, from 1.
+    color_by, color_component
+        What colours the curve.
+    outside
+        Whether the other positions are shown.
+    select
+        Positions by rule: "0", "last", "50%".
+    sphere
+        Whether the sphere of mean norm is shown.
+    camera
+        From where it is looked at.
+    prompt
+        A text whose tokens label the positions; None for what the user has there.
+    norms
+        What the norms panel shows.
+    beside
+        What is below the lesson: "none", "inspector" or "prompt".
+    panel
+        What is in front under the viewport; "" for what is there.
+    options
+        What that panel shows.
+    needs
+        What the model has to have; the step is left out where it has not.
+    """
+
+    positions: str = "1-last"
+    components: tuple[int, int, int] = (1, 2, 3)
+    color_by: ColorBy = "position"
+    color_component: int = 4
+    outside: Outside = "hidden"
+    select: tuple[str, ...] = ()
+    sphere: bool = False
+    camera: str = "article"
+    prompt: str | None = None
+    norms: Quantity = "norm"
+    beside: str = "none"
+    panel: str = ""
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    needs: Condition = ()
+
+
+def parse_setup(table: Mapping[str, Any], panels: Collection[str]) -> Setup:
+    """Read a setup from a TOML table.
+
+    Parameters
+    ----------
+    table
+        Keys as in :class:`Setup`.
+    panels
+        Names of the panels that there are.
+
+    Raises
+    ------
+    BadSetup
+        There is no such key, or it cannot be that.
+    """
+    known = [one.name for one in fields(Setup)]
+    read: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in known:
+            raise BadSetup(f"a setup has no “{key}”, only {', '.join(known)}", key)
+        try:
+            read[key] = _READ[key](value)
+        except BadSetup as error:
+            raise BadSetup(f"“{key}”: {error}", key) from None
+    setup = replace(Setup(), **read)
+    if setup.panel and setup.panel not in panels:
+        raise BadSetup(f"there is no panel “{setup.panel}”", "panel")
+    if setup.options and not setup.panel:
+        raise BadSetup("options without a panel", "options")
+    return setup
+
+
+def parse_condition(words: str) -> Condition:
+    """Read "if tokens and not helix 100-last".
+
+    Raises
+    ------
+    BadSetup
+        It is not written like that.
+    """
+    terms = []
+    for part in words.removeprefix("if").split(" and "):
+        found = re.fullmatch(r"(not )?([a-z][a-z_]*)(?: (\S.*))?", part.strip())
+        if found is None:
+            raise BadSetup(f"“{words}” is no condition, such as “if tokens and not helix”")
+        if found[3]:
+            check_rule(found[3])
+        terms.append(Term(found[2], found[3] or "", bool(found[1])))
+    return tuple(terms)
+
+
+def check_rule(rule: str) -> str:
+    """Return the rule of a range as it is.
+
+    Raises
+    ------
+    BadSetup
+        It is none.
+    """
+    for part in rule.split(" or "):
+        if _RANGE.fullmatch(part) is None:
+            raise BadSetup(f"“{part}” is no range, such as 1-last, 100-last or 20%-last")
+    return rule
+
+
+def range_of(rule: str, n_positions: int) -> tuple[int, int]:
+    """Return the range that a rule means for a table.
+
+    Parameters
+    ----------
+    rule
+        Ranges with "or" between them: the first that has at least :data:`LEAST` positions counts.
+    n_positions
+        Rows of the table.
+
+    Returns
+    -------
+    First and last position, inclusive; the whole table if none of the ranges will do.
+    """
+    for part in rule.split(" or "):
+        found = _RANGE.fullmatch(part)
+        assert found is not None
+        first, last = position_of(found[1], n_positions), position_of(found[2], n_positions)
+        if last - first + 1 >= LEAST:
+            return first, last
+    return 0, n_positions - 1
+
+
+def position_of(place: str, n_positions: int) -> int:
+    """Return the position of a table that "0", "50%", "last" or "last-1" means, kept inside it."""
+    last = n_positions - 1
+    if place.startswith("last"):
+        wanted = last - int(place[5:] or 0)
+    elif place.endswith("%"):
+        wanted = round(int(place[:-1]) / 100 * last)
+    else:
+        wanted = int(place)
+    return min(max(wanted, 0), last)
+
+
+# ---- the keys ----------------------------------------------------------------------------
+
+
+def _one_of(*known: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in known:
+            raise BadSetup(f"“{value}” is none of {', '.join(known)}")
+        return str(value)
+
+    return read
+
+
+def _a(kind: type, name: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise BadSetup(f"should be {name}")
+        return value
+
+    return read
+
+
+def _component(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise BadSetup("components count from 1")
+    return value
+
+
+def _components(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list) or len(value) != 3:
+        raise BadSetup("should be three components")
+    return tuple(_component(one) for one in value)
+
+
+def _places(value: Any) -> tuple[str, ...]:
+    places = value if isinstance(value, list) else [value]
+    for place in places:
+        if isinstance(place, bool) or re.fullmatch(_PLACE, str(place)) is None:
+            raise BadSetup(f"“{place}” is no position, such as 0, 50% or last")
+    return tuple(str(place) for place in places)
+
+
+def _rule(value: Any) -> str:
+    return check_rule(_a(str, "a text")(value))
+
+
+def _needs(value: Any) -> Condition:
+    from gui.services.lessons.facts import FEATURES
+
+    condition = parse_condition(_a(str, "a text")(value))
+    for term in condition:
+        if term.name not in FEATURES:
+            raise BadSetup(f"a step can need {', '.join(FEATURES)}, and not “{term.name}”")
+    return condition
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "positions": _rule,
+    "components": _components,
+    "color_by": _one_of(*get_args(ColorBy)),
+    "color_component": _component,
+    "outside": _one_of(*get_args(Outside)),
+    "select": _places,
+    "sphere": _a(bool, "true or false"),
+    "camera": _one_of(*VIEWS),
+    "prompt": _a(str, "a text"),
+    "norms": _one_of(*get_args(Quantity)),
+    "beside": _one_of("none", "inspector", "prompt"),
+    "panel": _a(str, "a text"),
+    "options": _a(dict, "a table"),
+    "needs": _needs,
+}

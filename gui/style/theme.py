@@ -1,0 +1,303 @@
+"""Every colour, size and number format of the application, in one place.
+
+Qt, VTK and the plots all take theirs from a :class:`Theme`; nothing else names a colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from geometry.checkpoints.sizes import amount_text, size_text
+
+ThemeName = Literal["light", "dark"]
+ThemeChoice = Literal["system", "light", "dark"]
+
+SMALL, TEXT, TITLE = 11, 13, 16
+"""The three font sizes, in logical pixels: labels and ticks; text; titles."""
+GRID = 8
+"""Spacing between things, in logical pixels; half of it inside controls."""
+
+FIGURE_SPACE = "\N{FIGURE SPACE}"
+"""As wide as a figure: numbers that change keep their place."""
+
+ICONS = Path(__file__).parents[2] / "resources" / "icons"
+
+COLORMAPS = (
+    "jet",
+    "turbo",
+    "viridis",
+    "plasma",
+    "cividis",
+    "batlow",
+    "romaO",
+)
+"""Colour maps on offer: the article's, then perceptual and colour-blind-safe ones."""
+DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
+"""Colour maps with two ends, and the background's tone in the middle."""
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours as ``#rrggbb``; the same two accent tones mean selection and hover everywhere."""
+
+    name: ThemeName
+    viewport: str
+    panel: str
+    field: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+    hover: str
+    faint: str
+    warning: str
+
+
+LIGHT = Theme(
+    name="light",
+    viewport="#ffffff",
+    panel="#f6f7f9",
+    field="#ffffff",
+    text="#1d2129",
+    muted="#5b6370",
+    line="#d8dce2",
+    accent="#d1005d",
+    hover="#e8679f",
+    faint="#b9bfc9",
+    warning="#8a5a00",
+)
+DARK = Theme(
+    name="dark",
+    viewport="#14161a",
+    panel="#1c1f25",
+    field="#14161a",
+    text="#e6e8eb",
+    muted="#9aa3b0",
+    line="#333840",
+    accent="#ff4f9a",
+    hover="#ff9cc6",
+    faint="#4a515d",
+    warning="#f0b429",
+)
+THEMES: dict[str, Theme] = {"light": LIGHT, "dark": DARK}
+SERIES: dict[ThemeName, tuple[str, ...]] = {
+    "light": (
+        "#1d2129", "#0029c4", "#995a16", "#184800", "#b01bee", "#377c78", "#8b224c", "#7a5ab3",
+        "#561183",
+    ),
+    "dark": (
+        "#e6e8eb", "#18cff5", "#ce6c12", "#7fbe53", "#c74cfe", "#3a967e", "#f699b4", "#9589c8",
+        "#eed232",
+    ),
+}  # fmt: skip
+"""Colours of several curves in one plot: the open model's, and those of eight others.
+
+Each has a contrast of 4.5:1 to the plot's background, and they were chosen to stay apart for
+somebody who lacks one kind of cones.
+"""
+
+
+def format_number(value: float, digits: int = 3) -> str:
+    """Write a number with a fixed count of decimals, a real minus sign and thin spaces."""
+    text = f"{value:,.{digits}f}".replace(",", "\N{THIN SPACE}")
+    if text.startswith("-"):
+        text = text[1:] if not text.strip("-0. \N{THIN SPACE}") else "\N{MINUS SIGN}" + text[1:]
+    return text
+
+
+def format_power(power: int) -> str:
+    """Write a power of ten: ``10⁻⁵``."""
+    return f"10{str(power).translate(_RAISED)}"
+
+
+def format_percent(share: float, digits: int = 1) -> str:
+    """Write a share between 0 and 1 as a percentage: ``91.1 %`` (with a no-break space)."""
+    return f"{format_number(100 * share, digits)}\N{NO-BREAK SPACE}%"
+
+
+def format_count(value: int) -> str:
+    """Write an integer with thin spaces between thousands and a real minus sign."""
+    return format_number(value, 0)
+
+
+def format_bytes(nbytes: float) -> str:
+    """Write an amount of data: ``786 kB``, ``3.1 MB`` (with a no-break space)."""
+    return size_text(nbytes).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def format_part(done: int, total: int) -> str:
+    """Write how much of an amount is here, ``1.2 of 3.1 MB``; its width does not change."""
+    all_of_it, here = format_bytes(total), amount_text(done, total)
+    width = len(amount_text(total, total))
+    return f"{here.rjust(width, FIGURE_SPACE)} of {all_of_it}"
+
+
+def format_rough(count: int) -> str:
+    """Write a count where three digits say enough: ``812``, ``3.4 k``, ``12.3 M``."""
+    for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= 0.9995 * size:
+            value = count / size
+            return f"{format_number(value, 1 if value < 99.95 else 0)}\N{NO-BREAK SPACE}{unit}"
+    return str(count)
+
+
+def stylesheet(theme: Theme) -> str:
+    """Return the Qt style sheet of a theme.
+
+    The accent is not in it: that is for selected positions alone. Focus shows as a darker
+    border. Spin boxes have no buttons (keys and wheel step them); under a style sheet Qt's own
+    ``NoButtons`` would lose their text, so their buttons have no width instead. Widgets of the
+    class "segments" and "segment" are those of :class:`gui.widgets.segmented.Segmented`; a tool
+    button of the class "chip" is a small one. What has no frame shows the focus if its property
+    "ring" is true.
+    """
+    tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
+    return f"""
+* {{ font-size: {TEXT}px; }}
+QMainWindow, QDialog, QDockWidget, QMenuBar, QMenu, QStatusBar, QToolBar,
+QScrollArea, QScrollArea > QWidget > QWidget, QTabBar {{
+    background: {theme.panel}; color: {theme.text};
+}}
+QWidget {{ color: {theme.text}; }}
+QDockWidget[floating="true"] {{ border: 1px solid {theme.muted}; }}
+QMainWindow::separator {{ background: {theme.line}; width: 1px; height: 1px; }}
+QMainWindow::separator:hover {{ background: {theme.muted}; }}
+QTabBar {{ border-bottom: 1px solid {theme.line}; }}
+QTabBar::tab {{
+    color: {theme.muted}; background: transparent; font-size: {SMALL}px; padding: 5px 7px 4px 7px;
+    border: none; border-bottom: 2px solid transparent;
+}}
+QTabBar::tab:first {{ margin-left: 1px; }}
+QTabBar::tab:hover {{ color: {theme.text}; }}
+QTabBar::tab:selected {{ color: {theme.text}; border-bottom-color: {theme.text}; }}
+QTabBar QToolButton {{ background: {theme.panel}; border: none; padding: 0; }}
+QMenuBar {{ border-bottom: 1px solid {theme.line}; }}
+QMenuBar::item {{ padding: 4px 8px; background: transparent; }}
+QMenuBar::item:selected, QMenu::item:selected {{ background: {theme.line}; }}
+QMenu {{ border: 1px solid {theme.line}; padding: 4px 0; }}
+QMenu::item {{ padding: 4px 24px 4px 24px; }}
+QMenu::item:disabled {{ color: {theme.muted}; }}
+QMenu::separator {{ height: 1px; background: {theme.line}; margin: 4px 0; }}
+QToolTip {{
+    background: {theme.panel}; color: {theme.text};
+    border: 1px solid {theme.line}; padding: 4px;
+}}
+QStatusBar {{ border-top: 1px solid {theme.line}; color: {theme.muted}; }}
+QStatusBar::item {{ border: none; }}
+QStatusBar QLabel {{ color: {theme.muted}; font-size: {SMALL}px; }}
+QToolBar {{ border: none; border-bottom: 1px solid {theme.line}; spacing: 4px; padding: 4px; }}
+QToolButton {{ border: 1px solid transparent; border-radius: 4px; padding: 4px; }}
+QToolButton:hover {{ background: {theme.line}; }}
+QToolButton:checked {{ background: {theme.line}; }}
+QToolButton[role="title button"] {{
+    color: {theme.muted}; font-size: {SMALL}px; padding: 0 4px; min-height: 18px; border: none;
+}}
+QToolButton[role="title button"]:hover, QToolButton[role="title button"]:focus {{
+    color: {theme.text}; background: {theme.line};
+}}
+QToolButton:disabled {{ color: {theme.muted}; }}
+QPushButton {{
+    background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
+    padding: 4px 8px; min-height: 16px;
+}}
+QPushButton:hover {{ border-color: {theme.faint}; }}
+QPushButton:pressed {{ background: {theme.line}; }}
+QPushButton:checked, QPushButton:default {{ background: {theme.line}; }}
+QPushButton:disabled {{ color: {theme.muted}; }}
+QPushButton:focus, QToolButton:focus {{ border-color: {theme.muted}; }}
+QToolButton[class="chip"] {{
+    font-size: {SMALL}px; padding: 3px 0; border: 1px solid {theme.line}; border-radius: 4px;
+}}
+QToolButton[class="chip"]:focus {{ border-color: {theme.muted}; }}
+QFrame[class="segments"] {{
+    background: transparent; border: 1px solid {theme.line}; border-radius: 5px;
+}}
+QPushButton[class="segment"] {{
+    background: transparent; border: 1px solid transparent; border-radius: 4px; padding: 2px 8px;
+}}
+QPushButton[class="segment"]:checked {{ background: {theme.line}; }}
+QPushButton[class="segment"]:!checked {{ color: {theme.muted}; }}
+QPushButton[class="segment"]:hover {{ color: {theme.text}; }}
+QPushButton[class="segment"]:focus {{ border-color: {theme.muted}; }}
+QLineEdit, QPlainTextEdit, QAbstractSpinBox, QComboBox {{
+    background: {theme.field}; border: 1px solid {theme.line}; border-radius: 4px;
+    padding: 4px; min-height: 16px;
+    selection-background-color: {theme.faint}; selection-color: {theme.text};
+}}
+QLineEdit, QPlainTextEdit {{ placeholder-text-color: {theme.muted}; }}
+QLineEdit:focus, QPlainTextEdit:focus, QAbstractSpinBox:focus, QComboBox:focus {{
+    border-color: {theme.muted};
+}}
+QAbstractSpinBox {{ padding: 2px 4px; min-height: 18px; }}
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit {{
+    border: none; padding: 0 4px; min-height: 0; background: transparent;
+}}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ width: 0; border: none; }}
+QComboBox {{
+    padding: 3px 4px; combobox-popup: 0;
+    selection-background-color: {theme.line}; selection-color: {theme.text};
+}}
+DropDown::drop-down {{ border: none; width: 16px; }}
+QComboBox QAbstractItemView::item {{ min-height: 22px; }}
+QComboBox QAbstractItemView, QListView, QListWidget, QTreeView, QTableView {{
+    background: {theme.field}; color: {theme.text}; border: 1px solid {theme.line};
+    selection-background-color: {theme.line}; selection-color: {theme.text}; outline: none;
+}}
+QListWidget::item {{ padding: 4px; }}
+QListView:focus, QTreeView:focus, QTableView:focus {{ border-color: {theme.muted}; }}
+QAbstractScrollArea[ring="true"] {{ border: 1px solid transparent; }}
+QAbstractScrollArea[ring="true"]:focus {{ border-color: {theme.muted}; }}
+QHeaderView::section {{
+    background: {theme.panel}; color: {theme.muted}; font-size: {SMALL}px;
+    border: none; border-bottom: 1px solid {theme.line}; padding: 4px;
+}}
+QFrame[role="palette"] {{ background: {theme.panel}; border: 1px solid {theme.line}; }}
+QFrame[role="palette"] QTreeView {{ background: {theme.panel}; border: none; }}
+QFrame[role="palette"] QTreeView::item {{ height: 26px; padding: 0 8px; }}
+#notice {{
+    background: {theme.panel}; border-bottom: 1px solid {theme.line};
+    border-left: 3px solid {theme.warning};
+}}
+QWidget[role="views"] {{ background: {theme.viewport}; }}
+QWidget[role="view"] {{ background: {theme.line}; }}
+QWidget[role="main view"] {{
+    background: {theme.panel}; border-bottom: 2px solid {theme.text};
+}}
+QWidget[role="other view"] {{
+    background: {theme.panel}; border-bottom: 2px solid {theme.line};
+}}
+QWidget[target="true"] {{ background: {theme.line}; border-bottom-color: {theme.muted}; }}
+QWidget[role="main view"] QLabel[role="view name"] {{ font-weight: 600; }}
+QLabel[role="view name"] {{ font-size: {SMALL}px; }}
+QLabel[role="muted"] {{ color: {theme.muted}; }}
+QLabel[role="small"] {{ color: {theme.muted}; font-size: {SMALL}px; }}
+QLabel[role="heading"] {{ color: {theme.muted}; font-size: {SMALL}px; font-weight: 600; }}
+QLabel[role="title"] {{ font-size: {TITLE}px; font-weight: 600; }}
+QLabel[role="badge"] {{
+    color: {theme.warning}; font-size: {SMALL}px;
+}}
+QCheckBox::indicator, QRadioButton::indicator {{
+    width: 10px; height: 10px; border: 1px solid {theme.muted}; background: {theme.field};
+}}
+QCheckBox::indicator {{ border-radius: 2px; }}
+QRadioButton::indicator {{ border-radius: 6px; }}
+QCheckBox::indicator:checked, QRadioButton::indicator:checked {{ background: {theme.muted}; }}
+QCheckBox::indicator:checked {{ image: url("{tick}"); }}
+QCheckBox::indicator:focus, QRadioButton::indicator:focus {{ border-color: {theme.text}; }}
+QDialogButtonBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
+QProgressBar {{
+    border: none; border-radius: 2px; background: {theme.line}; max-height: 4px;
+}}
+QProgressBar::chunk {{ background: {theme.muted}; border-radius: 2px; }}
+QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
+QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}
+QScrollBar::handle {{
+    background: {theme.line}; border-radius: 4px; min-height: 24px; min-width: 24px;
+    margin: 1px; }}
+QScrollBar::handle:hover {{ background: {theme.muted}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: none; }}
+"""

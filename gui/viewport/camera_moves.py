@@ -1,0 +1,95 @@
+"""How the viewport's camera moves by itself: on its way to a pose, or around the curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QEasingCurve, QObject, QTimer, QVariantAnimation
+
+from gui.state.camera import CameraPose
+from gui.viewport.antialiasing import Antialiasing
+
+EASE_MS = 250
+SPIN_MS = 16
+SPIN_DEGREES_PER_SECOND = 24.0
+
+
+class CameraMoves:
+    """Eases the camera to poses, and turns it steadily.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor``, which repaints what moves.
+    antialiasing
+        Is told when something moves and when it rests.
+    """
+
+    def __init__(self, interactor: Any, antialiasing: Antialiasing) -> None:
+        self._interactor, self._antialiasing = interactor, antialiasing
+        self._path: tuple[CameraPose, CameraPose] | None = None
+        self._ease = easing(interactor, self._on_eased, antialiasing)
+        self._spin = QTimer(interactor, interval=SPIN_MS)
+        self._spin.timeout.connect(self._on_spin_tick)
+
+    @property
+    def easing(self) -> bool:
+        """Whether the camera is on its way to a pose."""
+        return self._ease.state() == QVariantAnimation.State.Running
+
+    def go_to(self, target: CameraPose) -> None:
+        """Set out for a pose from where the camera is."""
+        self._path = (CameraPose.of(self._interactor.camera), target)
+        self._antialiasing.move()
+        self._ease.stop()
+        self._ease.start()
+
+    def jump(self, pose: CameraPose) -> None:
+        """Go to a pose at once: keys that are held make a movement of many small steps."""
+        self._ease.stop()
+        self._antialiasing.move()
+        pose.apply(self._interactor.camera)
+        self._antialiasing.rest()
+        self._interactor.update()
+
+    def halt(self) -> None:
+        """Stay where the camera is, on its way to a pose."""
+        self._ease.stop()
+
+    def spin(self, on: bool) -> None:
+        """Turn the camera steadily around what is up on the screen, or stop."""
+        if on:
+            self._antialiasing.move()
+            self._spin.start()
+        else:
+            self._spin.stop()
+            self._antialiasing.rest()
+
+    def stop(self) -> None:
+        """Move no more; the owner calls this on closing."""
+        self._ease.stop()
+        self._spin.stop()
+
+    def _on_eased(self, fraction: float) -> None:
+        if self._path is None:
+            return
+        start, end = self._path
+        (end if fraction >= 1.0 else start.towards(end, fraction)).apply(self._interactor.camera)
+        self._interactor.update()
+
+    def _on_spin_tick(self) -> None:
+        self._antialiasing.move()
+        self._interactor.camera.Azimuth(SPIN_DEGREES_PER_SECOND * SPIN_MS / 1000)
+        self._interactor.update()
+
+
+def easing(
+    parent: QObject, slot: Callable[[float], None], antialiasing: Antialiasing
+) -> QVariantAnimation:
+    """Return an animation from 0 to 1 that sets out and arrives gently, and rests at its end."""
+    animation = QVariantAnimation(parent, startValue=0.0, endValue=1.0, duration=EASE_MS)
+    animation.setEasingCurve(QEasingCurve.Type.InOutCubic)
+    animation.valueChanged.connect(slot)
+    animation.finished.connect(antialiasing.rest)
+    return animation

@@ -1,0 +1,109 @@
+"""The colour bar that all views side by side share."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from gui.state.colors import ColorScale, color_scale, legible, lookup_table
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID, SMALL, Theme
+
+BAR, LONGEST = 8, 240
+"""Width of the bar, and its largest height, in logical pixels."""
+
+
+class ColorStrip(QWidget):
+    """What the colours mean, written once.
+
+    Parameters
+    ----------
+    session
+        The open model's.
+    theme
+        Colours to start with.
+    """
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session, self.theme = session, theme
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Colours of all views")
+        self._listening = Listening()
+        for name in (
+            "model", "curve", "norms", "color_by", "color_component", "colormap", "color_limits",
+        ):  # fmt: skip
+            self._listening.to(session.events[name], self._on_changed)
+
+    @property
+    def scale(self) -> ColorScale | None:
+        """What the colours mean; None while nothing is open."""
+        if self._session.model is None or self._session.curve is None:
+            return None
+        return color_scale(self._session)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.theme = theme
+        self.update()
+
+    def release(self) -> None:
+        """Stop listening; the owner calls this before it goes away."""
+        self._listening.stop()
+
+    def sizeHint(self) -> QSize:
+        """Return room for the bar and its words."""
+        scale, width = self.scale, 0
+        if scale is not None:
+            metrics = QFontMetrics(self._font())
+            words = (*scale.title.split(", "), *scale.labels)
+            width = max(metrics.horizontalAdvance(word) for word in words)
+        return QSize(max(width, 4 * GRID) + 2 * GRID, 120)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint it on the viewports' background."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self.theme.viewport))
+        self.draw(painter, QRectF(self.rect()), self.theme)
+
+    def draw(self, painter: QPainter, area: QRectF, theme: Theme) -> None:
+        """Draw bar and words into an area, in the middle of its height."""
+        scale = self.scale
+        if scale is None:
+            return
+        painter.setFont(self._font())
+        line = QFontMetrics(self._font()).height()
+        title = scale.title.split(", ")
+        above = (len(title) + 1) * line + GRID
+        height = min(LONGEST, area.height() - above - line - 2 * GRID)
+        if height < line:
+            return
+        top = area.center().y() - height / 2 + (above - line) / 2
+        bar = QRectF(area.right() - GRID - BAR, top, BAR, height)
+        table = legible(lookup_table(scale.colormap), theme.viewport)
+        column = np.ascontiguousarray(table[::-1, None, :])
+        image = QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888)
+        painter.drawImage(bar, image)
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        room = QRectF(area.left(), top - above + GRID / 2, area.width() - GRID, line)
+        painter.setPen(QColor(theme.text))
+        for words in title:
+            painter.drawText(room, right, words)
+            room.translate(0, line)
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(room, right, scale.labels[1])
+        room.moveTop(bar.bottom() + GRID / 2)
+        painter.drawText(room, right, scale.labels[0])
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        return font
+
+    def _on_changed(self) -> None:
+        if self.isVisible():
+            self.updateGeometry()
+            self.update()

@@ -1,0 +1,77 @@
+"""A line around the 3D view while keys go there, for who came by a key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QFocusEvent
+
+from gui.scene.hud import Lines2D
+
+LINE_WIDTH = 2.0
+_BY_KEY = (
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
+_KEPT = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
+"""Reasons that the focus comes back for, to be as it was."""
+
+
+class FocusRing(QObject):
+    """Shows that the focus is in the view. It is drawn into the scene: no widget lies over that.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor``; owns this.
+    """
+
+    def __init__(self, interactor: Any) -> None:
+        super().__init__(interactor)
+        self._interactor = interactor
+        self._lines: Lines2D | None = None
+        self._style = ("#000000", 1.0)
+        self._wanted = False
+        interactor.installEventFilter(self)
+
+    @property
+    def shown(self) -> bool:
+        """Whether the line is drawn."""
+        return self._wanted and bool(self._interactor.hasFocus())
+
+    def style(self, color: str, scale: float) -> None:
+        """Set the colour (``#rrggbb``), and how many pixels a logical pixel has."""
+        if (color, scale) != self._style:
+            self._style = (color, scale)
+            self._show()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the focus, the size and the mouse."""
+        kind = event.type()
+        if isinstance(event, QFocusEvent):
+            if event.reason() not in _KEPT and kind == QEvent.Type.FocusIn:
+                self._wanted = event.reason() in _BY_KEY
+            self._show(focused=kind == QEvent.Type.FocusIn)
+        elif kind == QEvent.Type.MouseButtonPress and self._wanted:
+            self._wanted = False
+            self._show()
+        elif kind == QEvent.Type.Resize and self.shown:
+            self._show()
+        return False
+
+    def _show(self, *, focused: bool | None = None) -> None:
+        shown = self._wanted and (self._interactor.hasFocus() if focused is None else focused)
+        if self._lines is None:
+            if not shown:
+                return
+            self._lines = Lines2D(self._interactor.renderer)
+        color, scale = self._style
+        width, height = (scale * v for v in (self._interactor.width(), self._interactor.height()))
+        self._lines.style(color, LINE_WIDTH * scale)
+        low, right, top = LINE_WIDTH / 2 * scale, width - scale, height - scale
+        corners = [(low, low), (right, low), (right, top), (low, top), (low, low)]
+        self._lines.draw([np.array(corners)] if shown else [])
+        self._interactor.update()

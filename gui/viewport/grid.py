@@ -1,0 +1,298 @@
+"""The middle of the window: the viewport of the open model, and beside it those of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QRect, QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from gui.services.comparing import Comparing
+from gui.services.overlay_curves import overlay_color
+from gui.state.compared import MAIN
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import Theme
+from gui.viewport.color_strip import ColorStrip
+from gui.viewport.grid_bar import GridBar
+from gui.viewport.grid_cell import GridCell
+from gui.viewport.marquee import Shape
+from gui.viewport.viewport import Viewport
+
+SHAPE = 4 / 3
+"""Width over height that views are given where it can be chosen."""
+
+
+class ViewGrid(QWidget):
+    """Shows ``session.compared`` beside the open model; alone, that has all the room.
+
+    Parameters
+    ----------
+    viewport
+        That of the open model, which stays the same whatever that is.
+    session
+        Whose models are shown.
+    comparing
+        What answers the headers and the bar.
+    theme
+        Colours to start with.
+    add
+        Called when the user wants one more model.
+    """
+
+    def __init__(
+        self,
+        viewport: Viewport,
+        session: Session,
+        comparing: Comparing,
+        theme: Theme,
+        add: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._session, self._comparing, self._theme = session, comparing, theme
+        self.main = viewport
+        self.cells: dict[int, GridCell] = {}
+        self._alone: int | None = None
+        self._joined: set[int] = set()
+        self._laid_out: tuple[object, ...] = ()
+        self.bar = GridBar(session, theme)
+        self.bar.addRequested.connect(add)
+        self.bar.clearRequested.connect(comparing.clear)
+        self.bar.camerasLinked.connect(self.link_cameras)
+        self.bar.rangesLinked.connect(lambda on: setattr(session, "ranges_linked", on))
+        self.strip = ColorStrip(session, theme)
+        self.strip.hide()
+        self._views = QWidget()
+        self._views.setProperty("role", "views")
+        self._layout = QGridLayout(self._views)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(0)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self._views, 1)
+        row.addWidget(self.strip)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.bar)
+        column.addLayout(row, 1)
+        self._add_cell(viewport, MAIN)
+        self._joined.add(MAIN)
+        self._listening = Listening()
+        for name in ("compared", "main_at"):
+            self._listening.to(session.events[name], self._on_compared)
+        self._listening.to(session.events.compared_colors, self._show_marks)
+        self._on_compared()
+
+    @property
+    def viewports(self) -> tuple[Viewport, ...]:
+        """Those that can be seen, in the order of the grid."""
+        return tuple(self.cells[key].viewport for key in self._shown())
+
+    @property
+    def shown_cells(self) -> tuple[GridCell, ...]:
+        """The views that can be seen, with their headers."""
+        return tuple(self.cells[key] for key in self._shown())
+
+    @property
+    def pictured(self) -> QRect:
+        """What of this is in a picture: the one view, or all with headers and colours."""
+        if len(self._shown()) == 1:
+            viewport = self.viewports[0]
+            return QRect(viewport.mapTo(self, QPoint(0, 0)), viewport.size())
+        return self._views.geometry().united(self.strip.geometry())
+
+    @property
+    def alone(self) -> int | None:
+        """The key of the model that fills the grid; None where all are seen."""
+        return self._alone
+
+    @property
+    def idle(self) -> bool:
+        """True when all that can be seen is drawn and nothing moves."""
+        return all(one.idle or one.session.model is None for one in self.viewports)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.bar.set_theme(theme)
+        self.strip.set_theme(theme)
+        for cell in self.cells.values():
+            cell.viewport.set_theme(theme)
+        self._show_marks()
+
+    def show_alone(self, key: int | None) -> None:
+        """Let one view fill the grid; None shows all."""
+        before = self._alone
+        self._alone = key if key in self.cells and len(self.cells) > 1 else None
+        self._lay_out()
+        if before in self.cells:
+            self._on_camera_moved(before)
+
+    def arm(self, shape: Shape | None) -> None:
+        """Let the next drag in any view draw a shape, or turn the curve."""
+        for cell in self.cells.values():
+            cell.viewport.marquee.arm(shape)
+
+    def release(self) -> None:
+        """Stop listening and let go of all views; the owner calls this on closing."""
+        self._listening.stop()
+        self.bar.release()
+        self.strip.release()
+        for cell in self.cells.values():
+            cell.release()
+            cell.viewport.close()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose other columns where that gives larger views."""
+        super().resizeEvent(event)
+        if len(self.cells) > 1:
+            self._lay_out()
+
+    # ---- the cells ---------------------------------------------------------------------
+
+    def _add_cell(self, viewport: Viewport, key: int) -> None:
+        cell = self.cells[key] = GridCell(viewport, key, main=key == MAIN)
+        cell.mainRequested.connect(lambda: self._comparing.make_main(key))
+        cell.largerRequested.connect(lambda: self.show_alone(None if self._alone == key else key))
+        cell.closeRequested.connect(lambda: self._comparing.remove(key))
+        cell.moveRequested.connect(lambda step: self._comparing.move(key, step))
+        cell.dragged.connect(lambda at: self._on_dragged(key, at))
+        cell.dropped.connect(lambda at: self._on_dropped(key, at))
+        viewport.camera.moved.connect(lambda: self._on_camera_moved(key))
+        viewport.marquee.arm(self.main.marquee.armed)
+        viewport.marquee.armedChanged.connect(self.arm)
+        viewport.selected = lambda: self._comparing.marks.selected
+        viewport.selectionRequested.connect(self._comparing.marks.select)
+        if key != MAIN:
+            viewport.hoverRequested.connect(self._comparing.marks.hover)
+            viewport.menuRequested.connect(cell.show_menu)
+            viewport.camera.left.connect(lambda _: self._on_camera_left())
+
+    def _remove_cell(self, key: int) -> None:
+        cell = self.cells.pop(key)
+        self._joined.discard(key)
+        cell.release()
+        self._layout.removeWidget(cell)
+        cell.viewport.close()
+        cell.hide()
+        cell.deleteLater()
+
+    def _on_compared(self) -> None:
+        compared = {one.key: one for one in self._session.compared}
+        for key in [key for key in self.cells if key != MAIN and key not in compared]:
+            self._remove_cell(key)
+        for key, one in compared.items():
+            if key not in self.cells:
+                self._add_cell(Viewport(one.session, self._theme), key)
+            self.cells[key].set_title(one.name)
+        self._show_marks()
+        if self._alone not in self.cells or len(self.cells) == 1:
+            self._alone = None
+        self._lay_out()
+
+    def _show_marks(self) -> None:
+        """Give each header the colour that its model's curves have in the panels."""
+        for key, cell in self.cells.items():
+            number = self._session.compared_colors.get(key, 0)
+            own = key == MAIN
+            cell.set_mark(self._theme.text if own else overlay_color(number, self._theme))
+
+    def _shown(self) -> tuple[int, ...]:
+        return self._comparing.keys if self._alone is None else (self._alone,)
+
+    def _lay_out(self) -> None:
+        keys = self._comparing.keys
+        for key, cell in self.cells.items():
+            cell.set_neighbours(before=key != keys[0], after=key != keys[-1])
+        shown, several = self._shown(), len(self.cells) > 1
+        columns = columns_for(len(shown), self._views.size())
+        if self._laid_out == (shown, columns, several):
+            return
+        self._laid_out = shown, columns, several
+        self.bar.set_alone(self._alone is not None)
+        for key, cell in self.cells.items():
+            cell.set_framed(several)
+            cell.set_alone(key == self._alone)
+            cell.viewport.set_compact(len(shown) > 1)
+            if key not in shown:
+                cell.hide()
+        for at, key in enumerate(shown):
+            self._layout.addWidget(self.cells[key], at // columns, at % columns)
+            self.cells[key].show()
+        for line in range(max(self._layout.rowCount(), self._layout.columnCount())):
+            rows = math.ceil(len(shown) / columns)
+            self._layout.setRowStretch(line, int(line < rows))
+            self._layout.setColumnStretch(line, int(line < columns))
+        self.strip.setVisible(len(shown) > 1)
+
+    def _cell_at(self, at: QPoint | None) -> GridCell | None:
+        """Find the view at a point of the screen."""
+        for cell in self.shown_cells:
+            if at is not None and cell.rect().contains(cell.mapFromGlobal(at)):
+                return cell
+        return None
+
+    def _on_dragged(self, key: int, at: QPoint | None) -> None:
+        """Show where a view would go that is being dragged; None: it is not."""
+        target = self._cell_at(at)
+        for cell in self.cells.values():
+            cell.set_target(cell is target and cell.key != key)
+
+    def _on_dropped(self, key: int, at: QPoint) -> None:
+        """Put a view where its header was dropped."""
+        target, keys = self._cell_at(at), self._comparing.keys
+        if target is not None:
+            self._comparing.move(key, keys.index(target.key) - keys.index(key))
+
+    # ---- the cameras -------------------------------------------------------------------
+
+    def link_cameras(self, on: bool) -> None:
+        """Look at all curves from the same side, that of the open one, or no longer."""
+        self._session.cameras_linked = on
+        if on:
+            self._on_camera_moved(MAIN)
+
+    def _on_camera_moved(self, key: int) -> None:
+        first = key not in self._joined
+        self._joined.add(key)
+        if not self._session.cameras_linked or len(self.cells) == 1:
+            return
+        if first:
+            # It looks as the others do, and not they as it does.
+            self._let_look(self.cells[key], as_in=self.cells[MAIN])
+            return
+        for other in self._joined - {key}:
+            if self.cells[other].isVisible():
+                self._let_look(self.cells[other], as_in=self.cells[key])
+
+    @staticmethod
+    def _let_look(cell: GridCell, *, as_in: GridCell) -> None:
+        camera = as_in.viewport.camera
+        outlook = camera.outlook
+        if outlook is not None:
+            cell.viewport.camera.look(outlook, follows=camera.place.follows)
+
+    def _on_camera_left(self) -> None:
+        if self._session.cameras_linked:
+            self.main.camera.left.emit(self.main.camera.place)
+
+
+def columns_for(count: int, room: QSize) -> int:
+    """Return how many columns give the largest views.
+
+    Parameters
+    ----------
+    count
+        Of views, 1 to 9.
+    room
+        What there is for all of them.
+    """
+
+    def size(columns: int) -> float:
+        rows = math.ceil(count / columns)
+        return min(room.width() / columns, SHAPE * room.height() / rows)
+
+    return max(range(1, count + 1), key=lambda columns: (size(columns), columns))

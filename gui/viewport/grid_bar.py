@@ -1,0 +1,83 @@
+"""The line over the views side by side: add models, link them, show one alone again."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+
+from gui.panels.base import Panel, label
+from gui.services.comparing import MOST
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.tooltips import wrapped
+
+
+class GridBar(Panel):
+    """Says how many models there are, and how they are linked.
+
+    Signals
+    -------
+    addRequested()
+        The user wants one more model beside the others.
+    camerasLinked(bool), rangesLinked(bool)
+        How the views shall be linked.
+    clearRequested()
+        The open model shall be shown alone.
+    """
+
+    addRequested = Signal()
+    camerasLinked = Signal(bool)
+    rangesLinked = Signal(bool)
+    clearRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.count = label(role="muted")
+        self.add = QPushButton("Add model…")
+        self.add.setToolTip("Show another model beside these")
+        self.cameras = QCheckBox("Same view")
+        self.cameras.setToolTip(
+            wrapped("Look at all curves from the same side: one that is turned turns the others.")
+        )
+        self.ranges = QCheckBox("Same positions and components")
+        self.ranges.setToolTip(
+            wrapped(
+                "Show of every model the positions and components that are chosen in the panels,"
+                " as far as it has them."
+            )
+        )
+        self.clear = QPushButton("Close the others")
+        self.clear.setToolTip("Close all views but the one that the panels are about")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
+        row.setSpacing(GRID)
+        row.addWidget(self.count)
+        row.addWidget(self.add)
+        row.addSpacing(GRID)
+        row.addWidget(self.cameras)
+        row.addSpacing(GRID)
+        row.addWidget(self.ranges)
+        row.addStretch(1)
+        row.addWidget(self.clear)
+        self.add.clicked.connect(lambda: self.addRequested.emit())
+        self.clear.clicked.connect(lambda: self.clearRequested.emit())
+        self.cameras.clicked.connect(self.camerasLinked)
+        self.ranges.clicked.connect(self.rangesLinked)
+        for name in ("compared", "cameras_linked", "ranges_linked"):
+            self.listen(session.events[name], self._on_changed)
+        self._alone = False
+        self._on_changed()
+
+    def set_alone(self, alone: bool) -> None:
+        """Say how many of the models are seen: one that fills the grid, or all."""
+        self._alone = alone
+        self._on_changed()
+
+    def _on_changed(self) -> None:
+        count = len(self.session.compared) + 1
+        self.count.setText(f"1 of {count} models" if self._alone else f"{count} models")
+        self.add.setEnabled(count < MOST)
+        self.cameras.setChecked(self.session.cameras_linked)
+        self.ranges.setChecked(self.session.ranges_linked)
+        self.setVisible(count > 1)

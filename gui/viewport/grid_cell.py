@@ -1,0 +1,257 @@
+"""One of the views side by side: the viewport, and a line over it that says what it shows."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from gui.panels.base import label
+from gui.scene.scene_state import titled
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID, format_percent
+from gui.viewport.viewport import Viewport
+from gui.widgets.tooltips import wrapped
+
+MARK = 8
+"""Of the square with a model's colour, in logical pixels."""
+NARROW = 280
+"""Views that are narrower say only what matters most; the rest is in their menu."""
+LEAST_NAME = 40
+"""Of a view's name, in logical pixels: a few letters."""
+LEAST = (160, 120)
+"""Of a view, in logical pixels: smaller ones show no curve."""
+MAIN_TIP = "The panels are about this model"
+OTHER_TIP = "Click to let the panels be about this model; drag it onto another to change places"
+FILL_TIP, FILLED_TIP = "Fill the grid with this view", "Show all views again"
+DRAG_SLACK = 8
+"""A press that moved fewer logical pixels than this before its release is a click."""
+
+
+class ElidedLabel(QLabel):
+    """A name that ends in "…" where there is too little room for it."""
+
+    @property
+    def shown_text(self) -> str:
+        """What is drawn of its text."""
+        return self.fontMetrics().elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
+        )
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a size with a few letters."""
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), LEAST_NAME), hint.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw as much of the text as has room."""
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self.contentsRect(), self.alignment(), self.shown_text)
+
+
+class GridCell(QWidget):
+    """A viewport with its header, which is hidden while there is but one.
+
+    Parameters
+    ----------
+    viewport
+        What it holds; the caller closes it.
+    key
+        Tells the model from the others; :data:`gui.services.comparing.MAIN` for the open one.
+
+    Signals
+    -------
+    mainRequested(), largerRequested(), closeRequested()
+        The panels shall be about this model; it shall fill the grid, or no longer; go away.
+    moveRequested(int)
+        It shall move by so many places.
+    dragged(QPoint or None)
+        The header is being dragged, and is over this point of the screen; or no longer.
+    dropped(QPoint)
+        The header was dragged to this point of the screen.
+    """
+
+    mainRequested = Signal()
+    largerRequested = Signal()
+    closeRequested = Signal()
+    moveRequested = Signal(int)
+    dragged = Signal(object)
+    dropped = Signal(QPoint)
+
+    def __init__(self, viewport: Viewport, key: int, *, main: bool) -> None:
+        super().__init__()
+        self.viewport, self.key, self._main = viewport, key, main
+        self._press: QPoint | None = None
+        self._neighbours = (False, False)
+        self.header = QWidget()
+        self.header.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.header.setProperty("role", "main view" if main else "other view")
+        self.header.setToolTip(MAIN_TIP if main else wrapped(OTHER_TIP))
+        self.header.installEventFilter(self)
+        self.mark = QLabel()
+        self.mark.setFixedSize(MARK, MARK)
+        self.name, self.facts = ElidedLabel(), label(role="small")
+        self.name.setTextFormat(Qt.TextFormat.PlainText)
+        self.name.setProperty("role", "view name")
+        self.larger = self._button("⤢", FILL_TIP)
+        self.larger.setCheckable(True)
+        self.menu_button = self._button("⋯", "Move or close this view, or choose it for the panels")
+        self.close_button = self._button("✕", "Close this view")
+        self.larger.clicked.connect(self.largerRequested)
+        self.menu_button.clicked.connect(lambda: self.show_menu(self._under_button()))
+        self.close_button.clicked.connect(self.closeRequested)
+        row = QHBoxLayout(self.header)
+        row.setContentsMargins(GRID, 1, GRID // 2, 1)
+        row.setSpacing(GRID // 2)
+        row.addWidget(self.mark)
+        row.addSpacing(GRID // 4)
+        row.addWidget(self.name)
+        row.addWidget(self.facts, 1)
+        for button in (self.larger, self.menu_button, self.close_button):
+            row.addWidget(button)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("role", "view")
+        self._column = column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(viewport, 1)
+        self.setMinimumSize(*LEAST)
+        self.header.hide()
+        self._listening = Listening()
+        for name in ("model", "curve", "opening", "transfer"):
+            self._listening.to(self.session.events[name], self._on_changed)
+        self._on_changed()
+
+    @property
+    def session(self) -> Session:
+        """What its viewport shows."""
+        return self.viewport.session
+
+    def set_mark(self, color: str) -> None:
+        """Show the colour, ``#rrggbb``, that this model's curves have in the plots below."""
+        self.mark.setStyleSheet(f"background: {color}; border-radius: 2px;")
+
+    def set_title(self, name: str) -> None:
+        """Say what it is called while it is being read."""
+        if self.session.model is None:
+            self.name.setText(name)
+
+    def set_framed(self, on: bool) -> None:
+        """Show the header and a line at the right, as one of several views."""
+        self.header.setVisible(on)
+        self._column.setContentsMargins(0, 0, int(on), 0)
+
+    def set_neighbours(self, before: bool, after: bool) -> None:
+        """Take whether there are views to change places with, for the menu."""
+        self._neighbours = (before, after)
+
+    def set_target(self, on: bool) -> None:
+        """Show that what is being dragged would be dropped here."""
+        if on != self.header.property("target"):
+            self.header.setProperty("target", on)
+            self.header.style().polish(self.header)
+
+    def set_alone(self, on: bool) -> None:
+        """Show that it fills the grid, and how the others come back."""
+        self.larger.setChecked(on)
+        self.larger.setToolTip(FILLED_TIP if on else FILL_TIP)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say less where there is less room."""
+        super().resizeEvent(event)
+        self._on_changed()
+
+    def release(self) -> None:
+        """Stop listening; the owner calls this before it goes away."""
+        self._listening.stop()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Tell a click on the header from a drag of it."""
+        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.RightButton:
+            if event.type() == QEvent.Type.MouseButtonRelease:
+                self.show_menu(event.globalPosition().toPoint())
+            return True
+        if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.LeftButton:
+            at = event.globalPosition().toPoint()
+            if event.type() == QEvent.Type.MouseButtonPress:
+                self._press = at
+            elif event.type() == QEvent.Type.MouseButtonDblClick:
+                self.largerRequested.emit()
+            elif event.type() == QEvent.Type.MouseButtonRelease and self._press is not None:
+                dragged = self._is_dragged(at)
+                self._press = None
+                self.header.unsetCursor()
+                self.dragged.emit(None)
+                self.dropped.emit(at) if dragged else self.mainRequested.emit()
+            return True
+        if isinstance(event, QMouseEvent) and event.type() == QEvent.Type.MouseMove:
+            at = event.globalPosition().toPoint()
+            if self._is_dragged(at):
+                self.header.setCursor(Qt.CursorShape.ClosedHandCursor)
+                self.dragged.emit(at)
+        return super().eventFilter(watched, event)
+
+    def _is_dragged(self, at: QPoint) -> bool:
+        return self._press is not None and (at - self._press).manhattanLength() >= DRAG_SLACK
+
+    def make_menu(self) -> QMenu:
+        """Make the menu of what can be done with this view."""
+        menu = QMenu(self)
+        main = menu.addAction("Show in the panels")
+        main.setEnabled(not self._main and self.session.model is not None)
+        main.triggered.connect(self.mainRequested)
+        larger = "Show all views" if self.larger.isChecked() else "Fill the grid"
+        menu.addAction(larger).triggered.connect(self.largerRequested)
+        menu.addSeparator()
+        steps = (("Move one place back", -1), ("Move one place forward", 1))
+        for (text, step), possible in zip(steps, self._neighbours, strict=True):
+            move = menu.addAction(text)
+            move.setEnabled(possible)
+            move.triggered.connect(lambda _=False, step=step: self.moveRequested.emit(step))
+        menu.addSeparator()
+        menu.addAction("Close").triggered.connect(self.closeRequested)
+        return menu
+
+    def show_menu(self, at: QPoint) -> None:
+        """Show that menu at a point of the screen."""
+        menu = self.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def _under_button(self) -> QPoint:
+        return self.menu_button.mapToGlobal(self.menu_button.rect().bottomLeft())
+
+    def _button(self, sign: str, tip: str) -> QToolButton:
+        button = QToolButton()
+        button.setText(sign)
+        button.setToolTip(tip)
+        button.setProperty("role", "title button")
+        return button
+
+    def _on_changed(self) -> None:
+        session, narrow = self.session, self.width() < NARROW
+        model, curve = session.model, session.curve
+        self.larger.setVisible(not narrow)
+        self.close_button.setVisible(not narrow)
+        for button, what in (
+            (self.larger, "Fill the grid with"), (self.menu_button, "Menu of"),
+            (self.close_button, "Close"),
+        ):  # fmt: skip
+            button.setAccessibleName(f"{what} {self.name.text()}")
+        if session.opening:
+            self.facts.setText("opening…" if narrow else session.status)
+        elif model is None or curve is None:
+            self.facts.setText("")
+        else:
+            first, last = curve.pca.positions
+            total = format_percent(sum(curve.explained_variance_ratio))
+            self.name.setText(titled(model))
+            self.facts.setText(total if narrow else f"{first}–{last} · {total}")
+            shares = zip(curve.components, curve.explained_variance_ratio, strict=True)
+            each = ", ".join(f"PC {k} {format_percent(share)}" for k, share in shares)
+            self.facts.setToolTip(
+                wrapped(f"Positions {first}–{last}, centred. Of their variance: {each}.")
+            )

@@ -1,0 +1,141 @@
+"""Selecting by a box or a lasso: what is drawn around points of the 3D view selects them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
+from PySide6.QtGui import QMouseEvent
+
+from gui.scene.hud import Lines2D
+from gui.scene.picking import points_inside
+
+Shape = Literal["box", "lasso"]
+DRAG_SLACK = 4.0
+"""A press that moved fewer logical pixels than this before its release draws nothing."""
+CORNER_SPACING = 2.0
+"""Logical pixels between two corners of a lasso: nearer ones add nothing."""
+LINE_WIDTH = 1.5
+
+
+class Marquee(QObject):
+    """Draws an outline with the left button, once it is armed, and tells which points are inside.
+
+    It is armed for one outline. A click without a drag draws none: it means what it always does.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor`` it draws in; owns it.
+    points
+        Returns the visible positions and the (m, 2) pixels of their points, from the lower left.
+
+    Signals
+    -------
+    drawn(positions, modifiers)
+        An outline was closed around these positions (a tuple in their order), and which keys were
+        held at its end.
+    armedChanged(shape)
+        The shape that the next drag draws, or None.
+    """
+
+    drawn = Signal(tuple, object)
+    armedChanged = Signal(object)
+
+    def __init__(
+        self, interactor: Any, points: Callable[[], tuple[np.ndarray, np.ndarray]]
+    ) -> None:
+        super().__init__(interactor)
+        self._interactor, self._points = interactor, points
+        self._armed: Shape | None = None
+        self._path: list[tuple[float, float]] = []
+        self._dragged = False
+        self._lines: Lines2D | None = None
+        self._style = ("#000000", 1.0)
+
+    @property
+    def armed(self) -> Shape | None:
+        """The shape that the next drag draws; None where it turns the curve."""
+        return self._armed
+
+    def arm(self, shape: Shape | None) -> None:
+        """Draw this shape with the next drag, or none; what is half drawn is given up."""
+        self._path = []
+        self._show(np.zeros((0, 2)))
+        if shape != self._armed:
+            self._armed = shape
+            if shape is None:
+                self._interactor.unsetCursor()
+            else:
+                self._interactor.setCursor(Qt.CursorShape.CrossCursor)
+            self.armedChanged.emit(shape)
+
+    def style(self, color: str, scale: float) -> None:
+        """Set the colour (``#rrggbb``), and how many pixels a logical pixel has."""
+        self._style = (color, scale)
+        if self._lines is not None:
+            self._lines.style(color, LINE_WIDTH * scale)
+
+    def takes(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        """Draw with a mouse event; tell whether nobody else may have it."""
+        if self._armed is None:
+            return False
+        if kind == QEvent.Type.MouseButtonPress and event.button() == Qt.MouseButton.LeftButton:
+            self._path, self._dragged = [self._pixel(event.position())], False
+            return True
+        if not self._path:
+            return False
+        if kind == QEvent.Type.MouseMove and event.buttons() & Qt.MouseButton.LeftButton:
+            self._lengthen(self._pixel(event.position()))
+            return True
+        if kind == QEvent.Type.MouseButtonRelease and event.button() == Qt.MouseButton.LeftButton:
+            self._lengthen(self._pixel(event.position()))
+            return self._close(event.modifiers())
+        return False
+
+    def outline(self) -> np.ndarray:
+        """Return the corners of what is drawn so far, (k, 2) in pixels from the lower left."""
+        if self._armed == "lasso":
+            return np.array(self._path).reshape(-1, 2)
+        (left, bottom), (right, top) = self._path[0], self._path[-1]
+        return np.array([(left, bottom), (right, bottom), (right, top), (left, top)])
+
+    def _close(self, keys: Qt.KeyboardModifier) -> bool:
+        """Tell what is inside; False if nothing was drawn."""
+        if not self._dragged:
+            self._path = []
+            return False
+        positions, xy = self._points()
+        inside = positions[points_inside(xy, self.outline())]
+        self.arm(None)
+        self.drawn.emit(tuple(inside.tolist()), keys)
+        return True
+
+    def _lengthen(self, pixel: tuple[float, float]) -> None:
+        scale = self._interactor.devicePixelRatioF()
+        apart = np.abs(np.subtract(pixel, self._path[-1])).sum()
+        if not self._dragged and apart < DRAG_SLACK * scale:
+            return
+        self._dragged = True
+        if self._armed == "box":
+            self._path = [self._path[0], pixel]
+        elif apart >= CORNER_SPACING * scale:
+            self._path.append(pixel)
+        self._show(self.outline())
+
+    def _pixel(self, at: QPointF) -> tuple[float, float]:
+        """Return the scene's pixel under the mouse; beside the view, the nearest one in it."""
+        ratio, view = self._interactor.devicePixelRatioF(), self._interactor
+        x = min(max(at.x(), 0.0), view.width() - 1.0)
+        y = min(max(at.y(), 0.0), view.height() - 1.0)
+        return (x * ratio, (view.height() - 1 - y) * ratio)
+
+    def _show(self, outline: np.ndarray) -> None:
+        if self._lines is None and len(outline):
+            self._lines = Lines2D(self._interactor.renderer)
+            self.style(*self._style)
+        if self._lines is not None:
+            self._lines.draw([np.vstack([outline, outline[:1]])] if len(outline) else [])
+            self._interactor.update()

@@ -1,0 +1,55 @@
+"""Which positions of a scene have a point on the screen, and where: widget pixels and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QPoint
+
+from gui.scene.picking import PICK_RADIUS, nearest_point
+from gui.scene.scene import HelixScene
+
+
+class Pointing:
+    """Says what is under the mouse.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor`` whose pixels are meant.
+    scene
+        What it shows.
+    """
+
+    def __init__(self, interactor: Any, scene: HelixScene) -> None:
+        self._interactor, self._scene = interactor, scene
+
+    @property
+    def _visible(self) -> slice:
+        state = self._scene.state
+        if state is None:
+            return slice(0, 0)
+        if state.outside == "faint":
+            return slice(0, len(state.coordinates))
+        return slice(state.positions[0], state.positions[1] + 1)
+
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the visible positions, and their (m, 2) pixels of the scene."""
+        shown = self._visible
+        xy, _ = self._scene.projection().to_screen(self._scene.displayed[shown])
+        return np.arange(shown.start, shown.stop), xy
+
+    def position_at(self, at: QPoint) -> int | None:
+        """Return the position whose point is meant at a widget pixel, or None."""
+        ratio, shown = self._interactor.devicePixelRatioF(), self._visible
+        mouse = (at.x() * ratio, (self._interactor.height() - 1 - at.y()) * ratio)
+        xy, depth = self._scene.projection().to_screen(self._scene.displayed[shown])
+        found = nearest_point(xy, depth, mouse, PICK_RADIUS * ratio)
+        return None if found is None else int(shown.start) + found
+
+    def pixel_of(self, position: int) -> QPoint:
+        """Return the widget pixel of a position's point."""
+        xy, _ = self._scene.projection().to_screen(self._scene.displayed[position : position + 1])
+        x, y = xy[0] / self._interactor.devicePixelRatioF()
+        return QPoint(round(x), round(self._interactor.height() - 1 - y))

@@ -1,0 +1,62 @@
+"""The way of a turned curve back to the true orientation of its components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QVariantAnimation
+
+from gui.scene.scene import HelixScene
+from gui.state.turn import ease_to_true
+from gui.viewport.antialiasing import Antialiasing
+from gui.viewport.camera_moves import easing
+
+
+class TurnEase:
+    """Eases a scene's display transform to the identity.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor``, which repaints what moves.
+    scene
+        What is turned.
+    antialiasing
+        Is told when something moves and when it rests.
+    """
+
+    def __init__(self, interactor: Any, scene: HelixScene, antialiasing: Antialiasing) -> None:
+        self._interactor, self._scene, self._antialiasing = interactor, scene, antialiasing
+        self._start: np.ndarray | None = None
+        self._ease = easing(interactor, self._on_eased, antialiasing)
+
+    @property
+    def running(self) -> bool:
+        """Whether the curve is on its way."""
+        return self._ease.state() == QVariantAnimation.State.Running
+
+    def begin(self, turn: np.ndarray) -> None:
+        """Set out from a display transform, (3, 3)."""
+        self._start = turn
+        self._antialiasing.move()
+        self._ease.stop()
+        self._ease.start()
+
+    def stop(self) -> None:
+        """Stay; what is shown is turned by others."""
+        self._ease.stop()
+        self._start = None
+
+    def go_on(self) -> None:
+        """Turn a scene that was drawn anew half-way to where it was."""
+        if self._start is not None and self._scene.state is not None:
+            self._scene.set_turn(ease_to_true(self._start, self._ease.currentValue()))
+
+    def _on_eased(self, fraction: float) -> None:
+        if self._start is None or self._scene.state is None:
+            return
+        self._scene.set_turn(ease_to_true(self._start, fraction))
+        if fraction >= 1.0:
+            self._start = None
+        self._interactor.update()

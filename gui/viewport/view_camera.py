@@ -1,0 +1,268 @@
+"""The camera of one view: where the user sends it, and how it keeps the curve in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, QSize, Signal
+
+from gui.scene.scene import HelixScene
+from gui.state.camera import CameraPose, Outlook, Place, framed, view_pose, where
+from gui.state.session import Session
+from gui.viewport.antialiasing import Antialiasing
+from gui.viewport.camera_moves import CameraMoves
+from gui.viewport.camera_steps import focused, moved, turned
+
+SMALLEST_SHARE = 0.35
+"""A curve that fills less than this share of the view's shorter side is too small."""
+
+
+class ViewCamera(QObject):
+    """Moves the camera of a viewport, and tells who has to know.
+
+    Parameters
+    ----------
+    interactor
+        The ``QtInteractor`` whose camera this is; owns this.
+    scene
+        What is looked at.
+    session
+        What the scene shows.
+    antialiasing
+        Is told when something moves and when it rests.
+    draw
+        Brings the scene up to date with the session, if it is not.
+
+    Signals
+    -------
+    left(Place)
+        Where the camera was, before the user moves it.
+    moved()
+        The camera is elsewhere in the frame that is being painted, whoever moved it.
+    """
+
+    left = Signal(object)
+    moved = Signal()
+
+    def __init__(
+        self,
+        interactor: Any,
+        scene: HelixScene,
+        session: Session,
+        antialiasing: Antialiasing,
+        draw: Callable[[], None],
+    ) -> None:
+        super().__init__(interactor)
+        self._interactor, self._scene, self._session = interactor, scene, session
+        self._antialiasing, self._draw = antialiasing, draw
+        self._painted = False
+        self._framing: str | Place | None = "article"
+        self._framed_model: object = None
+        self._followed: tuple[int, int] | None = None
+        self._follows = True
+        self._pressed_at: Place | None = None
+        self._at: tuple[float, ...] = ()
+        self._moves = CameraMoves(interactor, antialiasing)
+
+    # ---- where it is -------------------------------------------------------------------
+
+    @property
+    def place(self) -> Place:
+        """Where the camera is, to :meth:`return_to`."""
+        return Place(self._pose, self._follows)
+
+    @property
+    def outlook(self) -> Outlook | None:
+        """How the camera looks at the curve; None while there is none."""
+        if self._scene.state is None or self._framing is not None:
+            return None
+        return Outlook.of(self._pose, self._scene.framed, self._aspect)
+
+    @property
+    def easing(self) -> bool:
+        """Whether the camera is on its way somewhere."""
+        return self._moves.easing
+
+    def has_framed(self, model: object) -> bool:
+        """Tell whether the curve of a model has been brought into sight."""
+        return model is self._framed_model
+
+    # ---- where the user sends it -------------------------------------------------------
+
+    def begin_at(self, place: Place) -> None:
+        """Look from there at the curve that comes next."""
+        self._framing = place
+
+    def return_to(self, place: Place) -> None:
+        """Go to where the camera was before, when the shown range was that of the session now."""
+        self._followed = self._session.positions
+        self._follows = place.follows
+        self._moves.go_to(place.pose)
+
+    def look(self, outlook: Outlook, *, follows: bool) -> None:
+        """Look at the curve so from the next paint on, as soon as there is one.
+
+        Parameters
+        ----------
+        outlook
+            How.
+        follows
+            Whether another range may be framed anew, as :meth:`follow` does.
+        """
+        self._draw()
+        if self._scene.state is not None:
+            self._follows = follows
+            self._moves.halt()
+            outlook.at(self._scene.framed, self._aspect).apply(self._interactor.camera)
+            self._interactor.renderer.ResetCameraClippingRange()
+            self._at = where(self._interactor.camera)  # nobody need be told
+            self._antialiasing.move()
+            self._antialiasing.rest()
+            self._interactor.update()
+
+    def view(self, name: str) -> None:
+        """Go to one of :data:`gui.state.camera.VIEWS`, with the whole curve in sight."""
+        if self._painted:
+            self._draw()  # of the curve that is shown next
+        if self._scene.state is not None:
+            self.left.emit(self.place)
+            self._follows = True
+            self._moves.go_to(self._pose_of(name))
+
+    def frame(self) -> None:
+        """Bring the whole shown curve into sight without turning the camera."""
+        self.view("keep")
+
+    def focus_on(self, *positions: int) -> None:
+        """Bring a point to the middle, as far away as before; or several, with all in sight."""
+        state = self._scene.state
+        if state is None:
+            return
+        self._leave()
+        seen = [p for p in positions if state.visible(p)] or list(positions)
+        points = self._scene.displayed[seen]
+        self._moves.go_to(focused(self._pose, points, self._scene.framed, self._aspect))
+
+    def turn(self, right: int, up: int, roll: int = 0) -> None:
+        """Turn the curve by steps on the screen, as a drag does."""
+        if self._scene.state is not None:
+            self.left.emit(self.place)
+            self._moves.jump(turned(self._pose, right, up, roll))
+
+    def shift(self, right: int, up: int) -> None:
+        """Move the curve by steps on the screen, as a drag with Shift does."""
+        if self._scene.state is not None:
+            self._leave()
+            parallel = bool(self._interactor.camera.GetParallelProjection())
+            self._moves.jump(moved(self._pose, right, up, parallel=parallel))
+
+    def zoom(self, factor: float) -> None:
+        """Come nearer (factor above 1) or go back."""
+        self._leave()
+        now = self._pose
+        position = now.focal_point + (now.position - now.focal_point) / factor
+        self._moves.go_to(
+            CameraPose(position, now.focal_point, now.up, now.parallel_scale / factor)
+        )
+
+    def set_spinning(self, spinning: bool) -> None:
+        """Turn the camera steadily around what is up on the screen, or stop."""
+        if spinning:
+            self.left.emit(self.place)
+        self._moves.spin(spinning)
+
+    # ---- the mouse, which VTK's style follows ------------------------------------------
+
+    def press(self) -> None:
+        """Stay, with a button going down, and remember from where a drag would begin."""
+        self._pressed_at = self.place
+        self._moves.halt()
+        self._antialiasing.rest()  # an animation that is stopped does not say so
+
+    def drag(self, *, rotates: bool) -> None:
+        """Begin a drag, which rotates or moves."""
+        self.left.emit(self._pressed_at)
+        self._follows = self._follows and rotates
+        self._antialiasing.move()
+
+    def wheel(self) -> None:
+        """Let the wheel zoom, as it is about to."""
+        self._leave()
+        self._antialiasing.move()
+        self._antialiasing.rest()
+        self._interactor.update()
+
+    # ---- keeping the curve in sight ----------------------------------------------------
+
+    def on_painted(self) -> None:
+        """Keep what is seen in sight from now on: a first curve is on the screen."""
+        self._painted = True
+
+    def well_framed(self) -> bool:
+        """Tell whether the whole shown curve is in sight, and not small."""
+        projection = self._scene.projection()
+        xy, _ = projection.to_screen(self._scene.displayed_range)
+        low, high = xy.min(axis=0), xy.max(axis=0)
+        inside = bool((low >= 0).all() and (high <= projection.size).all())
+        return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
+
+    def follow(self) -> None:
+        """Bring the curve back into sight when another range made it too large or too small.
+
+        Not while a handle is dragged, and not once the user has zoomed or moved the view. Another
+        model's curve is framed with the next :meth:`settle`.
+        """
+        curve, same_model = self._session.curve, self.has_framed(self._session.model)
+        if curve and curve.pca.positions != self._followed and not self._session.dragging:
+            self._followed = curve.pca.positions
+            if self._painted and same_model and self._follows and not self.well_framed():
+                self._moves.go_to(self._pose_of("keep"))
+        if not same_model:
+            self._framed_model, self._follows = self._session.model, True
+            self._framing = self._framing or "keep"
+
+    def settle(self) -> None:
+        """Be where the frame that is painted next is seen from."""
+        camera = self._interactor.camera
+        if self._framing and self._scene.state is not None:
+            framing, self._framing = self._framing, None
+            if isinstance(framing, Place):
+                self._followed, self._follows = self._session.positions, framing.follows
+            pose = framing.pose if isinstance(framing, Place) else self._pose_of(framing)
+            pose.apply(camera)
+        self._interactor.renderer.ResetCameraClippingRange()
+        if self._scene.state is not None and self._at != where(camera):
+            self._at = where(camera)
+            self.moved.emit()
+
+    def keep_size(self, before: QSize) -> None:
+        """Keep the curve as large as the view's narrower side allows, in its new size too."""
+        if self._painted and self._scene.state is not None and not before.isEmpty():
+            points, aspect = self._scene.framed, before.width() / before.height()
+            outlook = Outlook.of(self._pose, points, aspect)
+            outlook.at(points, self._aspect).apply(self._interactor.camera)
+
+    def stop(self) -> None:
+        """Move no more; the owner calls this on closing."""
+        self._moves.stop()
+
+    def _leave(self) -> None:
+        """Let the user decide from now on how much is seen."""
+        self.left.emit(self.place)
+        self._follows = False
+
+    @property
+    def _pose(self) -> CameraPose:
+        return CameraPose.of(self._interactor.camera)
+
+    @property
+    def _aspect(self) -> float:
+        return max(self._interactor.width(), 1) / max(self._interactor.height(), 1)
+
+    def _pose_of(self, view: str) -> CameraPose:
+        points, aspect = self._scene.framed, self._aspect
+        if view != "keep":
+            return view_pose(view, points, self._session.turn, aspect)
+        now = self._pose
+        return framed(points, now.position - now.focal_point, now.up, aspect)

@@ -1,0 +1,281 @@
+"""The 3D viewport: hosts the scene in the window, and says what the mouse means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from gui.scene.scene import HelixScene
+from gui.scene.scene_state import resolve_scene
+from gui.state import selection
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import Theme
+from gui.viewport.antialiasing import Antialiasing
+from gui.viewport.focus_ring import FocusRing
+from gui.viewport.interactor import Interactor
+from gui.viewport.marquee import Marquee
+from gui.viewport.mouse_gestures import Hand
+from gui.viewport.pointing import Pointing
+from gui.viewport.turn_ease import TurnEase
+from gui.viewport.view_camera import ViewCamera
+
+if TYPE_CHECKING:
+    from geometry.measures.norms import NormProfile
+
+_REFRESHED_BY = (
+    "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
+    "color_limits", "sphere", "selection", "hover", "tokens", "snapshot", "lapse", "guides",
+)  # fmt: skip
+
+
+class Viewport(QWidget):
+    """Shows the session's curve and tells what the mouse means.
+
+    All changes of the session are gathered and drawn once, just before the next paint.
+
+    Attributes
+    ----------
+    selected
+        Returns what a gesture adds to or takes from; the session's selection unless it is set.
+
+    Signals
+    -------
+    hoverRequested(int or None)
+        The mouse came near a point, or left it.
+    selectionRequested(tuple)
+        A click selects these positions, the last one being the current one.
+    menuRequested(QPoint)
+        The right button was clicked, in global coordinates.
+    firstFrame()
+        The first frame is on the screen, with or without a curve.
+    firstPainted()
+        The first frame with a curve is on the screen.
+    """
+
+    hoverRequested = Signal(object)
+    selectionRequested = Signal(tuple)
+    menuRequested = Signal(QPoint)
+    firstFrame = Signal()
+    firstPainted = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self.selected: Callable[[], tuple[int, ...]] = lambda: session.selection
+        self.interactor = Interactor(self)
+        self.interactor.setAcceptDrops(False)
+        self.interactor.setAccessibleName("3D view of the positional embeddings")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.interactor)
+        self.scene = HelixScene(self.interactor, theme, self.interactor.devicePixelRatioF())
+        self._antialiasing = Antialiasing(self.interactor)
+        self._dirty, self._swapped, self._painted = True, False, False
+        self.camera = ViewCamera(
+            self.interactor, self.scene, session, self._antialiasing, self._catch_up
+        )
+        self._pointing = Pointing(self.interactor, self.scene)
+        self.marquee = Marquee(self.interactor, self._pointing.points)
+        self.marquee.drawn.connect(self._on_drawn)
+        self.focus_ring = FocusRing(self.interactor)
+        self._turn_ease = TurnEase(self.interactor, self.scene, self._antialiasing)
+        self._hand = Hand(self)
+        self._connect_hand()
+        self.interactor.installEventFilter(self)
+        self.interactor.frameSwapped.connect(self._on_frame_swapped)
+        self._listening = Listening()
+        self._listening.to(session.events.curve, self._on_curve_changed)
+        for name in _REFRESHED_BY:
+            self._listening.to(session.events[name], self.refresh)
+        self._listening.to(session.events.norms, self._on_norms_changed)
+        self._listening.to(session.events.turn, self._on_turn_changed)
+        self._listening.to(session.events.dragging, self._on_dragging_changed)
+
+    # ---- drawing -----------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Draw the session's present state with the next paint."""
+        if self._painted:
+            # Changes may come fast (a held arrow key): only the last one is drawn smoothly.
+            self._antialiasing.move()
+            self._antialiasing.rest()
+        self._dirty = True
+        self.interactor.update()
+
+    def _on_curve_changed(self) -> None:
+        self.refresh()
+        if not self.camera.has_framed(self.session.model):
+            # Painted now, and not when everybody else has heard of the new model, too.
+            self.interactor.repaint()
+
+    def _on_norms_changed(self, norms: NormProfile | None, before: NormProfile | None) -> None:
+        # From where on their mean is taken nobody sees here, unless by the sphere.
+        same = norms is not None and before is not None and norms.values is before.values
+        if not same or self.session.sphere:
+            self.refresh()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.scene.set_theme(theme)
+        self.refresh()
+
+    def set_compact(self, on: bool) -> None:
+        """Leave out what is said beside one of several views."""
+        if on != self.scene.compact:
+            self.scene.compact = on
+            self.refresh()
+
+    @property
+    def idle(self) -> bool:
+        """True when everything is drawn, nothing moves and stills are antialiased."""
+        return (
+            not self._dirty
+            and not self.camera.easing
+            and not self._turn_ease.running
+            and self._antialiasing.at_rest
+        )
+
+    def _draw(self) -> None:
+        """Bring the scene up to date; called once before each paint."""
+        if self._dirty:
+            self._dirty = False
+            self.scene.set_scale(self.interactor.devicePixelRatioF())
+            self.marquee.style(self.scene.theme.accent, self.interactor.devicePixelRatioF())
+            self.focus_ring.style(self.scene.theme.muted, self.interactor.devicePixelRatioF())
+            self.scene.show(resolve_scene(self.session))
+            self.camera.follow()
+            self._turn_ease.go_on()
+        self.camera.settle()
+
+    def _catch_up(self) -> None:
+        """Draw what changed before it is painted, if anything did."""
+        if self._dirty:
+            self._draw()
+
+    def _on_frame_swapped(self) -> None:
+        if not self._painted and self.scene.state is not None:
+            self._painted = True
+            self.camera.on_painted()
+            self._antialiasing.rest()
+            self.firstPainted.emit()
+        if not self._swapped:
+            self._swapped = True
+            self.firstFrame.emit()
+
+    def _on_turn_changed(self, turn: np.ndarray, before: np.ndarray) -> None:
+        # During a drag the turn follows the fit without a jump; only its end is eased.
+        true = np.eye(3)
+        straightened = np.array_equal(turn, true) and not np.array_equal(before, true)
+        straightened = straightened and not self.session.dragging
+        if straightened and self._painted and self.camera.has_framed(self.session.model):
+            self._turn_ease.begin(before)
+        else:
+            self._turn_ease.stop()
+
+    def _on_dragging_changed(self, dragging: bool) -> None:
+        (self._antialiasing.move if dragging else self._antialiasing.rest)()
+
+    # ---- the mouse ---------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """See the interactor's events first: hover, clicks, and one render a frame."""
+        kind = event.type()
+        # VTK's style renders in every mouse move, and Qt again when it paints. Only the paint
+        # may: the style then only moves the camera, and moves between two paints cost nothing.
+        by_mouse = isinstance(event, QMouseEvent) or kind == QEvent.Type.Wheel
+        vtk_interactor = self.interactor.iren.interactor
+        (vtk_interactor.EnableRenderOff if by_mouse else vtk_interactor.EnableRenderOn)()
+        if kind == QEvent.Type.Paint:
+            self._draw()
+            return False
+        if kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+            # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...): none reach
+            # them; ignored events go on to the window.
+            event.ignore()
+            return True
+        if isinstance(event, QMouseEvent):
+            return self._on_mouse(kind, event)
+        if kind == QEvent.Type.Wheel:
+            self.camera.wheel()
+        elif kind == QEvent.Type.Leave:
+            self.hoverRequested.emit(None)
+        elif isinstance(event, QResizeEvent):
+            self.camera.keep_size(event.oldSize())
+        return False
+
+    def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        if kind == QEvent.Type.MouseButtonPress:
+            self._hand.press(event)
+            self.camera.press()
+        if self.marquee.takes(kind, event):
+            self.hoverRequested.emit(None)
+            return True
+        return self._hand.heed(kind, event)
+
+    def _connect_hand(self) -> None:
+        hand = self._hand
+        hand.hovered.connect(lambda at: self.hoverRequested.emit(self.position_at(at)))
+        hand.clicked.connect(self._on_clicked)
+        hand.doubleClicked.connect(self._on_double_clicked)
+        hand.menuWanted.connect(self.menuRequested)
+        hand.dragBegan.connect(self._on_drag_began)
+        hand.dragged.connect(self.interactor.update)
+        hand.dragEnded.connect(self._antialiasing.rest)
+
+    def _on_drag_began(self, rotates: bool) -> None:
+        self.camera.drag(rotates=rotates)
+        self.hoverRequested.emit(None)
+
+    def _on_clicked(self, at: QPoint, keys: Qt.KeyboardModifier) -> None:
+        position = self.position_at(at)
+        shift = bool(keys & Qt.KeyboardModifier.ShiftModifier)
+        control = bool(keys & Qt.KeyboardModifier.ControlModifier)
+        if position is not None:
+            chosen = selection.click(
+                self.selected(), position, toggle=shift, extend=shift and control
+            )
+            self.selectionRequested.emit(chosen)
+
+    def _on_double_clicked(self, at: QPoint) -> None:
+        position = self.position_at(at)
+        self.camera.frame() if position is None else self.camera.focus_on(position)
+
+    def position_at(self, at: QPoint) -> int | None:
+        """Return the position whose point is meant at a widget pixel, or None."""
+        return self._pointing.position_at(at)
+
+    def pixel_of(self, position: int) -> QPoint:
+        """Return the widget pixel of a position's point."""
+        return self._pointing.pixel_of(position)
+
+    def _on_drawn(self, inside: tuple[int, ...], keys: Qt.KeyboardModifier) -> None:
+        takes_out = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+        chosen = selection.gather(
+            self.selected(),
+            inside,
+            add=bool(keys & Qt.KeyboardModifier.ShiftModifier),
+            remove=bool(keys & takes_out),
+        )
+        self.selectionRequested.emit(chosen)
+
+    # ---- the end -----------------------------------------------------------------------
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Let go of the session and of VTK."""
+        self._listening.stop()
+        self.camera.stop()
+        self._turn_ease.stop()
+        self._antialiasing.stop()
+        self.interactor.removeEventFilter(self)
+        self.scene.release()
+        self.interactor.close()
+        # It keeps a reference to the surface it drew on, which Qt deletes with the widget and tells
+        # nobody: what Qt makes at that address next would be taken for this surface.
+        self.interactor._forget_context()
+        super().closeEvent(event)

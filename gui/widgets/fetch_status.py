@@ -1,0 +1,87 @@
+"""How far a transfer is: the bar, the words, and the way out."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QWidget
+
+from geometry.hub.transfer import TransferProgress
+from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.opening_row import FixedText
+from gui.widgets.transfer_text import is_measured, transfer_lines
+
+_STEPS = 1000
+_BAR_WIDTH = 120
+_BUTTON = QSize(7 * GRID, 20)
+
+
+def transfer_text(progress: TransferProgress | None) -> str:
+    """Say in one line what is being fetched, and how far that is."""
+    line = " ".join(filter(None, transfer_lines(progress)))
+    if progress is None or progress.waiting or not is_measured(progress):
+        return line
+    return f"Fetching {progress.what}: {line}"
+
+
+class FetchBar(QProgressBar):
+    """A thin bar; it runs to and fro where nobody knows how far it is."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextVisible(False)
+        self.setFixedHeight(4)
+        self.setAccessibleName("Fetching")
+        self.setRange(0, 0)
+
+    def show_transfer(self, progress: TransferProgress | None) -> None:
+        """Show how far a transfer is; None where nothing is being fetched."""
+        if progress is None or not is_measured(progress):
+            if self.maximum():
+                self.setRange(0, 0)
+            return
+        if self.maximum() != _STEPS:
+            self.setRange(0, _STEPS)
+        self.setValue(min(_STEPS, _STEPS * progress.done // progress.total))
+
+
+class FetchStatus(QWidget):
+    """What the status bar says of a transfer; hidden when there is none.
+
+    Signals
+    -------
+    cancelRequested()
+        The user gives up on it.
+    """
+
+    cancelRequested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.text = FixedText(1, SMALL, Qt.TextElideMode.ElideRight)
+        self.bar = FetchBar()
+        self.bar.setFixedWidth(_BAR_WIDTH)
+        self.cancel = QToolButton()
+        self.cancel.setText("Cancel")
+        self.cancel.setProperty("class", "chip")
+        self.cancel.setFixedSize(_BUTTON)
+        self.cancel.setToolTip("Give up on what is being fetched (Esc)")
+        self.cancel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.cancel.clicked.connect(self.cancelRequested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.bar)
+        row.addWidget(self.cancel)
+        self.set_theme(theme)
+        self.show_transfer(None)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.text.set_color(theme.muted)
+
+    def show_transfer(self, progress: TransferProgress | None) -> None:
+        """Show how far a transfer is; None where nothing is being fetched."""
+        self.setVisible(progress is not None)
+        self.text.set_text(transfer_text(progress))
+        self.bar.show_transfer(progress)

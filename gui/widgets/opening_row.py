@@ -1,0 +1,154 @@
+"""The row that shows what is being opened: its name, how far it is, and a way out."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.hub.transfer import TransferProgress
+from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.widgets.tooltips import wrapped
+from gui.widgets.transfer_text import is_measured, transfer_lines
+
+_STEPS = 1000
+
+
+class FixedText(QWidget):
+    """Lines of text in a place of fixed height, which only repaint when they change.
+
+    A QLabel asks for a new layout with every text. What does not fit is elided, and is whole in
+    the tooltip.
+
+    Parameters
+    ----------
+    lines
+        How many lines there is room for.
+    pixels
+        Size of the font.
+    elide
+        Where a line that does not fit is cut.
+    """
+
+    def __init__(
+        self, lines: int, pixels: int, elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    ) -> None:
+        super().__init__()
+        self._room, self._pixels, self._elide = lines, pixels, elide
+        self._lines: tuple[str, ...] = ()
+        self._color = QColor()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def text(self) -> str:
+        """Return the whole text, elided or not."""
+        return "\n".join(self._lines)
+
+    def set_text(self, *lines: str) -> None:
+        """Show other lines."""
+        lines = tuple(filter(None, lines))
+        if lines != self._lines:
+            self._lines = lines
+            self.setAccessibleName(" ".join(lines))
+            self.update()
+
+    def set_color(self, color: str) -> None:
+        """Take another colour."""
+        self._color = QColor(color)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the height of all lines; any width will do."""
+        return QSize(80, self._room * self._line_height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the same."""
+        return self.sizeHint()
+
+    def event(self, event: QEvent) -> bool:
+        """Show the whole text in the tooltip, and what the owner has to add."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            words = "\n".join(filter(None, (self.text(), self.toolTip())))
+            QToolTip.showText(event.globalPos(), wrapped(words), self)
+            return True
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the lines from the top."""
+        painter = QPainter(self)
+        painter.setFont(self._font())
+        painter.setPen(self._color)
+        metrics = painter.fontMetrics()
+        height = metrics.height()
+        for row, line in enumerate(self._lines[: self._room]):
+            shown = metrics.elidedText(line, self._elide, self.width())
+            painter.drawText(
+                0, row * height, self.width(), height, Qt.AlignmentFlag.AlignVCenter, shown
+            )
+
+    def _font(self) -> QFont:
+        font = QFont(self.font())
+        font.setPixelSize(self._pixels)
+        # Figures of one width, where the font has them: numbers that change do not jump.
+        font.setFeature(QFont.Tag("tnum"), 1)
+        return font
+
+    def _line_height(self) -> int:
+        return QFontMetrics(self._font()).height()
+
+
+class OpeningRow(QWidget):
+    """Name, progress and "Cancel", in a place whose height does not change."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.name = FixedText(1, TEXT, Qt.TextElideMode.ElideMiddle)
+        self.details = FixedText(2, SMALL)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(4)
+        self.bar.setAccessibleName("Opening")
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setToolTip("Give up on what is being opened; what is open stays")
+        below = QHBoxLayout()
+        below.setSpacing(GRID)
+        below.addWidget(self.details, 1)
+        below.addWidget(self.cancel)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.name)
+        column.addWidget(self.bar)
+        column.addLayout(below)
+        self.set_theme(theme)
+        self.show_transfer(None)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.name.set_color(theme.text)
+        self.details.set_color(theme.muted)
+
+    def show_source(self, title: str, source: str) -> None:
+        """Say what is being opened."""
+        self.name.set_text(f"Opening {title}…")
+        self.name.setToolTip("" if source == title else source)
+
+    def show_transfer(self, progress: TransferProgress | None) -> None:
+        """Say how far it is; None where nothing is being fetched, or not yet."""
+        self.details.set_text(*transfer_lines(progress))
+        if progress is None or not is_measured(progress):
+            self.details.setToolTip("")
+            if self.bar.maximum():
+                self.bar.setRange(0, 0)
+            return
+        self.details.setToolTip(progress.what)
+        if self.bar.maximum() != _STEPS:
+            self.bar.setRange(0, _STEPS)
+        self.bar.setValue(min(_STEPS, _STEPS * progress.done // progress.total))

@@ -1,0 +1,233 @@
+"""A small table whose rows are positions: hover tells, a click selects, marks can be removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QCursor,
+    QFocusEvent,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+
+from gui.style.theme import SMALL, Theme
+from gui.widgets.position_rows import REMOVE, Column, Index, PositionRows, Row
+
+ROW_HEIGHT = 20
+
+_BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+_NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+
+
+class PositionTable(QTableView):
+    """Positions in rows.
+
+    Parameters
+    ----------
+    columns
+        Titles, tips and widths.
+    tip
+        What a click on a row does; ``{position}`` stands for its position.
+    header
+        Show the columns' titles.
+    least_rows
+        Keep the place of so many rows, so that nothing moves when there are fewer.
+    scrolls_from
+        With more rows than this the table may be made lower than its rows, and then scrolls;
+        0 for a table that is always shown in full.
+
+    Signals
+    -------
+    hovered(object)
+        The position under the mouse, or None when the mouse has left the rows.
+    chosen(int, object)
+        A row was clicked, or Enter was pressed on it; with the keyboard modifiers.
+    removed(object)
+        A tuple of positions to take out: the × of a row, or Delete on the marked rows.
+    """
+
+    hovered = Signal(object)
+    chosen = Signal(int, object)
+    removed = Signal(object)
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        tip: str,
+        *,
+        header: bool = True,
+        least_rows: int = 0,
+        scrolls_from: int = 0,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._least_rows, self._scrolls_from = least_rows, scrolls_from
+        self._hover: int | None = None
+        self._in_sight: int | None = None
+        self._rows = PositionRows(columns, tip, self)
+        self.setModel(self._rows)
+        self._set_up_look(columns, header)
+        self.setMouseTracking(True)
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows shown."""
+        return self._rows.rows
+
+    def set_rows(self, rows: Iterable[Row]) -> None:
+        """Show other rows; the height follows their number."""
+        new = tuple(rows)
+        if new == self._rows.rows:
+            return
+        if [row.position for row in new] != [row.position for row in self._rows.rows]:
+            self.clearSelection()
+        resized = len(new) != len(self._rows.rows)
+        self._rows.replace(new)
+        if resized:
+            self._fit_height()
+        if self._hover is not None:
+            # The mouse rests where it was, but another position has come under it.
+            self._set_hover(self._position_at_mouse())
+
+    def show_row(self, position: int) -> None:
+        """Scroll until the row of a position can be seen."""
+        self._in_sight = position
+        for i, row in enumerate(self.rows):
+            if row.position == position:
+                self.scrollTo(self._rows.index(i, 0))
+                return
+
+    def set_tints(self, hover: int | None, selected: Iterable[int], theme: Theme) -> None:
+        """Tint the rows of the hovered and of the selected positions."""
+        shown = {row.position for row in self._rows.rows}
+        tints = {position: _tone(theme.accent, 44) for position in selected if position in shown}
+        if hover in shown:
+            tints[hover] = _tone(theme.hover, 72)
+        self._rows.tint(tints)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the row in sight that was asked for: a new list gets its height only now."""
+        super().resizeEvent(event)
+        if self._in_sight is not None:
+            self.show_row(self._in_sight)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Point out the position under the mouse."""
+        super().mouseMoveEvent(event)
+        self._set_hover(self._position_at(self.indexAt(event.position().toPoint())))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose or take out the position that was clicked."""
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        position = self._position_at(index)
+        if position is None or event.button() is not Qt.MouseButton.LeftButton:
+            return
+        if index.data() == REMOVE:
+            self.removed.emit((position,))
+        else:
+            self.chosen.emit(position, event.modifiers())
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Point out nothing any more."""
+        super().leaveEvent(event)
+        self._set_hover(None)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Mark the first row when the Tab key comes here, so that it can be seen."""
+        super().focusInEvent(event)
+        if event.reason() in _BY_TAB and self.rows and not self.selectionModel().hasSelection():
+            self.selectRow(0)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Mark nothing any more when the Tab key leaves."""
+        super().focusOutEvent(event)
+        if event.reason() in _BY_TAB:
+            self.clearSelection()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter chooses the marked row, Delete takes the marked rows out."""
+        marked = tuple(self.rows[i.row()].position for i in self.selectionModel().selectedRows())
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self._removable:
+            if marked:
+                self.removed.emit(marked)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if marked:
+                self.chosen.emit(marked[-1], event.modifiers())
+        elif event.key() in _NAVIGATION or event.matches(QKeySequence.StandardKey.SelectAll):
+            super().keyPressEvent(event)
+        else:
+            # A table would search for letters and step through columns; the window has commands.
+            event.ignore()
+
+    @property
+    def _removable(self) -> bool:
+        return any(row.cells[-1] == REMOVE for row in self.rows[:1])
+
+    def _position_at(self, index: Index) -> int | None:
+        return self.rows[index.row()].position if index.isValid() else None
+
+    def _position_at_mouse(self) -> int | None:
+        spot = self.viewport().mapFromGlobal(QCursor.pos())
+        inside = self.viewport().rect().contains(spot)
+        return self._position_at(self.indexAt(spot)) if inside else None
+
+    def _set_hover(self, position: int | None) -> None:
+        if position != self._hover:
+            self._hover = position
+            self.hovered.emit(position)
+
+    def _set_up_look(self, columns: Sequence[Column], header: bool) -> None:
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setStyleSheet(
+            "QTableView { border: none; background: transparent; }"
+            f"QHeaderView {{ background: transparent; }}"
+            f"QHeaderView::section {{ padding: 0 4px; font-size: {SMALL}px; }}"
+        )
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setCornerButtonEnabled(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        if not self._scrolls_from:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalHeader().hide()
+        self.verticalHeader().setMinimumSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles = self.horizontalHeader()
+        titles.setVisible(header)
+        titles.setFixedHeight(ROW_HEIGHT)
+        titles.setMinimumSectionSize(16)
+        titles.setHighlightSections(False)
+        titles.setSectionsClickable(False)
+        for i, column in enumerate(columns):
+            mode = QHeaderView.ResizeMode.Fixed if column.width else QHeaderView.ResizeMode.Stretch
+            titles.setSectionResizeMode(i, mode)
+            if column.width:
+                titles.resizeSection(i, column.width)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
+        count = max(len(self._rows.rows), self._least_rows)
+        least = min(count, self._scrolls_from) if self._scrolls_from else count
+        header = ROW_HEIGHT if not self.horizontalHeader().isHidden() else 0
+        self.setMinimumHeight(header + least * ROW_HEIGHT)
+        self.setMaximumHeight(header + count * ROW_HEIGHT)
+
+
+def _tone(color: str, alpha: int) -> QColor:
+    tone = QColor(color)
+    tone.setAlpha(alpha)
+    return tone

@@ -1,0 +1,135 @@
+"""A number with decimals that can be dragged or typed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QWidget
+
+from gui.panels.base import label
+from gui.style.theme import GRID, Theme
+from gui.widgets.number_slider import Slider, slider_style
+from gui.widgets.tooltips import wrapped
+
+STEPS = 400
+"""Places of the slider."""
+NAME_WIDTH, FIELD_WIDTH, HEIGHT = 72, 72, 22
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From which to which number, and how they lie on the slider.
+
+    Attributes
+    ----------
+    low, high
+        Both included.
+    decimals
+        Of the field.
+    power
+        The number grows with this power of the way; 0 for as many times with each step, from a
+        ``low`` above 0.
+    """
+
+    low: float
+    high: float
+    decimals: int
+    power: float = 1.0
+
+    def at(self, way: float) -> float:
+        """Return the number at a share of the way, 0 to 1."""
+        if not self.power:
+            return float(self.low * (self.high / self.low) ** way)
+        return float(self.low + (self.high - self.low) * way**self.power)
+
+    def way(self, value: float) -> float:
+        """Return at which share of the way a number is, 0 to 1 also for one outside."""
+        value = min(max(value, self.low), self.high)
+        share = (value - self.low) / (self.high - self.low)
+        if self.power:
+            return float(share ** (1 / self.power))
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+
+class RealSlider(QWidget):
+    """A name, a slider and a field, which always show the same number.
+
+    Parameters
+    ----------
+    name
+        What the number is.
+    scale
+        Its bounds.
+    tooltip
+        Explains it.
+    theme
+        Colours.
+    """
+
+    changed = Signal(float)
+    """The user wants another number."""
+
+    def __init__(self, name: str, scale: Scale, tooltip: str, theme: Theme) -> None:
+        super().__init__()
+        self.scale = scale
+        self.slider, self.field = Slider(Qt.Orientation.Horizontal), QDoubleSpinBox()
+        self.slider.setRange(0, STEPS)
+        self.slider.setFixedHeight(HEIGHT)
+        self.slider.setMinimumWidth(6 * GRID)
+        self.field.setDecimals(scale.decimals)
+        self.field.setRange(scale.low, scale.high)
+        self.field.setSingleStep(10.0**-scale.decimals)
+        self.field.setFixedWidth(FIELD_WIDTH)
+        self.field.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.field.setKeyboardTracking(False)
+        said = label(name, "muted")
+        said.setFixedWidth(NAME_WIDTH)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID // 2)
+        row.addWidget(said)
+        row.addWidget(self.slider, 1)
+        row.addWidget(self.field)
+        for widget in (self, self.slider, self.field):
+            widget.setToolTip(wrapped(tooltip))
+            widget.setAccessibleName(name)
+        for control in (self.slider, self.field):
+            control.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.slider.valueChanged.connect(self._on_dragged)
+        self.field.valueChanged.connect(self._on_typed)
+        self.set_theme(theme)
+
+    @property
+    def value(self) -> float:
+        """The number, as the field shows it."""
+        return self.field.value()
+
+    def show_value(self, value: float) -> None:
+        """Show another number without telling anybody; it is kept inside the bounds."""
+        if round(value, self.scale.decimals) == self.field.value():
+            return  # the slider stays where it is held, and the field as it is typed
+        self._place(value)
+        blocked = self.field.blockSignals(True)
+        self.field.setValue(value)
+        self.field.blockSignals(blocked)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.slider.setStyleSheet(slider_style(theme))
+
+    def _place(self, value: float) -> None:
+        blocked = self.slider.blockSignals(True)
+        self.slider.setValue(round(STEPS * self.scale.way(value)))
+        self.slider.blockSignals(blocked)
+
+    def _on_dragged(self, place: int) -> None:
+        blocked = self.field.blockSignals(True)
+        self.field.setValue(self.scale.at(place / STEPS))
+        self.field.blockSignals(blocked)
+        self.changed.emit(self.field.value())
+
+    def _on_typed(self, value: float) -> None:
+        self._place(value)
+        self.changed.emit(value)

@@ -1,0 +1,76 @@
+"""A choice between two or three words, all of them visible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QSizePolicy, QWidget
+
+from gui.widgets.tooltips import wrapped
+
+
+class Segmented(QFrame):
+    """Buttons side by side of which exactly one is on.
+
+    Left and Right choose by keyboard. ``chosen`` carries the value of a button that the user
+    switched on.
+
+    Parameters
+    ----------
+    options
+        For each button its value, its text and its tooltip.
+    name
+        The accessible name of the choice.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(
+        self, options: Sequence[tuple[str, str, str]], name: str, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setProperty("class", "segments")
+        self.setAccessibleName(name)
+        self._group = QButtonGroup(self)
+        self._group.setExclusive(True)
+        self.buttons: dict[str, QPushButton] = {}
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        for value, text, tip in options:
+            self.buttons[value] = button = QPushButton(text)
+            button.setProperty("class", "segment")
+            button.setCheckable(True)
+            # In a dialog, Enter is for its default button.
+            button.setAutoDefault(False)
+            button.setToolTip(wrapped(tip))
+            button.setAccessibleName(f"{name}: {text}")
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            self._group.addButton(button)
+            # In shares of their words and the padding around them.
+            row.addWidget(button, len(text) + 4)
+        self._group.buttonClicked.connect(self._on_clicked)
+        self._value = options[0][0]
+        self.show_value(self._value)
+
+    def sizeHint(self) -> QSize:
+        """Return room for all words; a layout may give more, or a little less."""
+        width = sum(button.sizeHint().width() for button in self.buttons.values())
+        return QSize(width + 2 * self.frameWidth() + 2, super().sizeHint().height())
+
+    def value(self) -> str:
+        """Return the value that is shown as on."""
+        return self._value
+
+    def show_value(self, value: str) -> None:
+        """Switch a button on without telling anybody."""
+        self._value = value
+        self.buttons[value].setChecked(True)
+
+    def _on_clicked(self) -> None:
+        value = next(value for value, button in self.buttons.items() if button.isChecked())
+        if value != self._value:
+            self.show_value(value)
+            self.chosen.emit(value)

@@ -1,0 +1,49 @@
+"""What all our tables have in common: columns with titles, tips and a side to stand at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QWidget
+
+from gui.widgets.table_text import Column
+from gui.widgets.tooltips import wrapped
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class TitledRows(QAbstractTableModel):
+    """A table with titles above; subclasses say how many rows there are, and what is in them."""
+
+    def __init__(self, columns: Sequence[Column], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.columns = tuple(columns)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a column's title, what it means, or its alignment."""
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.columns[section].title
+            case Qt.ItemDataRole.ToolTipRole:
+                return wrapped(self.columns[section].tip)
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return self.alignment(section)
+        return None
+
+    def alignment(self, column: int) -> Qt.AlignmentFlag:
+        """Return where a column's texts stand: numbers at the right, a sign in the middle."""
+        if self.columns[column].title == "":
+            return Qt.AlignmentFlag.AlignCenter
+        left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+        side = left if self.columns[column].left else right
+        return side | Qt.AlignmentFlag.AlignVCenter

@@ -1,0 +1,190 @@
+"""A bar for each of the first components: its share of the variance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from gui.style.theme import SMALL, Theme, format_number, format_percent
+from gui.widgets.tooltips import wrapped
+
+N_BARS = 10
+"""How many components there are to choose from."""
+_LINE = 14
+"""Height of a line of small numbers, in pixels."""
+_GAP = 5
+"""Between two of these numbers, in pixels."""
+_AXES = "xyz"
+
+
+class VarianceBars(QWidget):
+    """Up to ten bars; those on an axis in the text's colour with their share above, others grey.
+
+    The bars are drawn relative to the largest. A click on one emits ``componentClicked``.
+    """
+
+    componentClicked = Signal(int)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._ratios: tuple[float, ...] = ()
+        self._components: tuple[int, ...] = ()
+        self._known = N_BARS
+        self._hover = 0
+        self.setMaximumHeight(120)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Variance per component")
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        self.update()
+
+    def set_shares(
+        self, ratios: Sequence[float], components: Sequence[int], known: int = N_BARS
+    ) -> None:
+        """Show shares (0 to 1) of the first components, and which (1-based) are on the axes.
+
+        Shares from number ``known`` on are those of an earlier range; their tooltips say so.
+        """
+        self._ratios = tuple(float(ratio) for ratio in ratios[:N_BARS])
+        self._components = tuple(components)
+        self._known = known
+        self.update()
+
+    def shares(self) -> tuple[float, ...]:
+        """Return the shares that are drawn."""
+        return self._ratios
+
+    def slot(self, component: int) -> QRectF:
+        """Return the column of a component (1-based), in this widget's pixels."""
+        width = self.width() / N_BARS
+        return QRectF((component - 1) * width, 0, width, self.height())
+
+    def component_at(self, point: QPointF) -> int | None:
+        """Return the component (1-based) whose column holds a point, or None."""
+        component = int(point.x() * N_BARS // max(1, self.width())) + 1
+        inside = 0 <= point.y() < self.height() and 1 <= component <= len(self._ratios)
+        return component if inside else None
+
+    def describe(self, component: int) -> str:
+        """Return what a component's tooltip says."""
+        share = format_percent(self._ratios[component - 1], 2)
+        if component in self._components:
+            axis = _AXES[self._components.index(component)]
+            return f"PC {component} · {share} of the variance, on {axis}\nClick: to the next axis"
+        if component > self._known:
+            return f"PC {component} · {share} of the variance at the last exact fit"
+        return f"PC {component} · {share} of the variance\nClick: show it on an axis"
+
+    def sizeHint(self) -> QSize:
+        """Return room for ten bars with their numbers."""
+        return QSize(240, 88)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least that can still be read."""
+        return QSize(200, 76)
+
+    def event(self, event: QEvent) -> bool:
+        """Describe the component under the mouse in the tooltip."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            component = self.component_at(QPointF(event.pos()))
+            text = self.describe(component) if component else self.toolTip()
+            QToolTip.showText(event.globalPos(), wrapped(text), self)
+            return True
+        return super().event(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Tell which component was clicked."""
+        component = self.component_at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and component:
+            self.componentClicked.emit(component)
+        else:
+            event.ignore()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show which component a click would take."""
+        self._set_hover(self.component_at(event.position()) or 0)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Forget the hovered component."""
+        self._set_hover(0)
+
+    def _set_hover(self, component: int) -> None:
+        if component != self._hover:
+            self._hover = component
+            pointing = Qt.CursorShape.PointingHandCursor
+            self.setCursor(pointing if component else Qt.CursorShape.ArrowCursor)
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bars, their numbers and a base line."""
+        painter = QPainter(self)
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        painter.setFont(font)
+        foot = self.height() - _LINE
+        painter.fillRect(QRectF(0, foot, self.width(), 1), QColor(self._theme.line))
+        largest = max(self._ratios[: self._known], default=0.0) or 1.0
+        tops: dict[int, float] = {}
+        for component in range(1, N_BARS + 1):
+            height = 0.0
+            if component <= len(self._ratios):
+                height = min(1.0, self._ratios[component - 1] / largest) * (foot - _LINE)
+                if component in self._components:
+                    tops[component] = foot - height
+            self._draw_bar(painter, component, foot, height)
+        painter.setPen(QColor(self._theme.text))
+        for place, text in self.labels(tops, painter.fontMetrics()):
+            painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
+
+    def labels(
+        self, tops: Mapping[int, float], metrics: QFontMetrics
+    ) -> tuple[tuple[QRectF, str], ...]:
+        """Place the share of each shown component above its bar, none closer than a gap.
+
+        Parameters
+        ----------
+        tops
+            Where the bar of each shown component ends, in pixels from the widget's top.
+        metrics
+            Of the font that they are written in.
+        """
+        texts = {c: format_number(100 * self._ratios[c - 1], 1) for c in sorted(tops)}
+        width = {c: metrics.horizontalAdvance(text) for c, text in texts.items()}
+        left: dict[int, float] = {}
+        for c in texts:
+            pushed = [left[o] + width[o] + _GAP for o in left if abs(tops[o] - tops[c]) < _LINE]
+            left[c] = max(0, self.slot(c).center().x() - width[c] / 2, *pushed)
+        # What would leave the widget at its right end pushes the others back.
+        done: list[int] = []
+        for c in reversed(texts):
+            free = [left[o] - _GAP for o in done if abs(tops[o] - tops[c]) < _LINE]
+            left[c] = min(left[c], *(end - width[c] for end in (self.width(), *free)))
+            done.append(c)
+        return tuple((QRectF(left[c], tops[c] - _LINE, width[c], _LINE), texts[c]) for c in texts)
+
+    def _draw_bar(self, painter: QPainter, component: int, foot: float, height: float) -> None:
+        theme = self._theme
+        column = self.slot(component)
+        shown = component in self._components
+        tone = theme.text if shown else theme.muted if component == self._hover else theme.faint
+        bar = QRectF(column.x() + 4, foot - height, column.width() - 8, height)
+        painter.fillRect(bar.toAlignedRect(), QColor(tone))
+        known = component <= len(self._ratios)
+        painter.setPen(QColor(theme.text if shown and known else theme.muted))
+        below = QRectF(column.x(), foot, column.width(), _LINE)
+        painter.drawText(below, Qt.AlignmentFlag.AlignCenter, str(component))

@@ -1,0 +1,44 @@
+"""What a panel says in place of a result: a sentence, advice, and a button that does something."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from gui.panels.base import label
+from gui.style.theme import GRID
+
+
+class WordsPage(QWidget):
+    """A message in the middle, with muted advice and a button below it, each where there is one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.message, self.advice = _line(""), _line("muted")
+        self.button = QPushButton()
+        words = QVBoxLayout(self)
+        words.setSpacing(GRID)
+        words.addStretch(1)
+        words.addWidget(self.message)
+        words.addWidget(self.advice)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(self.button)
+        row.addStretch(1)
+        words.addLayout(row)
+        words.addStretch(1)
+
+    def say(self, text: str, advice: str = "", button: str = "") -> None:
+        """Show other words; without advice or a button, neither."""
+        self.message.setText(text)
+        self.advice.setText(advice.strip())
+        self.advice.setVisible(bool(advice.strip()))
+        self.button.setText(button)
+        self.button.setVisible(bool(button))
+
+
+def _line(role: str) -> QLabel:
+    made = label("", role)
+    made.setWordWrap(True)
+    made.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    return made

@@ -1,0 +1,81 @@
+"""How far an answer is, and a way out of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QRect, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout
+
+from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.opening_row import FixedText
+
+WIDTH = 288
+_STEPS = 1000
+
+
+class WorkingStrip(QFrame):
+    """A message, a bar and "Cancel", laid over whatever is shown meanwhile."""
+
+    cancelRequested = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setObjectName("working")
+        self.setFixedWidth(WIDTH)
+        self.message = FixedText(1, SMALL)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setFixedHeight(4)
+        self.bar.setAccessibleName("Progress")
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setToolTip("Give up on this figure (Esc); “Compute” begins anew")
+        self.cancel.clicked.connect(self.cancelRequested)
+        column = QVBoxLayout()
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.message)
+        column.addWidget(self.bar)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID, GRID // 2, GRID // 2, GRID // 2)
+        row.setSpacing(GRID)
+        row.addLayout(column, 1)
+        row.addWidget(self.cancel)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.message.set_color(theme.text)
+        self.setStyleSheet(
+            f"#working {{ background: {theme.panel}; border: 1px solid {theme.line};"
+            " border-radius: 4px; }"
+        )
+
+    def place(self, area: QRect, shown: str) -> None:
+        """Move to the middle of an area, or into a corner of it.
+
+        Parameters
+        ----------
+        area
+            Where the result is, or will be.
+        shown
+            The state of the answer whose result is there; "" where none is. One that is "ready"
+            has the progress of the next one at the top; one that is "working" lacks its end, most
+            likely, and has it there.
+        """
+        self.adjustSize()
+        if not shown:
+            place = area.center() - self.rect().center()
+        elif shown == "ready":
+            place = area.topRight() - QPoint(self.width() + GRID, -GRID)
+        else:
+            place = area.bottomRight() - QPoint(self.width() + 2 * GRID, self.height() + GRID)
+        self.move(place)
+        self.raise_()
+
+    def show_progress(self, fraction: float | None, message: str) -> None:
+        """Say how far it is; ``fraction`` is 0 to 1, or None where nobody knows."""
+        self.message.set_text(f"{message or 'Computing'}…")
+        if fraction is None:
+            self.bar.setRange(0, 0)
+            return
+        if self.bar.maximum() != _STEPS:
+            self.bar.setRange(0, _STEPS)
+        self.bar.setValue(round(_STEPS * min(max(fraction, 0.0), 1.0)))

@@ -1,0 +1,212 @@
+"""Bookmarks in the window: taken of what it shows, gone to, and their panel built when wanted."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt
+
+from gui.services.bookmarks import Bookmark, Bookmarks
+from gui.services.reopening import beside, found, is_work, take_laying, take_other, take_work
+from gui.state.aligned_curve import OfCompared
+from gui.state.camera import CameraPose
+from gui.style.listening import Listening
+from gui.window.docks import DOCKS
+
+if TYPE_CHECKING:
+    from gui.state.work import OtherView, Work
+    from gui.style.theme import Theme
+    from gui.window.main_window import MainWindow
+
+DOCK = "bookmarks"
+PICTURE = (320, 240)
+"""Largest width and height of a picture, in pixels: it is shown half as wide."""
+LINES = 420
+"""A picture shows at most so many logical pixels from top to bottom, as large as they are."""
+ABOVE, SHARES = ("inspector", "prompt"), (0.3, 0.22, 0.48)
+"""What else is in its column, and how that is divided when it comes."""
+NO_PART = (
+    "keep_turned", "norms_quantity", "norms_relative", "cameras_linked", "ranges_linked",
+)  # fmt: skip
+"""Fields of saved work that say how the user likes to work, and nothing of the view."""
+
+
+class BookmarkKeeper:
+    """Makes bookmarks of what a window shows, and shows them again.
+
+    Parameters
+    ----------
+    window
+        Whose view is kept.
+    file
+        Where bookmarks are kept.
+    """
+
+    def __init__(self, window: MainWindow, file: Path) -> None:
+        self._window = window
+        self.bookmarks = Bookmarks(window.session, file)
+        self._theme: Theme | None = None
+        self._loaded = False
+        self._listening = Listening()
+        self._listening.to(window.session.events.work, self._on_opened)
+        window.docks[DOCK].visibilityChanged.connect(self._on_seen)
+
+    def release(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
+
+    def begin(self, theme: Theme) -> None:
+        """Build the panel if it can be seen, and from now on when it comes to be seen."""
+        self._theme = theme
+        if self._window.docks[DOCK].isVisible():
+            self.need()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours for what is built later."""
+        if self._theme is not None:
+            self._theme = theme
+
+    def need(self) -> None:
+        """Build the panel, if it is not there yet."""
+        window = self._window
+        if self._theme is None or DOCK in window.panels:
+            return
+        self._load()
+        (dock,) = (dock for dock in DOCKS if dock.name == DOCK)
+        panel: Any = dock.make(window.session, self._theme)
+        window.panels[DOCK] = panel
+        panel.addRequested.connect(self.add)
+        panel.goRequested.connect(self.go_to)
+        panel.renameRequested.connect(lambda key, name: self.bookmarks.change(key, name=name))
+        panel.noteRequested.connect(lambda key, note: self.bookmarks.change(key, note=note))
+        panel.moveRequested.connect(self.bookmarks.move)
+        panel.removeRequested.connect(self.bookmarks.remove)
+        panel.backRequested.connect(self.bookmarks.bring_back)
+        window.docks[DOCK].setWidget(panel)
+
+    def show(self) -> None:
+        """Bring the panel to the front, with the focus."""
+        self._bring()
+        self._window.panels[DOCK].setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def add(self) -> None:
+        """Make a bookmark of what is shown, and bring the panel to the front."""
+        window, session = self._window, self._window.session
+        shown, model = window.controller.shown, session.model
+        if model is None or shown is None or session.curve is None:
+            return
+        self._load()
+        work = take_work(session, shown, window.viewport.camera.place)
+        fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
+        work = replace(work, fields=fields, **self._laid())
+        key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
+        if key is not None:
+            self._bring()
+            window.panels[DOCK].choose(key)
+            session.status = "Bookmarked this view"
+
+    def go_to(self, key: str) -> None:
+        """Show a bookmark's view; its model is opened if it is not."""
+        window = self._window
+        one = next((one for one in window.session.bookmarks if one.key == key), None)
+        if one is not None:
+            if window.session.model is not None:
+                window.viewport.camera.left.emit(window.viewport.camera.place)
+            window.controller.go_to(one.work)
+
+    def all(self) -> tuple[Bookmark, ...]:
+        """Return all bookmarks, in their order."""
+        self._load()
+        return self._window.session.bookmarks
+
+    def for_file(self, path: Path) -> tuple[Bookmark, ...]:
+        """Return the bookmarks as they go into a file of saved work."""
+        return tuple(
+            replace(
+                one, work=_each_view(one.work, lambda view: {"beside": beside(view.source, path)})
+            )
+            for one in self.all()
+        )
+
+    def _laid(self) -> dict[str, Any]:
+        """Return, as parts of saved work, what is laid over the curve, and the model it is of."""
+        session = self._window.session
+        opened = self._window.controller.comparing.opened
+        laying = take_laying(session, [key for key, _, _ in opened])
+        if laying is None or not isinstance(laying.what, OfCompared):
+            return {"laying": laying}
+        _, other, wanted = opened[laying.what.key]
+        return {
+            "laying": replace(laying, what=OfCompared(0)),
+            "others": (take_other(other, wanted, None),),
+        }
+
+    def _bring(self) -> None:
+        """Bring the panel to the front; where it comes into its column, it gets half of that."""
+        window, dock = self._window, self._window.docks[DOCK]
+        comes = dock.isHidden() and not dock.isFloating()
+        window.bring(DOCK)
+        self.need()
+        above = [window.docks[name] for name in ABOVE]
+        if comes and all(one.isVisible() and not one.isFloating() for one in above):
+            docks = [*above, dock]
+            height = sum(one.height() for one in docks)
+            shares = [round(share * height) for share in SHARES]
+            window.resizeDocks(docks, shares, Qt.Orientation.Vertical)
+
+    def _load(self) -> None:
+        if not self._loaded:
+            self._loaded = self.bookmarks.load()
+
+    def _on_seen(self, seen: bool) -> None:
+        if seen and self._theme is not None:
+            self.need()
+
+    def _on_opened(self, work: Work | None) -> None:
+        """Take over the bookmarks of a file; where its models are now is looked up from there."""
+        if work is None or not work.bookmarks:
+            return
+        recent = self._window.session.recent
+        path = Path(recent[0]) if recent and is_work(recent[0]) else None
+        self._load()
+        self.bookmarks.merge(
+            replace(one, work=_each_view(one.work, lambda view: {"source": found(view, path)}))
+            for one in work.bookmarks
+        )
+
+    def _picture(self) -> bytes:
+        """Return a small PNG of what the viewport shows."""
+        from PIL import Image
+
+        from gui.export.pictures import render_scene
+        from gui.scene.scene_state import resolve_scene
+
+        window, interactor = self._window, self._window.viewport.interactor
+        state = resolve_scene(replace(window.session, hover=None))
+        assert state is not None
+        width, height = max(1, interactor.width()), max(1, interactor.height())
+        # Of a large viewport the points would be too small to be seen.
+        lines = min(height, LINES)
+        size = (width * lines / height, float(lines))
+        scale = min(PICTURE[0] / size[0], PICTURE[1] / size[1])
+        pixels = render_scene(
+            state,
+            window.viewport.scene.theme,
+            CameraPose.of(interactor.camera),
+            (round(size[0]), round(size[1])),
+            scale=scale,
+            compact=True,  # so small, the caption and the colour bar would not be read
+        )
+        buffer = io.BytesIO()
+        Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
+        return buffer.getvalue()
+
+
+def _each_view(work: Work, change: Callable[[Work | OtherView], dict[str, Any]]) -> Work:
+    """Change fields of saved work and of the models beside it, each by what it is itself."""
+    others = tuple(replace(other, **change(other)) for other in work.others)
+    return replace(work, others=others, **change(work))

@@ -1,0 +1,215 @@
+"""The help dialogs, and the one that shows a long text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QDialogButtonBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.panels.base import label
+from gui.style.theme import GRID
+from gui.window.actions import COMMANDS, Command
+
+Rows = tuple[tuple[str, str], ...]
+VIEWPORT: Rows = (
+    ("Drag", "Rotate"),
+    ("Shift-drag, middle-drag", "Move"),
+    ("Ctrl-drag", "Roll"),
+    ("Wheel, right-drag", "Zoom"),
+    ("Click a point", "Select it"),
+    ("Shift-click a point", "Add it to the selection, or take it out"),
+    ("Ctrl-Shift-click a point", "Select everything up to it"),
+    ("Double-click a point", "Centre on it"),
+    ("Double-click elsewhere", "Frame the curve"),
+    ("B or L, then drag", "Select what is inside"),
+    ("… with Shift, Ctrl", "Add that, take it out"),
+)
+TURNING: Rows = (
+    ("Shift ← → ↑ ↓", "Turn"),
+    ("Ctrl ← → ↑ ↓", "Move"),
+    ("Alt ← →", "Roll"),
+)
+"""The commands of the menu "Turn and move", a row for each kind."""
+PLOT: Rows = (
+    ("Click, Shift-click", "Select, add or remove"),
+    ("Shift-drag", "Select a range"),
+    ("Drag", "Pan; on an upright line, move that"),
+    ("Wheel", "Zoom; over the y axis, along y"),
+    ("Double-click, F", "Show everything"),
+)
+SLIDER: Rows = (
+    ("← →", "Move the end used last"),
+    ("Shift ← →", "Move the whole range"),
+    ("↑ ↓", "Choose the last end, the first end"),
+)
+TRAINING: Rows = (
+    ("Space", "Play or pause"),
+    ("← →, Home, End", "Show another step, the first, the last"),
+    ("Esc", "Show the model as it is"),
+)
+TABLE: Rows = (
+    ("Click a title", "Sort by it, the other way, not at all"),
+    ("Enter, double-click", "Make the model the open one"),
+    ("Delete", "Show the model no more"),
+    ("Ctrl+C", "Copy the table"),
+)
+ABOUT = (
+    "A desktop microscope for positional embeddings.",
+    "The ideas it makes explorable: “GPT-2’s positional embedding matrix is a helix”, the norms "
+    "of positional embeddings that tame LayerNorm, “Insights into GPT-2’s positional encodings”, "
+    "and looking back N tokens as a rotation.",
+)
+
+
+def show_shortcuts(parent: QWidget) -> None:
+    """Show what keys and mouse do, from the table of commands."""
+    _run(shortcuts_dialog(parent))
+
+
+def shortcuts_dialog(parent: QWidget) -> QDialog:
+    """Make the dialog that shows what keys and mouse do, in three columns."""
+    dialog = QDialog(parent)
+    dialog.setWindowTitle("Keys and gestures")
+    panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
+    left = (("Mouse in the viewport", VIEWPORT), ("Mouse in a plot", PLOT),
+            ("Range slider", SLIDER), ("Training panel", TRAINING),
+            ("Compare", _keys_of("Compare")))  # fmt: skip
+    middle = (("File", _keys_of("File")), ("Edit", _keys_of("Edit")), ("Panels", panels),
+              ("Help", _keys_of("Help")), ("Table of models", TABLE))  # fmt: skip
+    right = (("View", (*_keys_of("View"), *TURNING)), ("Positions", _keys_of("Positions")))
+    columns = QHBoxLayout()
+    columns.setSpacing(2 * GRID)
+    for groups in (left, middle, right):
+        columns.addLayout(_column(groups))
+    _finish(dialog, columns)
+    return dialog
+
+
+def show_about(parent: QWidget) -> None:
+    """Show the version and where the ideas come from."""
+    _run(about_dialog(parent))
+
+
+def about_dialog(parent: QWidget) -> QDialog:
+    """Make the dialog with the version and where the ideas come from."""
+    dialog = QDialog(parent)
+    dialog.setWindowTitle("About Helixscope")
+    icon = QLabel()
+    icon.setPixmap(QApplication.windowIcon().pixmap(64, 64))
+    words = QVBoxLayout()
+    words.setSpacing(GRID)
+    words.addWidget(label("Helixscope", "title"))
+    with suppress(PackageNotFoundError):  # run from a folder that was never installed
+        words.addWidget(label(f"Version {version('helixscope')}", "muted", selectable=True))
+    for text in ABOUT:
+        paragraph = label(text)
+        paragraph.setWordWrap(True)
+        paragraph.setMinimumWidth(400)
+        words.addWidget(paragraph)
+    row = QHBoxLayout()
+    row.setSpacing(2 * GRID)
+    row.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
+    row.addLayout(words, 1)
+    _finish(dialog, row)
+    return dialog
+
+
+def show_text(parent: QWidget, title: str, text: str) -> None:
+    """Show a text that is too long for a label, ready to be copied."""
+    dialog = QDialog(parent)
+    dialog.setWindowTitle(title)
+    dialog.resize(720, 400)
+    field = QPlainTextEdit(text)
+    field.setReadOnly(True)
+    field.setTabChangesFocus(True)
+    field.setAccessibleName(title)
+    layout = QVBoxLayout()
+    layout.addWidget(field)
+    _finish(dialog, layout)
+    _run(dialog)
+
+
+def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -> str | None:
+    """Let the user choose one of a list; None if they would rather not."""
+    dialog = QDialog(parent)
+    dialog.setWindowTitle(title)
+    dialog.resize(480, 320)
+    rows = QListWidget()
+    rows.setAccessibleName(question)
+    rows.addItems(list(options))
+    rows.setCurrentRow(0)
+    rows.itemActivated.connect(dialog.accept)
+    layout = QVBoxLayout()
+    layout.setSpacing(GRID)
+    layout.addWidget(label(question))
+    layout.addWidget(rows)
+    _finish(dialog, layout, accept="Choose")
+    rows.setFocus()
+    accepted = _run(dialog) == QDialog.DialogCode.Accepted
+    return rows.currentItem().text() if accepted and rows.currentItem() else None
+
+
+def _keys_of(menu: str) -> Rows:
+    return tuple(
+        (c.key, ": ".join((*c.menu.split("/")[1:], c.title.rstrip("…"))))
+        for c in COMMANDS
+        if c.shortcut and c.menu.split("/")[0].rstrip("-") == menu and not is_step(c)
+    )
+
+
+def is_step(command: Command) -> bool:
+    """Tell whether it is one of those that :data:`TURNING` tells of together."""
+    return command.menu.endswith("/Turn and move")
+
+
+def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(2 * GRID)
+    grid.setVerticalSpacing(0)  # all of them fit on a small screen
+    for title, rows in groups:
+        if grid.count():
+            grid.setRowMinimumHeight(grid.rowCount(), GRID // 2)
+        grid.addWidget(label(title, "heading"), grid.rowCount(), 0, 1, 2)
+        for keys, meaning in rows:
+            row = grid.rowCount()
+            grid.addWidget(label(keys, "muted"), row, 0)
+            grid.addWidget(label(meaning), row, 1)
+    grid.setRowStretch(grid.rowCount(), 1)
+    return grid
+
+
+def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout, accept: str = "") -> None:
+    """Put the content above a Close button, or above one that accepts and Cancel."""
+    buttons = QDialogButtonBox()
+    if accept:
+        buttons.addButton(accept, QDialogButtonBox.ButtonRole.AcceptRole).setDefault(True)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+    else:
+        buttons.addButton(QDialogButtonBox.StandardButton.Close)
+    buttons.accepted.connect(dialog.accept)
+    buttons.rejected.connect(dialog.reject)
+    layout = QVBoxLayout(dialog)
+    layout.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+    layout.setSpacing(2 * GRID)
+    layout.addLayout(content, 1)
+    layout.addWidget(buttons)
+
+
+def _run(dialog: QDialog) -> int:
+    answer = dialog.exec()
+    dialog.deleteLater()
+    return answer

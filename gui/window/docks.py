@@ -1,0 +1,256 @@
+"""The panels of the window, their names and places: one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
+
+from gui.panels.base import Panel, label
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+
+LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
+RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
+BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+MARGINS = (GRID, GRID // 2, GRID // 2, 0)
+"""Of a title bar: left, top, right, bottom."""
+FLOAT_OFFSET = 4 * GRID
+"""How far a panel that begins to float moves from where it was."""
+
+
+class DockTitle(QWidget):
+    """The title bar of a dock: its name in small capitals, float and close at the right."""
+
+    def __init__(self, title: str, dock: QDockWidget) -> None:
+        super().__init__(dock)
+        self._collapsed = False
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(*MARGINS)
+        self._row.setSpacing(0)
+        name = label(title.upper(), "heading")
+        self._row.addWidget(name, 1)
+        self._parts: list[QWidget] = [name]
+        for sign, tip, slot in (
+            ("↗", f"Float {title} as a window of its own, or dock it again", self._toggle_floating),
+            ("✕", f"Close {title}; the Panels menu brings it back", dock.close),
+        ):
+            button = QToolButton()
+            button.setText(sign)
+            button.setToolTip(tip)
+            button.setAccessibleName(tip)
+            button.setProperty("role", "title button")
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            button.clicked.connect(slot)
+            self._row.addWidget(button)
+            self._parts.append(button)
+        self._dock = dock
+        dock.topLevelChanged.connect(self._on_floated)
+
+    def set_collapsed(self, collapsed: bool) -> None:
+        """Take no room, where a tab says the same, or take it again."""
+        if collapsed == self._collapsed:
+            return
+        self._collapsed = collapsed
+        self.setVisible(not collapsed)
+        # Qt keeps room for a title bar that is hidden, but only as much as what is in it wants.
+        for part in self._parts:
+            part.setVisible(not collapsed)
+        self._row.setContentsMargins(*((0, 0, 0, 0) if collapsed else MARGINS))
+
+    def _toggle_floating(self) -> None:
+        self._dock.setFloating(not self._dock.isFloating())
+
+    def _on_floated(self, floating: bool) -> None:
+        # At its old place it would only seem that the panel beside it had vanished.
+        if floating and not QApplication.mouseButtons():
+            self._dock.move(self._dock.pos() + QPoint(FLOAT_OFFSET, FLOAT_OFFSET))
+
+
+@dataclass(frozen=True, slots=True)
+class Dock:
+    """A panel and where it is at first.
+
+    Attributes
+    ----------
+    name
+        Key of the panel, and of its place in a saved layout.
+    title
+        What its title bar says.
+    area
+        Where it is docked at first.
+    make
+        Builds the panel; imports happen here, not at start-up.
+    lazy
+        Whether the panel is built when it is first seen; the others are after the first frame.
+    closed
+        Whether it is closed at first.
+    """
+
+    name: str
+    title: str
+    area: Qt.DockWidgetArea
+    make: Callable[[Session, Theme], Panel]
+    lazy: bool = False
+    closed: bool = False
+
+
+def _models(session: Session, theme: Theme) -> Panel:
+    from gui.panels.models.models import ModelPanel
+
+    return ModelPanel(session, theme)
+
+
+def _positions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.positions import PositionsPanel
+
+    return PositionsPanel(session, theme)
+
+
+def _view(session: Session, theme: Theme) -> Panel:
+    from gui.panels.view import ViewPanel
+
+    return ViewPanel(session, theme)
+
+
+def _inspector(session: Session, theme: Theme) -> Panel:
+    from gui.panels.inspector import InspectorPanel
+
+    return InspectorPanel(session, theme)
+
+
+def _prompt(session: Session, theme: Theme) -> Panel:
+    from gui.panels.prompt import PromptPanel
+
+    return PromptPanel(session, theme)
+
+
+def _norms(session: Session, theme: Theme) -> Panel:
+    from gui.panels.norms.norms import NormsPanel
+
+    return NormsPanel(session, theme)
+
+
+def _spectra(session: Session, theme: Theme) -> Panel:
+    from gui.panels.spectra import SpectraPanel
+
+    return SpectraPanel(session, theme)
+
+
+def _capture(session: Session, theme: Theme) -> Panel:
+    from gui.panels.capture import CapturePanel
+
+    return CapturePanel(session, theme)
+
+
+def _overlaps(session: Session, theme: Theme) -> Panel:
+    from gui.panels.overlaps import OverlapsPanel
+
+    return OverlapsPanel(session, theme)
+
+
+def _similarity(session: Session, theme: Theme) -> Panel:
+    from gui.panels.similarity import SimilarityPanel
+
+    return SimilarityPanel(session, theme)
+
+
+def _layernorm(session: Session, theme: Theme) -> Panel:
+    from gui.panels.layernorm import LayerNormPanel
+
+    return LayerNormPanel(session, theme)
+
+
+def _shape(session: Session, theme: Theme) -> Panel:
+    from gui.panels.shape import ShapePanel
+
+    return ShapePanel(session, theme)
+
+
+def _kernels(session: Session, theme: Theme) -> Panel:
+    from gui.panels.kernels import KernelsPanel
+
+    return KernelsPanel(session, theme)
+
+
+def _experiment(session: Session, theme: Theme) -> Panel:
+    from gui.panels.experiment import ExperimentPanel
+
+    return ExperimentPanel(session, theme)
+
+
+def _lookback(session: Session, theme: Theme) -> Panel:
+    from gui.panels.lookback import LookBackPanel
+
+    return LookBackPanel(session, theme)
+
+
+def _claims(session: Session, theme: Theme) -> Panel:
+    from gui.panels.claims import ClaimsPanel
+
+    return ClaimsPanel(session, theme)
+
+
+def _dimensions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.dimensions import DimensionsPanel
+
+    return DimensionsPanel(session, theme)
+
+
+def _training(session: Session, theme: Theme) -> Panel:
+    from gui.panels.training.training import TrainingPanel
+
+    return TrainingPanel(session, theme)
+
+
+def _directions(session: Session, theme: Theme) -> Panel:
+    from gui.panels.directions import DirectionsPanel
+
+    return DirectionsPanel(session, theme)
+
+
+def _compare(session: Session, theme: Theme) -> Panel:
+    from gui.panels.compare import ComparePanel
+
+    return ComparePanel(session, theme)
+
+
+def _lesson(session: Session, theme: Theme) -> Panel:
+    from gui.panels.lesson import LessonPanel
+
+    return LessonPanel(session, theme)
+
+
+def _bookmarks(session: Session, theme: Theme) -> Panel:
+    from gui.panels.bookmarks import BookmarksPanel
+
+    return BookmarksPanel(session, theme)
+
+
+DOCKS = (
+    Dock("models", "Model", LEFT, _models),
+    Dock("positions", "Positions", LEFT, _positions),
+    Dock("view", "View", LEFT, _view),
+    Dock("inspector", "Inspector", RIGHT, _inspector),
+    Dock("prompt", "Prompt", RIGHT, _prompt),
+    Dock("norms", "Norms", BOTTOM, _norms),
+    Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
+    Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
+    Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
+    Dock("directions", "Directions", BOTTOM, _directions, lazy=True),
+    Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
+    Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
+    Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
+    Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
+    Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),
+    Dock("kernels", "Kernels", BOTTOM, _kernels, lazy=True),
+    Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
+    Dock("training", "Training", BOTTOM, _training, lazy=True),
+    Dock("compare", "Compare", BOTTOM, _compare, lazy=True),
+    Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
+    Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
+    Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),
+)
+"""In the order of the keys 1–9 that open them."""

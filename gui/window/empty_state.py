@@ -1,0 +1,127 @@
+"""What the middle of the window shows while no model is open."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from geometry.hub.transfer import TransferProgress
+from gui.panels.base import Panel, label
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.fetch_status import FetchBar, transfer_text
+
+WELCOME = "Open a model to see its positional embeddings"
+EXPLANATION = (
+    "Transformers such as GPT-2 learn one vector for each position in the prompt. "
+    "Helixscope draws these vectors as a curve through their first three principal components: "
+    "in GPT-2, a helix."
+)
+HOW = (
+    "Choose a model from the list on the left, enter the id of any other on the Hugging Face Hub, "
+    "or open a model folder or a single tensor file; both can be dropped onto this window."
+)
+LESSON = "New to this? Take the lesson, on the bundled model"
+WIDTH = 480
+"""Of the text, in pixels: lines that are easy to read."""
+
+
+class EmptyState(Panel):
+    """Says what will be here, and offers the ways to get there.
+
+    Signals
+    -------
+    hubRequested(), folderRequested(), fileRequested()
+        The user wants to open a model of the Hub, a folder, a file.
+    lessonRequested()
+        The user wants to begin with a lesson.
+    cancelRequested()
+        The user gives up on what is being opened.
+    """
+
+    hubRequested = Signal()
+    folderRequested = Signal()
+    fileRequested = Signal()
+    lessonRequested = Signal()
+    cancelRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.title = label(WELCOME, "title")
+        texts = [label(text, "muted") for text in (EXPLANATION, HOW)]
+        self._how = texts[1]
+        self.details = label(role="small")
+        texts.append(self.details)
+        for text in texts:
+            text.setWordWrap(True)
+            text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            text.setFixedWidth(WIDTH)
+        self.cancel = QPushButton("Cancel")
+        self.cancel.setToolTip("Give up on what is being opened (Esc)")
+        buttons = (
+            (QPushButton("Open from the Hub…"), self.hubRequested),
+            (QPushButton("Open folder…"), self.folderRequested),
+            (QPushButton("Open file…"), self.fileRequested),
+        )
+        self._buttons = QWidget()
+        row = QHBoxLayout(self._buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        for button, signal in buttons:
+            button.clicked.connect(lambda _=False, signal=signal: signal.emit())
+            row.addWidget(button)
+        self.lesson = QToolButton()
+        self.lesson.setText(LESSON)
+        self.lesson.clicked.connect(lambda: self.lessonRequested.emit())
+        self.cancel.clicked.connect(lambda: self.cancelRequested.emit())
+        self.bar = FetchBar()
+        self.bar.setFixedWidth(240)
+        # A column of its own: in a layout that aligns it, a label that wraps gets too few lines.
+        self._words = QWidget()
+        column = QVBoxLayout(self._words)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2 * GRID)
+        for text in texts[:2]:
+            column.addWidget(text)
+        # Room for a wait's sentences, so that nothing moves when one begins.
+        self.details.setFixedHeight(2 * self.details.fontMetrics().lineSpacing())
+        self.details.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setSpacing(2 * GRID)
+        layout.addStretch(1)
+        for widget in (
+            self.title, self._words, self._buttons, self.lesson, self.bar, self.details,
+            self.cancel,
+        ):  # fmt: skip
+            row = QHBoxLayout()
+            row.addStretch(1)
+            row.addWidget(widget)
+            row.addStretch(1)
+            layout.addLayout(row)
+        layout.addStretch(1)
+        self.listen(session.events.model, self._on_state_changed)
+        self.listen(session.events.opening, self._on_state_changed)
+        self.listen(session.events.status, self._on_state_changed)
+        self.listen(session.events.transfer, self._on_transfer_changed)
+        self._on_state_changed()
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the viewport's background."""
+        super().set_theme(theme)
+        self.setStyleSheet(f"EmptyState {{ background: {theme.viewport}; }}")
+
+    def _on_state_changed(self) -> None:
+        opening = bool(self.session.opening)
+        self.setVisible(self.session.model is None)
+        self.title.setText(self.session.status if opening else WELCOME)
+        for widget in (self.bar, self.details, self.cancel):
+            widget.setVisible(opening)
+        self._buttons.setVisible(not opening)
+        self.lesson.setVisible(not opening)
+        self._how.setVisible(not opening)
+
+    def _on_transfer_changed(self, progress: TransferProgress | None) -> None:
+        self.bar.show_transfer(progress)
+        self.details.setText(transfer_text(progress))

@@ -1,0 +1,286 @@
+"""The part of the settings that shows what is kept of fetched models, bounds it and removes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QMessageBox,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.panels.base import label
+from gui.services.jobs.jobs import Jobs
+from gui.services.kept_models import (
+    Cache,
+    Kept,
+    Removed,
+    change_limit,
+    list_kept,
+    remove_all,
+    remove_commits,
+)
+from gui.style.theme import GRID, format_bytes, format_percent
+from gui.widgets.amount_box import AmountBox
+from gui.widgets.tooltips import wrapped
+from gui.window.kept_table import ROW_HEIGHT, KeptTable
+from gui.window.settings import LEAST_CACHE, MOST_CACHE
+
+log = logging.getLogger(__name__)
+
+LISTING, CHANGING = "kept models", "change of kept models"
+EMPTY = "Nothing is kept yet: what you open from the Hub stays here for the next time."
+WHEN_FULL = "When this is full, the longest unused goes: single tensors first, then whole models."
+BOUNDS = "From 100 MB to 1 TB may be kept."
+READ_ONLY = "This folder may not be written to: nothing more is kept."
+
+
+class KeptPage(QWidget):
+    """Where the cache is, how full it is, and the models in it.
+
+    It looks at the disk in jobs alone; while something is being removed nothing else can be.
+
+    Parameters
+    ----------
+    jobs
+        What runs the looking and the removing.
+    cache
+        What is kept; its ``max_bytes`` is shown, and set when the user chooses another.
+
+    Signals
+    -------
+    limitRequested(object)
+        Another bound was chosen, in bytes, and holds already: to be remembered.
+    removed()
+        Something was removed: lists of what is on this machine are out of date.
+    """
+
+    limitRequested = Signal(object)
+    removed = Signal()
+
+    def __init__(self, jobs: Jobs, cache: Cache, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._jobs, self._cache = jobs, cache
+        self._kept, self._changing = Kept(), False
+        self._build_place()
+        self._build_list()
+        self._arrange()
+        self._connect()
+        self._show(self._kept)
+        self.table.say(" ")  # until it is known whether there are rows
+
+    def refresh(self) -> None:
+        """Look again at what is kept."""
+        if self._changing:  # which ends with looking
+            return
+        self.limit.set_nbytes(self._cache.max_bytes)
+        self._jobs.start(
+            LISTING,
+            lambda: list_kept(self._cache),
+            self._show,
+            self._on_list_failed,
+            self._on_slow,
+        )
+
+    def release(self) -> None:
+        """Wait for nothing any more; the owner calls this before the page goes away."""
+        self._jobs.cancel(LISTING)
+        # What is being removed is removed all the same.
+        self._jobs.cancel(CHANGING)
+
+    # ---- building ----------------------------------------------------------------------
+
+    def _build_place(self) -> None:
+        self.folder = QLineEdit(str(self._cache.root))
+        self.folder.setReadOnly(True)
+        self.folder.setCursorPosition(0)
+        self.folder.setAccessibleName("Folder of what is kept")
+        self.folder.setToolTip(wrapped(f"What is fetched is kept in {self._cache.root}"))
+        self.open_folder = _button("Open folder", "Show the folder in the file manager")
+        self.usage = label()
+        self.limit = AmountBox(LEAST_CACHE, MOST_CACHE)
+        self.limit.setAccessibleName("Limit of what is kept")
+        self.limit.setToolTip(wrapped("How much may be kept, such as 500 MB or 2 GB, with Enter"))
+        self.limit.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self.limit.setFixedWidth(11 * GRID)
+        self.bar = QProgressBar()
+        self.bar.setRange(0, 1000)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Share of the limit that is in use")
+        self.note = label(role="small")
+
+    def _build_list(self) -> None:
+        self.table = KeptTable()
+        self.table.setMinimumHeight(6 * ROW_HEIGHT)
+        self.remove = _button(
+            "Remove", "Remove the selected models; what you open again is fetched again (Delete)"
+        )
+        self.clear = _button("Clear all…", "Remove everything that is kept")
+        self.said = label(role="small")
+
+    def _arrange(self) -> None:
+        amount = QHBoxLayout()
+        amount.setSpacing(GRID)
+        amount.addWidget(self.usage)
+        amount.addWidget(self.limit)
+        amount.addStretch(1)
+        form = QGridLayout()
+        form.setHorizontalSpacing(GRID)
+        form.setVerticalSpacing(GRID)
+        form.setColumnStretch(1, 1)
+        form.addWidget(label("Folder", "muted"), 0, 0)
+        form.addWidget(self.folder, 0, 1)
+        form.addWidget(self.open_folder, 0, 2)
+        form.addWidget(label("In use", "muted"), 1, 0)
+        form.addLayout(amount, 1, 1, 1, 2)
+        form.addWidget(self.bar, 2, 1, 1, 2)
+        form.addWidget(self.note, 3, 1, 1, 2)
+        below = QHBoxLayout()
+        below.setSpacing(GRID)
+        below.addWidget(self.remove)
+        below.addWidget(self.clear)
+        below.addWidget(self.said, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID)
+        column.addLayout(form)
+        column.addWidget(self.table, 1)
+        column.addLayout(below)
+
+    def _connect(self) -> None:
+        self.open_folder.clicked.connect(self._open_folder)
+        self.limit.edited.connect(self._show_note)
+        self.limit.chosen.connect(self._on_limit_chosen)
+        self.table.selectionCountChanged.connect(self._enable)
+        self.table.removeRequested.connect(self._on_remove)
+        self.remove.clicked.connect(self._on_remove)
+        self.clear.clicked.connect(self._ask_to_clear)
+
+    # ---- what is kept ------------------------------------------------------------------
+
+    def _show(self, kept: Kept) -> None:
+        self._kept = kept
+        share = kept.usage / self._cache.max_bytes
+        self.usage.setText(f"{format_bytes(kept.usage)} of at most")
+        self.bar.setValue(min(round(1000 * share), 1000))
+        self.bar.setToolTip(f"{format_percent(share)} of the limit")
+        self.table.show_commits(kept.commits)
+        self.table.say("" if kept.commits else EMPTY)
+        self._show_note()
+        self._enable()
+
+    def _on_slow(self) -> None:
+        if not self._kept.commits:
+            self.table.say("Looking at what is kept…")
+
+    def _show_note(self) -> None:
+        """Say what the limit that is typed so far would mean."""
+        typed, usage, role = self.limit.typed(), self._kept.usage, "small"
+        if not self._kept.writable:
+            text, role = READ_ONLY, "badge"
+        elif typed is None:
+            text = BOUNDS
+        elif typed < usage:
+            gone = format_bytes(usage - typed)
+            text, role = (
+                f"This removes at least {gone}: single tensors first, then models.",
+                "badge",
+            )
+        else:
+            text = WHEN_FULL
+        self.note.setText(text)
+        if self.note.property("role") != role:
+            self.note.setProperty("role", role)
+            self.note.style().polish(self.note)
+
+    def _enable(self) -> None:
+        idle = not self._changing
+        self.remove.setEnabled(idle and bool(self.table.selected()))
+        self.clear.setEnabled(idle and bool(self._kept.commits))
+        self.limit.setEnabled(idle)
+        self.open_folder.setEnabled(self._kept.folder_exists)
+
+    def _on_list_failed(self, error: Exception) -> None:
+        log.error("What is kept could not be listed", exc_info=error)
+        self._show(Kept(folder_exists=True))
+        advice = error.advice if isinstance(error, HelixscopeError) else "The log says more."
+        self.table.say(f"{error} {advice}")
+
+    # ---- what the user wants -------------------------------------------------------------
+
+    def _open_folder(self) -> None:
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._cache.root))):
+            self.said.setText("No file manager was found: copy the path instead.")
+
+    def _on_limit_chosen(self, nbytes: int) -> None:
+        self._change(lambda: change_limit(self._cache, nbytes))
+        self.limitRequested.emit(nbytes)
+
+    def _on_remove(self) -> None:
+        selected = self.table.selected()
+        if selected and not self._changing:
+            self._change(lambda: remove_commits(self._cache, selected))
+
+    def _ask_to_clear(self) -> None:
+        count = len(self._kept.commits)
+        models = "the one model" if count == 1 else f"all {count} models"
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("Clear all")
+        box.setText(f"Remove {models} from this folder, {format_bytes(self._kept.usage)}?")
+        box.setInformativeText("What you open again is fetched again, which needs the network.")
+        yes = box.addButton("Remove all", QMessageBox.ButtonRole.AcceptRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+
+        def answered(button: QAbstractButton) -> None:
+            if button is yes:
+                self._change(lambda: remove_all(self._cache))
+
+        box.buttonClicked.connect(answered)
+        box.open()
+
+    def _change(self, work: Callable[[], Removed]) -> None:
+        self._changing = True
+        self.said.setText("")
+        self._jobs.cancel(LISTING)
+        self._enable()
+        self._jobs.start(
+            CHANGING,
+            work,
+            self._on_changed,
+            self._on_change_failed,
+            lambda: self.said.setText("Removing…"),
+        )
+
+    def _on_changed(self, removed: Removed) -> None:
+        self._changing = False
+        self.said.setText(removed.said)
+        self._show(removed.kept)
+        if removed.freed:
+            self.removed.emit()
+
+    def _on_change_failed(self, error: Exception) -> None:
+        log.error("What is kept could not be changed", exc_info=error)
+        self._changing = False
+        self.said.setText(str(error))
+        self._enable()
+        self.refresh()
+
+
+def _button(text: str, tip: str) -> QPushButton:
+    made = QPushButton(text)
+    # Enter is for the field it is typed into.
+    made.setAutoDefault(False)
+    made.setToolTip(wrapped(tip))
+    return made

@@ -1,0 +1,197 @@
+"""The table of models that were fetched and are kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import (
+    QModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gui.panels.base import label
+from gui.services.kept_models import short_name, when
+from gui.style.theme import GRID, format_bytes, format_count
+from gui.widgets.table_text import Column
+from gui.widgets.titled_rows import Index, TitledRows
+
+if TYPE_CHECKING:
+    from geometry.hub.cached_commits import CachedCommit
+
+Role = Qt.ItemDataRole
+
+ROW_HEIGHT = 24
+MODEL, REVISION, SIZE, USED = range(4)
+_COLUMNS = (
+    Column("Model", "The model’s id on the Hub, and its commit", left=True),
+    Column("Revision", "The branches and tags that were this commit when last asked", left=True),
+    Column("Size", "What was fetched of it so far"),
+    Column("Last used", "When something of it was last read or fetched", left=True),
+)
+
+
+class KeptRows(TitledRows):
+    """Commits of models as rows."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(_COLUMNS, parent)
+        self.commits: tuple[CachedCommit, ...] = ()
+
+    def replace(self, commits: tuple[CachedCommit, ...]) -> None:
+        """Show other commits."""
+        self.beginResetModel()
+        self.commits = commits
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        """Return the number of commits."""
+        return 0 if parent.isValid() else len(self.commits)
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        """Return a cell's text, tip, alignment; as ``UserRole``, what it is sorted by."""
+        one, column = self.commits[index.row()], index.column()
+        if role == Role.DisplayRole:
+            return _texts(one)[column]
+        if role == Role.UserRole:
+            return (one.repo.lower(), ", ".join(one.revisions), one.nbytes, one.last_used)[column]
+        if role == Role.ToolTipRole:
+            return _tip(one)
+        if role == Role.TextAlignmentRole:
+            return self.alignment(column)
+        return None
+
+
+class KeptTable(QTableView):
+    """Rows that can be selected, sorted, copied, and removed with Delete.
+
+    Signals
+    -------
+    selectionCountChanged()
+        More or fewer rows are selected.
+    removeRequested()
+        Delete was pressed while rows are selected.
+    """
+
+    selectionCountChanged = Signal()
+    removeRequested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._rows = KeptRows(self)
+        self._sorted = QSortFilterProxyModel(self)
+        self._sorted.setSourceModel(self._rows)
+        self._sorted.setSortRole(Role.UserRole)
+        self.setModel(self._sorted)
+        self._set_up_look()
+        self.message = self._make_message()
+        self.setSortingEnabled(True)
+        self.sortByColumn(USED, Qt.SortOrder.DescendingOrder)
+        self.selectionModel().selectionChanged.connect(lambda: self.selectionCountChanged.emit())
+
+    def say(self, text: str) -> None:
+        """Show a sentence in the place of the rows; "" shows the rows again."""
+        self.message.setText(text)
+        self.message.setVisible(bool(text))
+        self.horizontalHeader().setVisible(not text)
+
+    def show_commits(self, commits: Sequence[CachedCommit]) -> None:
+        """Show what is kept now; what was selected and is still there stays selected."""
+        if tuple(commits) == self._rows.commits:
+            return
+        selected = {(one.repo, one.commit) for one in self.selected()}
+        self._rows.replace(tuple(commits))
+        for row in range(self._sorted.rowCount()):
+            one = self._commit(row)
+            if (one.repo, one.commit) in selected:
+                self.selectionModel().select(
+                    self._sorted.index(row, 0),
+                    self.selectionModel().SelectionFlag.Select
+                    | self.selectionModel().SelectionFlag.Rows,
+                )
+        self.selectionCountChanged.emit()
+
+    def selected(self) -> tuple[CachedCommit, ...]:
+        """Return the commits of the selected rows."""
+        return tuple(self._commit(index.row()) for index in self.selectionModel().selectedRows())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete removes the selected rows, Ctrl+C copies their ids."""
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            if self.selected():
+                self.removeRequested.emit()
+        elif event.matches(QKeySequence.StandardKey.Copy):
+            lines = [f"{one.repo}@{one.commit}" for one in self.selected()]
+            if lines:
+                QGuiApplication.clipboard().setText("\n".join(lines))
+        else:
+            super().keyPressEvent(event)
+
+    def _commit(self, row: int) -> CachedCommit:
+        return self._rows.commits[self._sorted.mapToSource(self._sorted.index(row, 0)).row()]
+
+    def _make_message(self) -> QLabel:
+        message = label(role="muted")
+        message.setWordWrap(True)
+        message.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column = QVBoxLayout(self.viewport())
+        column.setContentsMargins(4 * GRID, 0, 4 * GRID, 0)
+        column.addWidget(message)
+        return message
+
+    def _set_up_look(self) -> None:
+        self.setAccessibleName("Models that are kept")
+        # An item has a margin of 3 px besides.
+        self.setStyleSheet(
+            f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
+            f"QHeaderView::section {{ padding: {GRID // 2}px {GRID}px; }}"
+        )
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles = self.horizontalHeader()
+        titles.setHighlightSections(False)
+        titles.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        titles.setSectionResizeMode(MODEL, QHeaderView.ResizeMode.Stretch)
+        for column, width in ((REVISION, 18 * GRID), (SIZE, 11 * GRID), (USED, 18 * GRID)):
+            self.setColumnWidth(column, width)
+
+
+def _texts(one: CachedCommit) -> tuple[str, ...]:
+    return (
+        short_name(one),
+        ", ".join(one.revisions),
+        format_bytes(one.nbytes),
+        when(one.last_used, time.time()),
+    )
+
+
+def _tip(one: CachedCommit) -> str:
+    used = datetime.fromtimestamp(one.last_used)
+    lines = [one.repo, f"Commit {one.commit}"]
+    if one.revisions:
+        lines.append(f"Revision {', '.join(one.revisions)}")
+    lines.append(f"{format_count(one.nbytes)} bytes, last used {used:%Y-%m-%d %H:%M:%S}")
+    return "\n".join(lines)

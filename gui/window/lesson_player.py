@@ -1,0 +1,286 @@
+"""Lessons in the window: each step sets it up, and leaving gives it back as it was before."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QAction
+
+from gui.state.session import Notice
+from gui.style.listening import Listening
+from gui.window.lesson_layout import Before, make_room, show_beside
+
+if TYPE_CHECKING:
+    from geometry.models.model import PositionalModel
+    from gui.services.lessons.text import Facts
+    from gui.state.lesson_setup import Setup
+    from gui.state.lessons import Course, Lesson, Step
+    from gui.window.main_window import MainWindow
+
+log = logging.getLogger(__name__)
+
+DOCK = "lesson"
+SHIPPED = Path(__file__).parents[2] / "resources" / "lessons"
+_AS_SUBJECTS = {"overlaps": ("rows", "columns")}
+"""Options that name a matrix, and are a subject to their panel."""
+
+
+class Teaching(QObject):
+    """Leads through lessons.
+
+    Parameters
+    ----------
+    window
+        What is set up.
+    folders
+        Where lessons are.
+    """
+
+    def __init__(self, window: MainWindow, folders: Sequence[Path]) -> None:
+        super().__init__(window)
+        self._window, self._folders = window, folders
+        self._session, self._dock = window.session, window.docks[DOCK]
+        self._before: Before | None = None
+        self._aim, self._due = "", False
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._aim_camera)
+        self._shown = QTimer(self, interval=0, singleShot=True)
+        self._shown.timeout.connect(self._on_dock_shown)
+        self.action = QAction("Lesson", window)
+        self.action.setCheckable(True)
+        self.action.triggered.connect(lambda on: self.open() if on else self.leave())
+        self._dock.visibilityChanged.connect(self._on_dock_toggled)
+        self._listening = Listening()
+        events = self._session.events
+        self._listening.to(events.model, self._on_model_changed)
+        self._listening.to(events.answers, self._on_answers_changed)
+        for signal in (events.curve, events.turn):
+            self._listening.to(signal, self._on_curve_changed)
+        self._show_state()
+
+    @property
+    def on(self) -> bool:
+        """Whether there is a lesson now."""
+        return self._before is not None
+
+    # ---- beginning and leaving -----------------------------------------------------------
+
+    def open(self) -> None:
+        """Begin, where the user was last; or bring the lesson to the front."""
+        if self._before is None:
+            self._before = Before.of(self._window)
+            self._read()
+            self._build()
+            make_room(self._window, self._dock)
+            self._go_on_from(self._session.lesson)
+            self._show_state()
+        self._dock.show()
+        self._dock.raise_()
+
+    def begin_with_sample(self) -> None:
+        """Begin on the bundled model, where none is open."""
+        self._window.controller.open("sample")
+        self.open()
+
+    def leave(self) -> None:
+        """Give the window back as it was before."""
+        if self._before is None:
+            return
+        before, self._before = self._before, None
+        self._aim, self._due = "", False
+        before.give_back(self._window)
+        self._dock.hide()
+        self._window.controller.answers.forget(DOCK)
+        self._show_state()
+
+    def stop(self) -> None:
+        """Leave, and listen no more; the window goes away."""
+        self.leave()
+        self._soon.stop()
+        self._shown.stop()
+        self._listening.stop()
+        self._dock.visibilityChanged.disconnect(self._on_dock_toggled)
+
+    def _show_state(self) -> None:
+        self.action.setChecked(self.on)
+        for name in ("lesson_next", "lesson_previous"):
+            self._window.commands.by_name[name].setEnabled(self.on)
+
+    def _read(self) -> None:
+        from gui.services.lessons.reader import find_lessons
+
+        lessons, errors = find_lessons(self._folders, self._window.docks)
+        for error in errors:
+            log.warning("%s", error)
+        if errors:
+            self._session.notice = Notice(" ".join(str(error) for error in errors))
+        self._session.lessons = lessons
+
+    def _build(self) -> None:
+        panels = self._window.panels
+        if DOCK in panels:
+            return
+        panel = self._window.make_lesson_panel()
+        answers = self._window.controller.answers
+        panel.asked.connect(lambda question, fetch: answers.ask(DOCK, question, fetch=fetch))
+        panel.unwatched.connect(lambda: answers.forget(DOCK))
+        panel.stepRequested.connect(self.go_on)
+        panel.againRequested.connect(self.set_up)
+        panel.leaveRequested.connect(self.leave)
+        panel.lessonRequested.connect(lambda number: self._go(self._session.lessons[number]))
+        panel.showRequested.connect(lambda name: self._bring(name, {}))
+
+    # ---- the steps -----------------------------------------------------------------------
+
+    def go_on(self, steps: int) -> None:
+        """Go so many steps on, or back, within the lesson."""
+        course = self._session.lesson
+        if self.on and course is not None and 0 <= course.number + steps < len(course.steps):
+            self._session.lesson = replace(course, number=course.number + steps)
+            self.set_up()
+
+    def set_up(self) -> None:
+        """Set the window up for the present step."""
+        from gui.state.lesson_setup import position_of, range_of
+
+        course, model = self._session.lesson, self._session.model
+        if not self.on or course is None or model is None or not course.steps:
+            return
+        assert self._before is not None
+        session, controller, setup = self._session, self._window.controller, self._setup(model)
+        session.snapshot = None
+        session.components = setup.components
+        controller.request_positions(*range_of(setup.positions, model.n_positions))
+        controller.color_by(setup.color_by, setup.color_component)
+        session.outside, session.sphere = setup.outside, setup.sphere
+        session.norms_quantity = setup.norms
+        prompt = setup.prompt
+        session.prompt = self._before.fields["prompt"] if prompt is None else prompt
+        controller.select(tuple(position_of(place, model.n_positions) for place in setup.select))
+        show_beside(self._window, self._dock, setup.beside)
+        if setup.panel:
+            self._bring(setup.panel, _options(setup, model, None))
+            self._due = True
+            self._on_answers_changed()
+        self._aim = setup.camera
+        self._soon.start()
+
+    def _setup(self, model: PositionalModel) -> Setup:
+        from gui.services.lessons.text import setup_for
+
+        assert self._session.lesson is not None
+        return setup_for(self._session.lesson.step, model)
+
+    def _go_on_from(self, last: Course | None) -> None:
+        """Go to where the user was last, if that lesson is there; else begin the first one."""
+        lessons = self._session.lessons
+        same = [one for one in lessons if last is not None and one.file == last.lesson.file]
+        if last is not None and same:
+            self._go(same[0], last.step.line)
+        elif lessons:
+            self._go(lessons[0])
+
+    def _go(self, lesson: Lesson, line: int = 0) -> None:
+        """Go to the step of a lesson that begins on a line of its file, or comes soon after."""
+        from gui.services.lessons.text import steps_for
+        from gui.state.lessons import Course
+
+        steps = steps_for(lesson, self._session.model)
+        self._session.lesson = Course(lesson, steps, _number(steps, line))
+        self.set_up()
+
+    def _bring(self, name: str, options: Mapping[str, Any]) -> None:
+        """Bring a panel to the front, showing something; the focus stays where it is."""
+        self._window.bring(name)
+        if options:
+            self._configure(name, options)
+
+    def _configure(self, name: str, options: Mapping[str, Any]) -> None:
+        """Let a panel show something; say so where it cannot."""
+        try:
+            self._window.panels[name].configure(**options)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            course = self._session.lesson
+            assert course is not None
+            log.warning("A lesson's options", exc_info=error)
+            self._session.notice = Notice(
+                f"The lesson {course.lesson.file}, line {course.step.line}: the panel “{name}” "
+                "cannot show what this step wants.",
+                details=str(error),
+            )
+
+    # ---- the camera ----------------------------------------------------------------------
+
+    def _on_curve_changed(self) -> None:
+        if self._aim:
+            self._soon.start()
+
+    def _aim_camera(self) -> None:
+        """Look at the curve from where the step wants it, as soon as it is fitted exactly."""
+        session = self._session
+        curve, straight = session.curve, np.array_equal(session.turn, np.eye(3))
+        if not self._aim or curve is None or not (straight or session.keep_turned):
+            return
+        shown = curve.pca.positions, tuple(curve.components)
+        if curve.pca.exact and shown == (session.positions, session.components):
+            view, self._aim = self._aim, ""
+            self._window.viewport.camera.view(view)
+
+    # ---- what else happens ---------------------------------------------------------------
+
+    def _on_model_changed(self) -> None:
+        course = self._session.lesson
+        if self.on and course is not None and self._session.model is not None:
+            self._go(course.lesson, course.step.line)
+
+    def _on_answers_changed(self) -> None:
+        """Show what depends on numbers of the model, once these are there."""
+        from gui.services.lessons.text import wanted_for
+
+        session = self._session
+        answer, model, course = session.answers.get(DOCK), session.model, session.lesson
+        if not self._due or answer is None or model is None or course is None:
+            return
+        if answer.state == "ready" and answer.question.wanted == wanted_for(course.step, model):
+            self._due = False
+            setup = self._setup(model)
+            options, before = (_options(setup, model, facts) for facts in (answer.result, None))
+            if options != before:
+                self._configure(setup.panel, options)
+
+    def _on_dock_toggled(self) -> None:
+        hidden = self._dock.isHidden()
+        if self.on and hidden:
+            self.leave()
+        elif not self.on and not hidden:
+            self._shown.start()
+
+    def _on_dock_shown(self) -> None:
+        """Begin, where the dock was shown by the menu that Qt has for all docks."""
+        if not self.on and not self._dock.isHidden():
+            self._dock.hide()  # the layout to come back to has no lesson
+            self.open()
+
+
+def _number(steps: Sequence[Step], line: int) -> int:
+    """Return which step begins on a line, or else the next one that there is."""
+    later = [number for number, step in enumerate(steps) if step.line >= line]
+    return later[0] if later else max(len(steps) - 1, 0)
+
+
+def _options(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, Any]:
+    """Return a panel's options as it takes them."""
+    from geometry.models.residual_stream import Subject
+    from gui.services.lessons.text import options_for
+
+    named: tuple[str, ...] = _AS_SUBJECTS.get(setup.panel, ())
+    return {
+        key: Subject(value) if key in named else value
+        for key, value in options_for(setup, model, facts).items()
+    }

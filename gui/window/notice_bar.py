@@ -1,0 +1,112 @@
+"""The strip that says what went wrong: a sentence, what to do, and the details behind a click."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from gui.panels.base import Panel, label
+from gui.state.session import Notice, Session
+from gui.style.theme import GRID, Theme, format_bytes
+from gui.window.dialogs import choose, show_text
+
+
+class NoticeBar(Panel):
+    """Shows ``session.notice`` above the viewport; hidden when there is none.
+
+    Signals
+    -------
+    dismissed()
+        The user closed the notice.
+    tableRequested(str, str)
+        For a source of unknown architecture: the source, and the tensor to take as positions.
+    retryRequested()
+        The user wants to try again what failed.
+    wholeRequested()
+        The user agrees to the download of a whole file.
+    """
+
+    dismissed = Signal()
+    tableRequested = Signal(str, str)
+    retryRequested = Signal()
+    wholeRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(session, theme, parent)
+        self.setObjectName("notice")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._text = label(selectable=True)
+        self._text.setWordWrap(True)
+        self._advice = label(role="muted", selectable=True)
+        self._advice.setWordWrap(True)
+        self.whole_button = QPushButton()
+        self.whole_button.setToolTip(
+            "Download the whole file; its tensors are kept, as far as there is room"
+        )
+        self.whole_button.clicked.connect(lambda: self.wholeRequested.emit())
+        self.retry_button = QPushButton("Try again")
+        self.retry_button.clicked.connect(lambda: self.retryRequested.emit())
+        self.tables_button = QPushButton("Choose the table…")
+        self.tables_button.clicked.connect(self._choose_table)
+        self.details_button = QPushButton("Details…")
+        self.details_button.clicked.connect(self._show_details)
+        self.close_button = QToolButton()
+        self.close_button.setText("✕")
+        self.close_button.setToolTip("Close this notice (Esc)")
+        self.close_button.setAccessibleName("Close this notice")
+        self.close_button.clicked.connect(self.dismissed)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(self._text)
+        words.addWidget(self._advice)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2 * GRID, GRID, GRID, GRID)
+        row.addLayout(words, 1)
+        for button in (
+            self.whole_button,
+            self.retry_button,
+            self.tables_button,
+            self.details_button,
+            self.close_button,
+        ):
+            row.addWidget(button)
+        self.listen(session.events.notice, self._on_notice_changed)
+        self._on_notice_changed(session.notice)
+
+    @property
+    def text(self) -> str:
+        """The sentence that is shown."""
+        return self._text.text()
+
+    def _on_notice_changed(self, notice: Notice | None) -> None:
+        self.setVisible(notice is not None)
+        if notice is None:
+            return
+        self._text.setText(notice.text)
+        self._advice.setText(notice.advice)
+        self._advice.setVisible(bool(notice.advice))
+        size = f" {format_bytes(notice.whole)}" if notice.whole > 0 else ""
+        self.whole_button.setText(f"Download{size}")
+        self.whole_button.setVisible(notice.whole != 0)
+        self.retry_button.setVisible(notice.retry)
+        self.tables_button.setVisible(bool(notice.candidates))
+        self.details_button.setVisible(bool(notice.details))
+
+    def _choose_table(self) -> None:
+        notice = self.session.notice
+        if notice is None:
+            return
+        name = choose(
+            self,
+            "Choose the position table",
+            "These tensors have two axes. Which one holds a row for each position?",
+            notice.candidates,
+        )
+        if name is not None:
+            self.tableRequested.emit(notice.source, name)
+
+    def _show_details(self) -> None:
+        notice = self.session.notice
+        if notice is not None:
+            parts = ("\n".join(filter(None, (notice.text, notice.advice))), notice.details)
+            show_text(self, "Details", "\n\n".join(filter(None, parts)))

@@ -1,0 +1,173 @@
+"""The command palette: everything that can be done, found by typing a few letters of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QFrame,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+)
+
+from gui.services.loading import short_name
+from gui.style.theme import GRID
+from gui.window.actions import COMMANDS
+from gui.window.docks import DOCKS
+from gui.window.palette_items import Item, matching, positions_meant
+
+if TYPE_CHECKING:
+    from gui.window.main_window import MainWindow
+
+WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
+FROM_TOP = 72
+"""Pixels between the window's top and the palette's."""
+NOTHING = "Nothing is called so."
+_TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+
+
+class Palette(QFrame):
+    """A field, and below it what its text may mean; Enter or a click does it, Esc closes.
+
+    Parameters
+    ----------
+    window
+        Whose commands, panels and models these are.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("role", "palette")
+        self._window, self._items = window, items_of(window)
+        self._muted = QColor(window.viewport.scene.theme.muted)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("A command, a panel, a model, or a position")
+        self.field.setAccessibleName("Command")
+        self.field.textChanged.connect(self._show_matching)
+        self.list = QTreeWidget()
+        self.list.setColumnCount(3)
+        self.list.setHeaderHidden(True)
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.list.setAccessibleName("What can be done")
+        header = self.list.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for column in (1, 2):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        self.list.itemClicked.connect(self._run)
+        self.nothing = QLabel(NOTHING)
+        self.nothing.setProperty("role", "muted")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GRID, GRID, GRID, GRID)
+        layout.setSpacing(GRID)
+        for part in (self.field, self.list, self.nothing):
+            layout.addWidget(part)
+        self.field.installEventFilter(self)
+        self.setFixedWidth(min(WIDTH, window.width() - 4 * GRID))
+        self._show_matching("")
+
+    def popup(self) -> None:
+        """Show it over the window, with the field ready."""
+        window = self._window
+        corner = window.rect().topLeft()
+        corner.setX((window.width() - self.width()) // 2)
+        corner.setY(min(FROM_TOP, window.height() // 8))
+        self.move(window.mapToGlobal(corner))
+        self.show()
+        self.field.setFocus()
+
+    def _show_matching(self, text: str) -> None:
+        self.list.clear()
+        session, controller = self._window.session, self._window.controller
+        found = matching(self._items, text)
+        if session.model is not None:
+            n, show = session.model.n_positions, controller.request_positions
+            found = positions_meant(text, n, controller.select, show) + found
+        for item in found:
+            row = QTreeWidgetItem(self.list, [item.title, item.kind, item.key])
+            row.setData(0, Qt.ItemDataRole.UserRole, item)
+            for column in (1, 2):
+                row.setForeground(column, self._muted)
+        if (first := self.list.topLevelItem(0)) is not None:
+            self.list.setCurrentItem(first)
+        self.list.setVisible(bool(found))
+        self.nothing.setVisible(not found)
+        self.list.setFixedHeight(ROW_HEIGHT * min(len(found), ROWS) + 4)
+        self.adjustSize()
+
+    def _run(self, row: QTreeWidgetItem | None) -> None:
+        if row is not None:
+            item: Item = row.data(0, Qt.ItemDataRole.UserRole)
+            self.close()  # before: what is run may open a window of its own
+            item.run()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Let the field's keys walk through the list and choose from it."""
+        if watched is self.field and isinstance(event, QKeyEvent):
+            if event.type() == QEvent.Type.KeyPress and event.key() in _TO_THE_LIST:
+                QApplication.sendEvent(self.list, event)
+                return True
+            if event.type() == QEvent.Type.KeyPress and event.key() in (
+                Qt.Key.Key_Return, Qt.Key.Key_Enter,
+            ):  # fmt: skip
+                self._run(self.list.currentItem())
+                return True
+        return super().eventFilter(watched, event)
+
+
+def items_of(window: MainWindow) -> list[Item]:
+    """Return what can be done in a window now."""
+    actions = window.commands.by_name
+    found = [
+        Item(
+            actions[command.name].text().partition("\t")[0],
+            command.menu.partition("/")[0].rstrip("-"),
+            actions[command.name].trigger,
+            command.key,
+        )
+        for command in COMMANDS
+        if actions[command.name].isEnabled() and command.name != "palette"
+    ]
+    found += [
+        Item(f"Show {dock.title}", "Panels", _bring(window, dock.name))
+        for dock in DOCKS
+        if dock.name not in ("lesson", "bookmarks")  # which have commands
+    ]
+    found += [
+        Item(f"Go to “{one.name}”", "Bookmarks", partial(window.bookmarks.go_to, one.key))
+        for one in window.bookmarks.all()
+    ]
+    session, opening = window.session, window.controller.open
+    found += [
+        Item(f"Open {short_name(source)}", "Recent", _open(opening, source))
+        for source in session.recent
+    ]
+    found += [
+        Item(f"Open {row.entry.title}", f"Models, {row.state}", _open(opening, row.entry.id))
+        for row in session.models
+    ]
+    return found
+
+
+def _bring(window: MainWindow, dock: str) -> Callable[[], None]:
+    return lambda: window.focus_on(dock)
+
+
+def _open(opening: Callable[[str], None], source: str) -> Callable[[], None]:
+    return lambda: opening(source)

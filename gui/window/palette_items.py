@@ -1,0 +1,77 @@
+"""What the command palette offers, and what of it a text means. No Qt here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from gui.style.theme import format_count
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that can be done.
+
+    Attributes
+    ----------
+    title
+        What, as a menu says it.
+    kind
+        Where else it is found: a menu, the panels, the models.
+    run
+        Does it.
+    key
+        The keys that do it too; "" for none.
+    """
+
+    title: str
+    kind: str
+    run: Callable[[], object]
+    key: str = ""
+
+
+def matching(items: Iterable[Item], text: str) -> list[Item]:
+    """Return the items that have all words of a text, the nearest first.
+
+    A word counts most at the beginning of the title, then at the beginning of one of its words,
+    then anywhere in it, and least in the kind. Case does not matter.
+    """
+    words = text.lower().split()
+    found = []
+    for item in items:
+        scores = [_score(item, word) for word in words]
+        if None not in scores:
+            found.append((sum(score or 0 for score in scores), item))
+    return [item for _, item in sorted(found, key=lambda scored: scored[0])]
+
+
+def _score(item: Item, word: str) -> int | None:
+    title, kind = item.title.lower(), item.kind.lower()
+    if title.startswith(word):
+        return 0
+    if any(part.startswith(word) for part in re.split(r"\W+", title)):
+        return 1
+    if word in title:
+        return 2
+    return 3 if word in kind else None
+
+
+def positions_meant(
+    text: str,
+    n_positions: int,
+    select: Callable[[tuple[int, ...]], None],
+    show: Callable[[int, int], None],
+) -> list[Item]:
+    """Return what a number, or two with a dash between, may mean for a table of positions."""
+    meant = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?", text)
+    if meant is None:
+        return []
+    first, last = int(meant[1]), int(meant[2] or meant[1])
+    if not first <= last < n_positions:
+        return []
+    if meant[2] is None:
+        name = format_count(first)
+        return [Item(f"Go to position {name}", "Positions", lambda: select((first,)))]
+    span = f"{format_count(first)}\N{EN DASH}{format_count(last)}"
+    return [Item(f"Show positions {span}", "Positions", lambda: show(first, last))]

@@ -1,0 +1,178 @@
+"""The docks of results: each panel is built when it is first seen, and then answered."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
+
+from gui.export.save_film import FilmSaver
+from gui.export.save_result import ResultSaver
+from gui.panels.base import Panel
+from gui.services.controller import Controller
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import Theme
+from gui.window.dock_tabs import DockTabs
+from gui.window.docks import BOTTOM, DOCKS, Dock
+from gui.window.window_wiring import connect_gathering
+
+
+class ResultDocks:
+    """Builds the panels of the docks that are tabs under the viewport, and connects them.
+
+    Parameters
+    ----------
+    window, docks
+        The window and all its docks, by name.
+    panels
+        The window's panels, by the same names; those made here are put there.
+    session, controller
+        What the panels show, and what answers them.
+    films
+        What saves the viewport's time-lapse.
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        docks: dict[str, QDockWidget],
+        panels: dict[str, Any],
+        session: Session,
+        controller: Controller,
+        films: FilmSaver,
+    ) -> None:
+        self._window, self._docks, self._panels = window, docks, panels
+        self._films = films
+        self._session, self._controller = session, controller
+        self._theme: Theme | None = None
+        self.saver = ResultSaver(session, controller.in_background)
+        self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
+        self._in_front = dict.fromkeys(self._table, False)
+        self._wanted: dict[str, Mapping[str, Any]] = {}
+        self._listening = Listening()
+        self._listening.to(session.events.model, self._forget_wanted)
+        bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
+        self.tabs = DockTabs(window, bottom)
+        for dock in self._table.values():
+            self._watch(dock)
+
+    def begin(self, theme: Theme) -> None:
+        """Build what can be seen now, and from now on what comes to be seen."""
+        self._theme = theme
+        for name, seen in self._in_front.items():
+            if seen:
+                self.need(name)
+
+    def need(self, name: str) -> None:
+        """Build a panel, if it is one of these and not there yet."""
+        if name not in self._table or name in self._panels or self._theme is None:
+            return
+        panel: Any = self._table[name].make(self._session, self._theme)
+        self._panels[name] = panel
+        self._connect(name, panel)
+        panel.configure(**self._wanted.pop(name, {}))
+        self._docks[name].setWidget(panel)
+        panel.set_in_front(self._in_front[name])
+
+    def options(self) -> dict[str, Mapping[str, Any]]:
+        """Return what is chosen in the panels that were built, and what is to be in the others."""
+        built = {name: self._panels[name].options() for name in self._table if name in self._panels}
+        return {**self._wanted, **{name: options for name, options in built.items() if options}}
+
+    def restore(self, options: Mapping[str, Mapping[str, Any]]) -> None:
+        """Choose in panels what was; in one that is not there yet, when it is built.
+
+        What the open model has no layers or heads for is left out. Another model that is opened
+        meanwhile is shown as if nothing had been chosen.
+        """
+        model = self._session.model
+        if not options or model is None:
+            return
+        from gui.panels.options import fitting
+
+        for name, chosen in options.items():
+            if name in self._panels:
+                self._panels[name].configure(**fitting(chosen, model))
+            elif name in self._table:
+                self._wanted[name] = fitting(chosen, model)
+
+    def _forget_wanted(self) -> None:
+        self._wanted.clear()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours for what is built later."""
+        if self._theme is not None:
+            self._theme = theme
+
+    def arrange(self) -> None:
+        """Make all docks at the bottom tabs of one place, the first one in front."""
+        bottom = [self._docks[dock.name] for dock in DOCKS if dock.area == BOTTOM]
+        self._window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
+        for before, dock in itertools.pairwise(bottom):
+            self._window.tabifyDockWidget(before, dock)
+        bottom[0].raise_()
+
+    def stop(self) -> None:
+        """Stop following the docks; the window goes away."""
+        self.tabs.stop()
+        self._listening.stop()
+
+    def _watch(self, dock: Dock) -> None:
+        name = dock.name
+
+        def on_seen(seen: bool) -> None:
+            self._in_front[name] = seen
+            if name in self._panels:
+                self._panels[name].set_in_front(seen)
+            elif seen:
+                self.need(name)
+
+        self._docks[name].visibilityChanged.connect(on_seen)
+
+    def _connect(self, name: str, panel: Panel) -> None:
+        made: Any = panel
+        answers, controller = self._controller.answers, self._controller
+        made.saver = self.saver
+        made.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
+        made.unwatched.connect(lambda: answers.forget(name))
+        if hasattr(made, "overlayAsked"):
+            others = controller.compared_answers
+            made.overlayAsked.connect(
+                lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
+            )
+            made.unwatched.connect(lambda: others.forget(name))
+        made.cancelRequested.connect(lambda: answers.cancel(name))
+        made.selectionRequested.connect(controller.select)
+        made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))
+        made.fieldRequested.connect(lambda field, value: setattr(self._session, field, value))
+        made.showRequested.connect(self._show)
+        made.openRequested.connect(controller.open)
+        made.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
+        if name == "compare":
+            made.addRequested.connect(self._choose_model)
+            made.mainRequested.connect(controller.comparing.make_main)
+            made.removeRequested.connect(controller.comparing.remove)
+        if name == "training":
+            made.films = self._films
+            connect_gathering(made.gather, controller.gatherer)
+
+    def _choose_model(self, at: QPoint) -> None:
+        """Offer, in a menu at a point of the screen, what can be shown beside the open model."""
+        window: Any = self._window
+        menu = window.beside.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def _show(self, name: str, options: dict[str, Any]) -> None:
+        """Bring a panel to the front, showing what another one refers to."""
+        dock = self._docks[name]
+        dock.setVisible(True)
+        dock.raise_()
+        self.need(name)
+        if options:
+            self._panels[name].configure(**options)
+        self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)

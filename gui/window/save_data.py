@@ -1,0 +1,79 @@
+"""Exporting the numbers behind everything that the window shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.export.save_result import ask_where
+from gui.state.session import Notice
+
+if TYPE_CHECKING:
+    from gui.export.window_data import WindowData
+    from gui.window.main_window import MainWindow
+
+_KINDS = {
+    "npz": "NumPy arrays, of everything (*.npz)",
+    "csv": "CSV table, of the curve (*.csv)",
+}
+
+
+class DataSaver:
+    """Asks where to, takes down what the window shows, and writes it on a thread.
+
+    Parameters
+    ----------
+    window
+        Whose models and panels are exported.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+
+    def ask(self) -> None:
+        """Let the user choose a file, and write it; a failure becomes a notice that says why."""
+        window, session = self._window, self._window.session
+        if session.model is None:
+            return
+        path = ask_where(window, "Export data", session.model.name.replace("/", "-"), _KINDS)
+        if path is None:
+            return
+        try:
+            data = self.take()
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+            return
+
+        def done(_: None) -> None:
+            session.status = f"Saved {path}"
+
+        window.controller.in_background(
+            f"export {path}", lambda: data.write(path), done, "The data could not be exported"
+        )
+
+    def take(self) -> WindowData:
+        """Take down what is shown now, by the curve and by the panels that have a result.
+
+        Raises
+        ------
+        HelixscopeError
+            Nothing is.
+        """
+        from gui.export.window_data import WindowData
+
+        panels = {
+            name: panel.numbers(panel.result) for name, panel in results_in_sight(self._window)
+        }
+        return WindowData.of(self._window.session, panels)
+
+
+def results_in_sight(window: MainWindow) -> Iterator[tuple[str, Any]]:
+    """Go through the panels that can be seen and show a result, with their names.
+
+    What a panel behind another one shows may be of a range that is shown no more.
+    """
+    for name, panel in window.panels.items():
+        seen = not panel.visibleRegion().isEmpty()
+        if seen and hasattr(panel, "numbers") and panel.result is not None:
+            yield name, panel

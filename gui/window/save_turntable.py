@@ -1,0 +1,93 @@
+"""Saving a film of the scene as it turns round once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QDialog
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.export.save_film import KINDS
+from gui.export.save_result import ask_where
+from gui.state.camera import CameraPose
+from gui.state.session import Notice
+from gui.style.theme import LIGHT
+
+# What asks, draws and writes is not needed for the first frame: it is loaded when it is asked for.
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gui.export.film_dialog import FilmOptions
+    from gui.export.turntable import Turn
+    from gui.window.main_window import MainWindow
+
+_WHAT = "the turntable"
+
+
+class TurntableSaver:
+    """Asks how and where to, and films what the viewport shows.
+
+    Parameters
+    ----------
+    window
+        Whose viewport is filmed.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self._chosen: tuple[FilmOptions, Turn] | None = None
+
+    def ask(self) -> None:
+        """Let the user choose options and a file, then save a film."""
+        from gui.export.film_dialog import FilmOptions
+        from gui.export.turntable import FPS, Turn
+        from gui.export.turntable_dialog import TurntableDialog
+
+        window, session = self._window, self._window.session
+        if session.model is None or session.curve is None or window.films.busy:
+            return
+        options, turn = self._chosen or (FilmOptions(fps=FPS), Turn())
+        grid = window.grid.pictured.size() if len(window.grid.viewports) > 1 else None
+        size, components = window.viewport.size(), session.curve.components
+        dialog = TurntableDialog(options, turn, size, grid, components, window)
+        accepted = dialog.exec() == QDialog.DialogCode.Accepted
+        options, turn, all_views = dialog.options(), dialog.turn(), dialog.all_views
+        dialog.deleteLater()
+        if not accepted:
+            return
+        self._chosen = options, turn
+        name = f"{session.model.name.replace('/', '-')} turning"
+        kinds = {options.kind: KINDS[options.kind]}
+        path = ask_where(window, "Save turntable", name, kinds)
+        if path is not None:
+            self.save(path, options, turn, all_views=all_views)
+
+    def save(self, out: Path, options: FilmOptions, turn: Turn, *, all_views: bool = False) -> None:
+        """Save a film, of all views or the open model's; a failure becomes a notice."""
+        from gui.export.film import Film
+        from gui.export.grid_turning import GridFrames
+        from gui.export.timelapse_film import FilmLook
+        from gui.export.turntable import TurnFrames
+
+        window = self._window
+        window.films.cancel()
+        viewport, theme = window.viewport.interactor, window.viewport.scene.theme
+        look = FilmLook(
+            size=options.size(window.grid.pictured.size() if all_views else viewport.size()),
+            fps=options.fps,
+            theme=theme if options.background == "theme" else LIGHT,
+            pose=CameraPose.of(viewport.camera),
+            # In a small film of a large viewport, texts as small as all else could not be read.
+            lines=max(1, min(viewport.height(), options.height)),
+        )
+        try:
+            frames = (
+                GridFrames(window.grid, look, turn)
+                if all_views
+                else TurnFrames(window.session, look, turn)
+            )
+        except HelixscopeError as error:
+            window.session.notice = Notice(str(error), error.advice)
+            return
+        film = Film(out, look.size, look.fps, loops=True)
+        window.films.filming.start(frames, film, out, _WHAT)

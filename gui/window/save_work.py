@@ -1,0 +1,190 @@
+"""Saving what is shown as a file, and opening such files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QSize
+from PySide6.QtWidgets import QFileDialog
+
+from geometry.checkpoints.errors import HelixscopeError
+from gui.export.save_result import ask_where
+from gui.services.loading import remembered_name
+from gui.services.reopening import (
+    ENDING,
+    beside,
+    found,
+    is_work,
+    take_laying,
+    take_other,
+    take_work,
+)
+from gui.services.timeline import SLOT as TRAINING
+from gui.state.aligned_curve import OfStep
+from gui.state.session import Notice
+from gui.style.listening import Listening
+from gui.window.docks import BOTTOM, DOCKS
+from gui.window.settings import LAYOUT_VERSION
+
+if TYPE_CHECKING:
+    from gui.state.work import OtherView, Work
+    from gui.window.main_window import MainWindow
+
+KIND = f"Helixscope work (*{ENDING})"
+
+
+class WorkSaver:
+    """Saves what a window shows, and opens what was saved.
+
+    Parameters
+    ----------
+    window
+        Whose model, range, selection, camera and panel in front are saved.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window, self.session = window, window.session
+        self.file: Path | None = None
+        self._awaited: dict[int, OtherView] = {}
+        self._listening = Listening()
+        self._listening.to(window.session.events.work, self._on_opened)
+        self._listening.to(window.session.events.model, self._on_model_changed)
+
+    def release(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
+
+    def take(self, path: Path | None = None) -> Work | None:
+        """Take down what is shown; None if nothing is.
+
+        Of the models beside the open one those are in it that are there, and those of opened work
+        that are still being read.
+        """
+        window = self._window
+        shown = window.controller.shown
+        if window.session.model is None or shown is None:
+            return None
+        work = take_work(window.session, shown, window.viewport.camera.place, path)
+        comparing, cells = window.controller.comparing, window.grid.cells
+        others = {key: self._still_awaited(other, path) for key, other in self._awaited.items()}
+        for key, session, wanted in comparing.opened:
+            others[key] = take_other(session, wanted, cells[key].viewport.camera.place, path)
+        there = [key for key in comparing.keys if key in others]
+        before = comparing.keys[: window.session.main_at]
+        return replace(
+            work,
+            panel=self._front(),
+            size=window.size().toTuple(),
+            layout=bytes(window.saveState().data()),
+            layout_version=LAYOUT_VERSION,
+            others=tuple(others[key] for key in there),
+            main_at=len(set(there).intersection(before)),
+            laying=take_laying(window.session, there),
+            panels=window.results.options(),
+        )
+
+    def save(self) -> None:
+        """Save into the file that was saved or opened last, or else ask for one."""
+        if self.file is None:
+            self.save_as()
+        else:
+            self._write(self.file)
+
+    def save_as(self) -> None:
+        """Ask for a file and save into it."""
+        session = self._window.session
+        if session.model is None:
+            return
+        name = session.model.name.replace("/", "-")
+        path = ask_where(self._window, "Save work", name, {ENDING[1:]: KIND})
+        if path is not None:
+            self._write(path)
+
+    def open(self) -> None:
+        """Ask for a file of saved work and open it."""
+        dialog = QFileDialog(self._window, "Open work", "", KIND)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        accepted = dialog.exec() == QFileDialog.DialogCode.Accepted
+        dialog.deleteLater()
+        if accepted:
+            self._window.controller.open(dialog.selectedFiles()[0])
+
+    def _write(self, path: Path) -> None:
+        from gui.services.work_file import write_work
+
+        work, session = self.take(path), self._window.session
+        if work is None:
+            return
+        work = replace(work, bookmarks=self._window.bookmarks.for_file(path))
+        try:
+            write_work(work, path)
+        except HelixscopeError as error:
+            session.notice = Notice(str(error), error.advice)
+            return
+        self.file = path
+        file = str(path.resolve())
+        session.recent = (file, *(r for r in session.recent if r != file))
+        session.status = f"Saved {path}"
+        left_out = len(session.compared) - len(work.others)
+        if left_out:
+            some = "one model that is" if left_out == 1 else f"{left_out} models that are"
+            session.notice = Notice(
+                f"{path.name} was saved without {some} still being read.",
+                "Save it again once all are there.",
+            )
+
+    def _still_awaited(self, other: OtherView, path: Path | None) -> OtherView:
+        """Return a model of opened work that is still being read, as it goes into a file."""
+        if path is None:
+            return replace(other, beside="")
+        return replace(other, beside=beside(other.source, path))
+
+    def _front(self) -> str:
+        """Return the name of the dock in front of those under the viewport; "" for none."""
+        for dock in DOCKS:
+            widget = self._window.docks[dock.name]
+            if dock.area == BOTTOM and not widget.visibleRegion().isEmpty():
+                return dock.name
+        return ""
+
+    def _on_model_changed(self) -> None:
+        self.file = None  # what is shown now is other work
+
+    def _on_opened(self, work: Work | None) -> None:
+        if work is None:
+            return
+        window, recent = self._window, self._window.session.recent
+        self.file = Path(recent[0]) if recent and is_work(recent[0]) else None
+        if work.size is not None and not (window.isMaximized() or window.isFullScreen()):
+            room = window.screen().availableSize()
+            window.resize(QSize(*work.size).boundedTo(room))
+        window.results.restore(work.panels)
+        if work.layout and work.layout_version == LAYOUT_VERSION:
+            window.restoreState(QByteArray(work.layout))
+        if work.panel in window.docks:
+            window.bring(work.panel)
+        for one, other in zip(window.session.compared, work.others, strict=False):
+            source = found(other, self.file)
+            if one.session.model is None and _repo(one.source) == _repo(source):
+                self._awaited[one.key] = replace(other, source=source)
+                if other.place is not None:
+                    window.grid.cells[one.key].viewport.camera.begin_at(other.place)
+        if work.place is not None:
+            window.viewport.camera.return_to(work.place)
+        self._read_history()
+
+    def _read_history(self) -> None:
+        """Read the training of the open model, if a step of it is laid over the curve."""
+        session, answers = self._window.session, self._window.controller.answers
+        of_step = isinstance(getattr(session.laying, "what", None), OfStep)
+        if of_step and session.history is None and TRAINING not in session.answers:
+            from gui.panels.training.training_question import TrainingOf
+
+            answers.ask(TRAINING, TrainingOf(session.positions))
+
+
+def _repo(source: str) -> str:
+    """Return a source without the commit that it is opened at."""
+    return remembered_name(source).partition("@")[0]

@@ -1,0 +1,158 @@
+"""The settings that no menu has: what is kept of fetched models, and the network."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+
+from gui.panels.base import label
+from gui.services.jobs.jobs import Jobs
+from gui.services.kept_models import Cache
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID
+from gui.widgets.tooltips import wrapped
+from gui.window.kept_page import KeptPage
+
+log = logging.getLogger(__name__)
+
+SIZE = QSize(736, 560)
+TOKEN = "access token"
+OFFLINE_TIP = (
+    "What is on this machine opens as ever; of the rest it is said that it would have to be"
+    " fetched."
+)
+FORCED_TIP = "HF_HUB_OFFLINE is set in the environment: unset it and start Helixscope again."
+NO_TOKEN = (
+    "No access token was found. Public models need none; for gated and private ones put a token"
+    " into the variable HF_TOKEN, or run `hf auth login` in a terminal."
+)
+
+
+class SettingsDialog(QDialog):
+    """What is kept of models from the Hub, and whether and how the network is used.
+
+    Modeless: what is changed holds at once. It looks at the disk whenever it is shown, and when a
+    model was opened meanwhile.
+
+    Parameters
+    ----------
+    session
+        Says whether the network may be used, and when a model was opened.
+    jobs
+        What runs everything that looks at the disk.
+    cache
+        What is kept; its ``max_bytes`` is shown, and set when the user chooses another.
+    find_token
+        Tells where an access token was found, or None; run as a job.
+    forced_offline
+        Whether the environment forbids the network, so that the switch is of no use.
+
+    Signals
+    -------
+    offlineRequested(bool)
+        The user wants to work offline, or no longer.
+    limitRequested(object)
+        Another bound for what is kept was chosen, in bytes, and holds already: to be remembered.
+    removed()
+        Something was removed: lists of what is on this machine are out of date.
+    """
+
+    offlineRequested = Signal(bool)
+    limitRequested = Signal(object)
+    removed = Signal()
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: Jobs,
+        cache: Cache,
+        find_token: Callable[[], str | None],
+        *,
+        forced_offline: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Settings")
+        self._session, self._jobs = session, jobs
+        self._find_token, self._forced_offline = find_token, forced_offline
+        self.kept = KeptPage(jobs, cache)
+        self.offline = QCheckBox("Work offline: fetch nothing from the Hub")
+        self.token = label(role="small", selectable=True)
+        self.token.setWordWrap(True)
+        self._arrange()
+        self._connect()
+        self._on_offline_changed()
+        self.kept.table.setFocus()
+        self.resize(SIZE)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the disk, which may have changed while the dialog was closed."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            self._refresh()
+
+    def release(self) -> None:
+        """Stop listening; the owner calls this before the dialog goes away."""
+        self._listening.stop()
+        self._jobs.cancel(TOKEN)
+        self.kept.release()
+
+    def _arrange(self) -> None:
+        self.offline.setToolTip(wrapped(FORCED_TIP if self._forced_offline else OFFLINE_TIP))
+        self.offline.setEnabled(not self._forced_offline)
+        # Room for the longest answer, so that nothing moves when it comes.
+        self.token.setMinimumHeight(2 * self.token.fontMetrics().lineSpacing())
+        self.token.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        buttons = QDialogButtonBox()
+        # Enter is for the field it is typed into.
+        buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(2 * GRID, 2 * GRID, 2 * GRID, 2 * GRID)
+        column.setSpacing(GRID)
+        column.addWidget(label("Downloads", "title"))
+        column.addWidget(self.kept, 1)
+        column.addSpacing(2 * GRID)
+        column.addWidget(label("Network", "title"))
+        column.addWidget(self.offline)
+        column.addWidget(self.token)
+        column.addWidget(buttons)
+
+    def _connect(self) -> None:
+        self.kept.limitRequested.connect(self.limitRequested)
+        self.kept.removed.connect(self.removed)
+        self.offline.clicked.connect(self._on_offline_clicked)
+        self._listening = Listening()
+        self._listening.to(self._session.events.offline, self._on_offline_changed)
+        self._listening.to(self._session.events.model, self._on_model_changed)
+
+    def _refresh(self) -> None:
+        self.kept.refresh()
+        self._jobs.start(TOKEN, self._find_token, self._show_token, self._on_token_failed)
+
+    def _show_token(self, place: str | None) -> None:
+        if place is None:
+            self.token.setText(NO_TOKEN)
+            return
+        where = place if "/" in place or "\\" in place else f"the variable {place}"
+        self.token.setText(f"An access token was found in {where}. It is sent to the Hub alone.")
+
+    def _on_token_failed(self, error: Exception) -> None:
+        log.error("An access token could not be looked for", exc_info=error)
+        self.token.setText("An access token could not be looked for: the log says why.")
+
+    def _on_offline_clicked(self, on: bool) -> None:
+        self.offlineRequested.emit(on)
+        self._on_offline_changed()  # it shows what holds, whatever came of the wish
+
+    def _on_offline_changed(self) -> None:
+        self.offline.setChecked(self._forced_offline or self._session.offline)
+
+    def _on_model_changed(self) -> None:
+        if self.isVisible():
+            self.kept.refresh()

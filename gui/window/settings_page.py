@@ -1,0 +1,64 @@
+"""Shows the window's settings when they are asked for, and does what they say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gui.services.jobs.jobs import Jobs
+from gui.services.notices import is_offline_by_environment
+
+if TYPE_CHECKING:
+    from gui.window.main_window import MainWindow
+    from gui.window.settings_dialog import SettingsDialog
+
+
+class SettingsPage:
+    """The dialog with the settings that no menu has: made when first asked for, then kept.
+
+    Parameters
+    ----------
+    window
+        The window it belongs to.
+    jobs
+        What runs its looking at the disk.
+    """
+
+    def __init__(self, window: MainWindow, jobs: Jobs) -> None:
+        self._window, self._jobs = window, jobs
+        self.dialog: SettingsDialog | None = None
+        window.settingsRequested.connect(self.show)
+
+    def show(self) -> None:
+        """Show it in front of the window."""
+        if self.dialog is None:
+            self.dialog = self._make()
+        self.dialog.show()
+        self.dialog.raise_()
+        self.dialog.activateWindow()
+
+    def release(self) -> None:
+        """Close it, and stop listening; the owner calls this before the window goes away."""
+        if self.dialog is not None:
+            self.dialog.release()
+            self.dialog.close()
+
+    def _make(self) -> SettingsDialog:
+        from geometry.hub.token_place import token_place
+        from gui.window.settings_dialog import SettingsDialog
+
+        window = self._window
+        dialog = SettingsDialog(
+            window.session,
+            self._jobs,
+            window.controller.cache,
+            token_place,
+            forced_offline=is_offline_by_environment(),
+            parent=window,
+        )
+        dialog.offlineRequested.connect(window.work_offline)
+        dialog.limitRequested.connect(self._on_limit_requested)
+        dialog.removed.connect(window.controller.refresh_models)
+        return dialog
+
+    def _on_limit_requested(self, nbytes: int) -> None:
+        self._window.settings.cache_limit = nbytes

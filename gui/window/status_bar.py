@@ -1,0 +1,89 @@
+"""The line at the bottom: what is going on, what is being fetched, whether the network is used."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QStatusBar, QWidget
+
+from gui.panels.base import label
+from gui.services.jobs.qt_jobs import SLOW_MS
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID, Theme
+from gui.widgets.fetch_status import FetchStatus
+from gui.widgets.tooltips import wrapped
+
+_READY = Session().status
+HEIGHT = 3 * GRID
+"""With the transfer's button as without: the window is not laid out anew for each."""
+OFFLINE = "No request leaves this machine. “Work offline” in the File menu switches this."
+
+
+class StatusBar(QStatusBar):
+    """Shows status, transfer, offline and the count of jobs.
+
+    Signals
+    -------
+    cancelRequested()
+        The user gives up on what is being fetched.
+    """
+
+    cancelRequested = Signal()
+
+    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.status, self.jobs, self.offline = label(), label(), label("Offline")
+        self.fetch = FetchStatus(theme)
+        self.fetch.cancelRequested.connect(self.cancelRequested)
+        self.offline.setToolTip(wrapped(OFFLINE))
+        self._jobs_due = QTimer(self, interval=SLOW_MS, singleShot=True)
+        self._jobs_due.timeout.connect(self._show_jobs)
+        self.status.setContentsMargins(GRID // 2, 0, GRID, 0)
+        self.offline.setContentsMargins(GRID, 0, GRID, 0)
+        self.setFixedHeight(HEIGHT)
+        self.addWidget(self.status)
+        self.addPermanentWidget(self.fetch, 1)
+        self.addPermanentWidget(self.offline)
+        self.addPermanentWidget(self.jobs)
+        events = session.events
+        self._listening = Listening()
+        for signal, slot in (
+            (events.status, self._on_status_changed),
+            (events.transfer, self._on_transfer_changed),
+            (events.offline, self._on_offline_changed),
+            (events.jobs, self._on_jobs_changed),
+        ):
+            self._listening.to(signal, slot)
+        self._on_offline_changed()
+        self._on_transfer_changed()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.fetch.set_theme(theme)
+
+    def release(self) -> None:
+        """Stop listening to the session; the owner calls this before it goes away."""
+        self._listening.stop()
+        self._jobs_due.stop()
+
+    def _on_status_changed(self) -> None:
+        session = self._session
+        # A tokenizer or a matrix is fetched while all else is ready: the transfer says what is not.
+        resting = session.status == _READY and session.transfer is not None
+        self.status.setText("" if resting else session.status)
+
+    def _on_transfer_changed(self) -> None:
+        self.fetch.show_transfer(self._session.transfer)
+        self._on_status_changed()
+
+    def _on_offline_changed(self) -> None:
+        self.offline.setVisible(self._session.offline)
+
+    def _on_jobs_changed(self) -> None:
+        if not self._jobs_due.isActive():
+            self._jobs_due.start()
+
+    def _show_jobs(self) -> None:
+        jobs = self._session.jobs
+        self.jobs.setText(f"{jobs} job{'' if jobs == 1 else 's'}")

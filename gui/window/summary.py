@@ -1,0 +1,46 @@
+"""The words at the right end of the menu bar: what is shown, and how much of the variance."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QMenuBar
+
+from gui.panels.base import Panel, label
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_percent
+
+
+class Summary(Panel):
+    """Says model, range and variance, in the corner of a menu bar.
+
+    Parameters
+    ----------
+    session, theme
+        As for every panel.
+    bar
+        Whose corner it takes.
+    """
+
+    def __init__(self, session: Session, theme: Theme, bar: QMenuBar) -> None:
+        super().__init__(session, theme)
+        self._bar = bar
+        self._words = label(role="muted")
+        self._words.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GRID, GRID // 2, 2 * GRID, GRID // 2)
+        row.addWidget(self._words)
+        bar.setCornerWidget(self)
+        self.listen(session.events.model, self._on_changed)
+        self.listen_calmly(session.events.curve, self._on_changed)
+
+    def _on_changed(self) -> None:
+        model, curve = self.session.model, self.session.curve
+        if model is None or curve is None:
+            self._words.setText("")
+            return
+        first, last = curve.pca.positions
+        total = format_percent(sum(curve.explained_variance_ratio))
+        self._words.setText(f"{model.name} · positions {first}–{last} · {total}")
+        # Making room lays the whole window out again: not with each tick of the range slider.
+        if self.sizeHint().width() > self.width():
+            self._bar.setCornerWidget(self)

@@ -1,0 +1,169 @@
+"""Going back to what was shown before, and on again. Knows no toolkit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from gui.state.session import Session
+from gui.style.listening import Listening
+
+NAMES = {
+    "positions": "range",
+    "components": "components",
+    "color_by": "colours",
+    "color_component": "colours",
+    "colormap": "colours",
+    "outside": "positions outside the range",
+    "projection": "projection",
+    "selection": "selection",
+    "sphere": "sphere",
+    "measure": "measuring",
+    "laying": "curve laid over",
+    "norms_quantity": "norms",
+    "norms_centred": "norms",
+    "norms_after": "norms",
+    "norms_relative": "norms",
+}
+"""Fields of the session that can be taken back, and what they are called in the menu."""
+CAMERA = "camera"
+MOST = 200
+"""Changes that are remembered."""
+AT_ONCE, IN_ONE_GO = 0.05, 0.7
+"""Seconds between changes of any fields, and of the same ones, that count as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What was changed: fields with their values before and after, or where the camera was."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    at: float
+    dragged: bool = False
+
+    @property
+    def name(self) -> str:
+        return NAMES.get(next(iter(self.before)), CAMERA)
+
+
+class Undo:
+    """Remembers changes of the view and the selection, of one model.
+
+    What is changed in one go, as by a drag or a key that is held, is taken back in one go. Opening
+    another model forgets everything.
+
+    Parameters
+    ----------
+    session
+        Whose fields are taken back.
+    camera_place
+        Returns where the camera is.
+    move_camera
+        Moves it to such a place.
+    clock
+        Seconds that only go up.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        camera_place: Callable[[], Any],
+        move_camera: Callable[[Any], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._session, self._clock = session, clock
+        self._camera_place, self._move_camera = camera_place, move_camera
+        self._done: list[_Change] = []
+        self._undone: list[_Change] = []
+        self._replaying = False
+        self.on_changed: Callable[[], None] = lambda: None
+        self._listening = Listening()
+        for name in NAMES:
+            self._listening.to(session.events[name], partial(self._on_field_changed, name))
+        self._listening.to(session.events.shown, self._on_model_shown)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._listening.stop()
+
+    @property
+    def undoes(self) -> str:
+        """What would be taken back, in words; "" for nothing."""
+        return self._done[-1].name if self._done else ""
+
+    @property
+    def redoes(self) -> str:
+        """What would be done again, in words; "" for nothing."""
+        return self._undone[-1].name if self._undone else ""
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        if self._done:
+            change = self._done.pop()
+            self._undone.append(replace(change, after=self._show(change.before)))
+            self.on_changed()
+
+    def redo(self) -> None:
+        """Do again what was taken back last."""
+        if self._undone:
+            change = self._undone.pop()
+            # Nothing that follows belongs to it.
+            self._done.append(replace(change, before=self._show(change.after), at=-AT_ONCE))
+            self.on_changed()
+
+    def camera_left(self, place: Any) -> None:
+        """Remember where the camera was, before the user moves it."""
+        if not self._replaying and self._session.model is not None:
+            self._remember(CAMERA, place, None)
+
+    def _show(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Show values, and return those that were shown."""
+        session = self._session
+        self._replaying = True
+        try:
+            if CAMERA in values:
+                now = {CAMERA: self._camera_place()}
+                self._move_camera(values[CAMERA])
+                return now
+            now = {name: getattr(session, name) for name in values}
+            session.change(**values)
+            return now
+        finally:
+            self._replaying = False
+
+    def _on_field_changed(self, name: str, value: object, before: object) -> None:
+        if not self._replaying and value != before:
+            self._remember(name, before, value)
+
+    def _on_model_shown(self) -> None:
+        self._done.clear()
+        self._undone.clear()
+        self.on_changed()
+
+    def _remember(self, name: str, before: object, after: object) -> None:
+        now, dragged = self._clock(), self._session.dragging
+        last = self._done[-1] if self._done else None
+        self._undone.clear()
+        if last is not None and self._continues(last, name, now, dragged):
+            self._done[-1] = replace(
+                last,
+                before={name: before, **last.before},
+                after={**last.after, name: after},
+                at=now,
+            )
+        else:
+            self._done.append(_Change({name: before}, {name: after}, now, dragged))
+            del self._done[:-MOST]
+        self.on_changed()
+
+    def _continues(self, last: _Change, name: str, now: float, dragged: bool) -> bool:
+        """Tell whether a change belongs to the one before it."""
+        if (name == CAMERA) != (CAMERA in last.before):
+            return False
+        if dragged or (name in last.before and last.dragged and now - last.at < IN_ONE_GO):
+            return name in last.before and last.dragged
+        return now - last.at < (IN_ONE_GO if name in last.before else AT_ONCE)

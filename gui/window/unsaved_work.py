@@ -1,0 +1,217 @@
+"""Keeping what nobody saved, and showing it again after a process that ended otherwise."""
+
+from __future__ import annotations
+
+import logging
+import os
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer
+
+from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.whole_files import PART, part_of
+from gui.services.reopening import ENDING
+from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+    from gui.state.work import Work
+    from gui.window.save_work import WorkSaver
+
+log = logging.getLogger(__name__)
+
+KEEP_MS = 5_000
+"""How much of the work a crash may cost."""
+TRIED = "tried"
+"""The folder, in that of what is kept, of what is being shown again."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LeftOver:
+    """Work that a process left when it ended.
+
+    Attributes
+    ----------
+    work
+        What was shown.
+    file
+        Where it is until it is shown. No start looks there: should showing it be what ends the
+        process, the next one starts without.
+    """
+
+    work: Work
+    file: Path
+
+    def take_away(self) -> None:
+        """Delete it: it is shown, and kept anew."""
+        self.file.unlink(missing_ok=True)
+        with suppress(OSError):  # of other windows there are others
+            self.file.parent.rmdir()
+
+    def put_back(self) -> None:
+        """Leave it to the next start."""
+        os.replace(self.file, self.file.parent.parent / self.file.name)
+        with suppress(OSError):
+            self.file.parent.rmdir()
+
+
+class UnsavedWork(QObject):
+    """Keeps what is shown in a file of its own, which a window that is closed takes away.
+
+    Parameters
+    ----------
+    folder
+        Where such files are. One that no living process holds is of one that ended otherwise.
+    saver
+        Tells what is shown.
+    left
+        What is being shown again. Once it is, and kept anew, it is taken away; if its model never
+        came, and no other, the next start tries again. Else its file stays as it is.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        saver: WorkSaver,
+        left: LeftOver | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._saver = saver
+        self._file = folder / f"{uuid.uuid4().hex}{ENDING}"
+        self._lock: FileLock | None = None
+        self._kept = b""
+        self._left, self._left_shown = left, False
+        self._listening = Listening()
+        self._listening.to(saver.session.events.work, self._on_opened)
+        self._on_opened(saver.session.work)
+        self._timer = QTimer(self, interval=KEEP_MS)
+        self._timer.timeout.connect(self.keep)
+        self._timer.start()
+
+    def keep(self) -> None:
+        """Write what is shown, if it is not what was written last."""
+        from gui.services.file_writing import write_whole
+        from gui.services.work_file import pack_work
+
+        work = self._saver.take()
+        if work is None or (packed := pack_work(work)) == self._kept:
+            return
+        try:
+            if self._lock is None:
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                self._lock = _lock(self._file)
+                self._lock.acquire(timeout=0)
+            write_whole(self._file, packed, durable=False)  # disks may take their time
+            if self._left is not None and self._left_shown:
+                self._left.take_away()
+                self._left = None
+        except OSError:
+            log.exception("what is shown cannot be kept")
+            self._timer.stop()  # a full or read-only disk: it would be the same every time
+            return
+        self._kept = packed
+
+    def close(self) -> None:
+        """Take the file away: the window is closed as it should be."""
+        self._timer.stop()
+        self._listening.stop()
+        left, self._left = self._left, None
+        lock, self._lock = self._lock, None
+        try:
+            if left is not None and self._left_shown:
+                left.take_away()
+            elif left is not None and self._saver.session.model is None:
+                left.put_back()
+            if lock is not None:
+                _remove(self._file)
+                _release(lock)
+        except OSError:
+            log.exception("what was kept cannot be taken away")
+
+    def _on_opened(self, work: Work | None) -> None:
+        if self._left is not None and work is self._left.work:
+            self._left_shown = True
+
+
+def left_over(folder: Path) -> LeftOver | None:
+    """Return the newest work that a process left when it ended; None if there is none.
+
+    What others left stays for the next starts, and so does what cannot be read now or is of a later
+    version; what is damaged is deleted.
+    """
+    for file in sorted(_all_kept(folder), key=_age, reverse=True):
+        lock = _lock(file)
+        try:
+            lock.acquire(timeout=0)
+        except TimeoutError:
+            continue  # of a window that is open
+        except OSError:
+            log.exception("what was kept cannot be taken")
+            continue
+        try:
+            found = _take(file)
+        except OSError:
+            log.exception("what was kept cannot be taken")
+        else:
+            if found is not None:
+                return found
+        finally:
+            _release(lock)
+    return None
+
+
+def _take(file: Path) -> LeftOver | None:
+    from gui.services.work_file import NewerVersion, unpack_work
+
+    try:
+        work = unpack_work(file.read_bytes(), file.name)
+    except NewerVersion:
+        log.exception("what was kept waits for a later version")
+        return None
+    except (HelixscopeError, FileNotFoundError):
+        log.exception("what was kept cannot be read")
+        _remove(file)
+        return None
+    tried = file.parent / TRIED / file.name
+    tried.parent.mkdir(exist_ok=True)
+    os.replace(file, tried)
+    _remove(file)  # what was being written of it
+    return LeftOver(work, tried)
+
+
+def _all_kept(folder: Path) -> set[Path]:
+    """Return the files that were kept, and those that a process was writing when it ended."""
+    parts = folder.glob(f".*{ENDING}{PART}")
+    written = (part.name.removeprefix(".").removesuffix(PART) for part in parts)
+    return {*folder.glob(f"*{ENDING}"), *(folder / name for name in written)}
+
+
+def _age(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except OSError:  # taken away by another window at this moment
+        return 0.0
+
+
+def _lock(file: Path) -> FileLock:
+    """Return a lock that its process holds for as long as it lives, however it ends."""
+    from filelock import FileLock
+
+    return FileLock(file.with_suffix(".lock"))
+
+
+def _remove(file: Path) -> None:
+    file.unlink(missing_ok=True)
+    part_of(file).unlink(missing_ok=True)
+
+
+def _release(lock: FileLock) -> None:
+    lock.release()
+    with suppress(OSError):
+        Path(lock.lock_file).unlink(missing_ok=True)
