@@ -112,8 +112,10 @@ def closed(
     sse = float(((points - values) ** 2).sum())
     sst = float(((points - points.mean(axis=0)) ** 2).sum())
     m = points.size
-    # A perfect fit has no logarithm; what is below rounding is rounding.
-    floor = max(m * np.finfo(float).eps ** 2 * float((points**2).mean()), np.finfo(float).tiny)
+    # A perfect fit has no logarithm, and differences below the rounding of a sine, a rotation and
+    # a sum (some eight units in the last place) prefer no shape.
+    rounding = 8 * np.finfo(float).eps
+    floor = max(m * rounding**2 * float((points**2).mean()), np.finfo(float).tiny)
     bic = m * np.log(max(sse, floor) / m) + FREE[name] * np.log(m)
     for array in (values, centre, frame):
         array.flags.writeable = False
