@@ -1,0 +1,279 @@
+"""Files that release 0.1 wrote open for ever, and everything in them comes out.
+
+What is in each is said in ``expected.json`` beside them. The functions that describe what was read
+are the only ones here that know what its parts are called in the code.
+"""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gui.bookmark_file import read_bookmarks
+from gui.laid import OfCompared, OfRange
+from gui.panel_options import CHOICES
+from gui.session import Session
+from gui.settings import Settings
+from gui.work_file import read_work
+
+FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "0.1"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text("utf-8"))
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def plain(value):
+    """The same as JSON has it: lists for tuples."""
+    return json.loads(json.dumps(value))
+
+
+LOST = {"spectra": ("k",)}
+"""Options that 0.1 itself did not bring back in a window: a k above 30 became 30."""
+
+
+# ---- what was read ---------------------------------------------------------------------
+
+
+def described_place(place):
+    if place is None:
+        return None
+    pose = place.pose
+    return {
+        "position": pose.position.tolist(),
+        "focal_point": pose.focal_point.tolist(),
+        "up": pose.up.tolist(),
+        "parallel_scale": pose.parallel_scale,
+        "follows": place.follows,
+    }
+
+
+def described_laying(laying):
+    if laying is None:
+        return None
+    what = laying.what
+    if isinstance(what, OfCompared):
+        of = {"other": what.key}
+    elif isinstance(what, OfRange):
+        of = {"range": what.positions}
+    else:
+        of = {"step": what.step}
+    return {**of, "how": laying.how, "mirrored": laying.mirrored, "middle": laying.middle}
+
+
+def described_model(one):
+    return {
+        "source": one.source,
+        "beside": one.beside,
+        "table": one.table,
+        "commit": one.commit,
+        "positions": one.positions,
+        "camera": described_place(one.place),
+    }
+
+
+def described_work(work):
+    return plain(
+        {
+            **described_model(work),
+            "fingerprint": work.fingerprint,
+            "session": dict(work.fields),
+            "turn": work.turn.tolist(),
+            "panel": work.panel,
+            "window": work.size,
+            "layout": digest(work.layout),
+            "layout_version": work.layout_version,
+            "others": [
+                {**described_model(one), "components": one.components} for one in work.others
+            ],
+            "main_at": work.main_at,
+            "laying": described_laying(work.laying),
+            "panels": {name: dict(options) for name, options in work.panels.items()},
+            "bookmarks": [described_bookmark(one) for one in work.bookmarks],
+        }
+    )
+
+
+def described_bookmark(one):
+    return {
+        "key": one.key,
+        "name": one.name,
+        "note": one.note,
+        "model": one.model,
+        "picture": digest(one.picture),
+        "work": described_work(one.work),
+    }
+
+
+def described_settings(settings):
+    session = Session()
+    settings.load_session(session)
+    return plain(
+        {
+            "theme": settings.theme,
+            "last_source": settings.last_source,
+            "offline": settings.offline,
+            "cache_limit": settings.cache_limit,
+            "layout": settings.layout and [digest(bytes(part.data())) for part in settings.layout],
+            "session": {
+                "colormap": session.colormap,
+                "outside": session.outside,
+                "projection": session.projection,
+                "keep_turned": session.keep_turned,
+                "offline": session.offline,
+                "recent": session.recent,
+                "prompt": session.prompt,
+            },
+        }
+    )
+
+
+def described_window(window):
+    """What its layout says of each dock: where it is, whether it floats, and can be seen."""
+    return plain(
+        {
+            name: [window.dockWidgetArea(dock).name, dock.isFloating(), dock.isHidden()]
+            for name, dock in window.docks.items()
+        }
+    )
+
+
+# ---- read ------------------------------------------------------------------------------
+
+
+def each(kind):
+    return pytest.mark.parametrize("name", sorted(EXPECTED[kind]))
+
+
+@pytest.fixture
+def remembered(tmp_path):
+    """Settings as a start finds them: in files that may be written."""
+
+    def copied(name=None, bookmarks=None):
+        folder = tmp_path / "helixscope"
+        folder.mkdir()
+        for file, to in ((name and f"settings/{name}", "settings.ini"),
+                         (bookmarks and f"bookmarks/{bookmarks}", "bookmarks.zip")):  # fmt: skip
+            if file is not None:
+                shutil.copyfile(FOLDER / file, folder / to)
+        return Settings(folder / "settings.ini")
+
+    return copied
+
+
+def test_they_are_the_bytes_that_0_1_wrote():
+    there = {
+        f"{kind}/{name}": expected["sha256"]
+        for kind, files in EXPECTED.items()
+        for name, expected in files.items()
+    }
+    folders = [folder for folder in FOLDER.iterdir() if folder.is_dir()]
+    assert there == {
+        f"{folder.name}/{file.name}": digest(file.read_bytes())
+        for folder in folders
+        for file in folder.iterdir()
+    }
+
+
+def test_among_them_all_panels_have_choices():
+    chosen = {}
+    for expected in EXPECTED["work"].values():
+        for panel, options in expected["work"]["panels"].items():
+            chosen.setdefault(panel, set()).update(options)
+    assert chosen == {panel: set(options) for panel, options in CHOICES.items()}
+
+
+@each("work")
+def test_work(name):
+    assert described_work(read_work(FOLDER / "work" / name)) == EXPECTED["work"][name]["work"]
+
+
+@each("bookmarks")
+def test_bookmarks(name):
+    found, left_out = read_bookmarks(FOLDER / "bookmarks" / name)
+    assert [described_bookmark(one) for one in found] == EXPECTED["bookmarks"][name]["bookmarks"]
+    assert left_out == 0
+
+
+@each("settings")
+def test_settings(name, remembered):
+    assert described_settings(remembered(name)) == EXPECTED["settings"][name]["settings"]
+
+
+# ---- shown in a window -----------------------------------------------------------------
+
+
+def without(said, *names):
+    return {name: value for name, value in said.items() if name not in names}
+
+
+def assert_same_view(shown, expected):
+    """What is shown now is what was then, but for rounding where cameras are.
+
+    Not compared is what 0.1 itself does not always bring back though it is in the file: the display
+    transform, and whether the camera follows the curve.
+    """
+    if expected["camera"] is not None:
+        for part in ("position", "focal_point", "up", "parallel_scale"):
+            assert shown["camera"][part] == pytest.approx(expected["camera"][part], abs=1e-6)
+    of_window = ("camera", "turn", "window", "layout", "bookmarks", "others")
+    assert without(shown, *of_window) == without(expected, *of_window)
+    assert len(shown.get("others", ())) == len(expected.get("others", ()))
+    for one, other in zip(shown.get("others", ()), expected.get("others", ()), strict=True):
+        assert_same_view(one, other)
+
+
+@each("work")
+def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_idle):
+    file = tmp_path / name
+    shutil.copyfile(FOLDER / "work" / name, file)
+    expected = EXPECTED["work"][name]
+    application = start_application(file)
+    window, session = application.window, application.session
+    wait_until_idle(application)
+    assert session.notice is None
+    assert_same_view(described_work(window.work.take(file)), expected["work"])
+    assert described_window(window) == expected["docks"]
+    kept = [one["key"] for one in expected["work"]["bookmarks"]]
+    assert [one.key for one in session.bookmarks] == kept
+    for panel, options in expected["work"]["panels"].items():
+        window.bring(panel)
+        lost = LOST.get(panel, ())
+        assert without(plain(window.panels[panel].options()), *lost) == without(options, *lost)
+    wait_until_idle(application)
+
+
+@each("bookmarks")
+def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wait_until_idle):
+    application = start_application("sample", settings=remembered(bookmarks=name))
+    window, session = application.window, application.session
+    expected = EXPECTED["bookmarks"][name]["bookmarks"]
+    assert [described_bookmark(one) for one in window.bookmarks.all()] == expected
+    for one in expected:
+        for other in one["work"]["others"]:
+            application.controller.comparing.add(
+                other["source"], tuple(other["positions"]), tuple(other["components"])
+            )
+            wait_until_idle(application)
+        window.bookmarks.go_to(one["key"])
+        wait_until_idle(application)
+        assert session.notice is None
+        shown = described_work(window.work.take())
+        saved = one["work"]
+        assert {field: shown["session"][field] for field in saved["session"]} == saved["session"]
+        same = ("source", "positions", "laying", "fingerprint")
+        assert [shown[part] for part in same] == [saved[part] for part in same]
+
+
+@each("settings")
+def test_a_window_starts_with_the_settings(name, start_application, remembered):
+    application = start_application("sample", settings=remembered(name))
+    expected, session = EXPECTED["settings"][name], application.session
+    assert described_window(application.window) == expected["docks"]
+    assert application.settings.theme == expected["settings"]["theme"]
+    # What was just opened is the first of what was opened lately; tests have no network.
+    wanted = without(expected["settings"]["session"], "recent", "offline")
+    assert {field: getattr(session, field) for field in wanted} == wanted
