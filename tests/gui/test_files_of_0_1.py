@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from gui.bookmark_file import read_bookmarks
-from gui.laid import OfCompared, OfRange
-from gui.panel_options import CHOICES
-from gui.session import Session
-from gui.settings import Settings
-from gui.work_file import read_work
+from gui.panels.options import CHOICES
+from gui.services.bookmark_file import read_bookmarks
+from gui.services.work_file import read_work
+from gui.state.aligned_curve import OfCompared, OfRange
+from gui.state.session import Session
+from gui.window.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "0.1"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text("utf-8"))
