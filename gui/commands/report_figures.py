@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from geometry.checkpoints.errors import RangeError, TensorUnavailable
-from geometry.claims.claims import Verdict
-from geometry.claims.measurements import Measurements
 from geometry.claims.report import NOT_HERE
 from geometry.hub.faults import Offline
-from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, Subject
 from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
 from gui.panels import interference_text, lookback_text
-from gui.panels.capture_figure import capture_figure
-from gui.panels.capture_question import CaptureOf
 from gui.panels.claims_figure import ledger_figure
 from gui.panels.dimensions_figure import COLORS, dimensions_figure
 from gui.panels.dimensions_question import DimensionsOf, dimensions_of
@@ -31,6 +25,7 @@ from gui.panels.kernels_figure import kernels_figure
 from gui.panels.kernels_question import HeadsOf
 from gui.panels.kernels_question import check_size as check_map_size
 from gui.panels.kernels_text import kernels_scope, kernels_title
+from gui.panels.kit import Reported, report_view
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
 from gui.panels.lookback_figure import lookback_figure
@@ -46,48 +41,14 @@ from gui.panels.similarity_figure import similarity_figure
 from gui.panels.similarity_question import LEVELS, check_size
 from gui.panels.spectra_figure import spectra_figure
 from gui.panels.spectra_question import SpectraOf
-from gui.services.questions import Subjects, resolve
+from gui.panels.table import PANELS
+from gui.services.questions import resolve
 from gui.style.sentences import as_sentence
 from gui.style.theme import DIVERGING, LIGHT
 
 ENTRIES = 3
 """Single entries of P in one figure, those of the largest variance."""
 WEIGHTS: tuple[Name, ...] = (*ATTENTION, "W_in")
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Reported:
-    """What the figures are drawn of.
-
-    Attributes
-    ----------
-    measured
-        What is measured on the model; what a figure needs of it is computed once.
-    verdicts
-        The claims, checked on it.
-    layer, fold_ln
-        Of the weights.
-    """
-
-    measured: Measurements
-    verdicts: tuple[Verdict, ...]
-    layer: int
-    fold_ln: bool
-
-    @property
-    def model(self) -> PositionalModel:
-        """The open model."""
-        return self.measured.model
-
-    @property
-    def about(self) -> Subjects:
-        """What a panel's question is about: the model with the directions that are known."""
-        return Subjects(self.model, self.measured.stream)
-
-    @property
-    def components(self) -> tuple[int, ...]:
-        """The first three components of the range, from 1, as far as there are so many."""
-        return tuple(range(1, min(3, len(self.measured.pca.components)) + 1))
 
 
 def figure(name: str, reported: Reported) -> Figure:
@@ -102,6 +63,9 @@ def figure(name: str, reported: Reported) -> Figure:
     RangeError
         The table or the range is too small for it, or too large.
     """
+    for entry in PANELS.values():
+        if name in entry.spec.figures:
+            return entry.spec.figure(report_view(entry.spec, reported, name))
     return _DRAW[name](reported)
 
 
@@ -146,13 +110,6 @@ def _at_hand(reported: Reported, names: tuple[Name, ...]) -> tuple[Subject, ...]
     if not found:
         raise last
     return tuple(found)
-
-
-def _capture(reported: Reported) -> Figure:
-    of, k, model = Subject("E"), reported.measured.of_model.rank, reported.model
-    found = resolve(CaptureOf(of), reported.about)
-    title, scope = text.capture_title(model, k), text.capture_scope(model, of)
-    return capture_figure(found, k, title=title, scope=scope)
 
 
 def _attention(reported: Reported) -> Figure:
@@ -226,7 +183,7 @@ def _similarity(reported: Reported) -> Figure:
 
 
 def _similarity_projected(reported: Reported) -> Figure:
-    return _similarity_of(reported, reported.components)
+    return _similarity_of(reported, reported.scope.components)
 
 
 def _similarity_of(reported: Reported, components: tuple[int, ...] | None) -> Figure:
@@ -247,7 +204,7 @@ def _dimensions_projected(reported: Reported) -> Figure:
 
 
 def _dimensions_of(reported: Reported, *, projected: bool) -> Figure:
-    measured, components = reported.measured, reported.components
+    measured, components = reported.measured, reported.scope.components
     raw = None if projected else measured.sinusoids
     W_pos, r2 = reported.model.W_pos, measured.projected_r2
     found = dimensions_of(W_pos, measured.pca, components, r2, raw)
@@ -304,7 +261,6 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "spectrum": _spectrum,
     "spectra": _spectra,
     "spectra-weights": _weights,
-    "capture": _capture,
     "overlaps-P-E": _P_and_E,
     "overlaps-attention": _attention,
     "overlaps-mlp": _mlp,

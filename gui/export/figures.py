@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from geometry.measures.spectra import TOP, Spectrum
 from geometry.pca.curve import Curve
-from gui.export.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
+from gui.plots.figure_base import POINTS, name_axes, new_figure, save_figure, title_axes
 from gui.style.theme import (
     COLORMAPS,
     LIGHT,

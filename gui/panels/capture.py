@@ -1,41 +1,87 @@
-"""The capture panel: how much of each direction of E lies among P's strongest."""
+"""Capture: how much of each direction of a matrix lies among P's strongest directions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from PySide6.QtWidgets import QWidget
 
-from geometry.models.model import PositionalModel
-from geometry.models.residual_stream import NAMES, Subject
-from gui.panels.capture_question import CaptureOf, Captures
-from gui.panels.figure_text import capture_scope, capture_title
-from gui.panels.overlay_panel import XY, OverlayPanel
+from geometry.measures.overlaps import squared_overlaps
+from geometry.models.residual_stream import NAMES, Name, Subject
+from gui.panels.kit import Choice, Layer, Number, Option, PanelSpec, Reported, Scope, View
 from gui.panels.subject_text import subject_colors, subject_name
+from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest
+from gui.services.questions import Subjects, Tensor, tensors_of
 from gui.services.snippets import opening, written
-from gui.state.session import Session
-from gui.style.theme import Theme, format_number
-from gui.widgets.drop_down import DropDown
-from gui.widgets.number_slider import NumberSlider
-from gui.widgets.tooltips import wrapped
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from gui.plots.curve_plot import CurvePlot
+from gui.style.theme import format_count, format_number
 
 RANK = 30
 EDGE = 30
 """How many directions at either end the caption sums up."""
-RANK_TIP = "How many of P's strongest directions span the subspace that captures"
 
 
-class CapturePanel(OverlayPanel):
+@dataclass(frozen=True, eq=False, slots=True)
+class Captures:
+    """Capture for every k at once.
+
+    Attributes
+    ----------
+    of
+        Whose directions v_j are captured.
+    by_rank : (r, n) float64
+        ``by_rank[k − 1, j − 1]`` = v_jᵀ Π v_j, with Π the projector onto the first k directions of
+        P: the sum of the first k squared overlaps with v_j.
+    d
+        Dimensions of the space they share: chance is k/d.
+    """
+
+    of: Subject
+    by_rank: np.ndarray
+    d: int
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureOf:
+    """Capture of a matrix's directions by P's, which is uncentred."""
+
+    of: Subject
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_of(self.of)
+
+    def answer(self, about: Subjects) -> Captures:
+        """Sum the squared overlaps up.
+
+        Raises
+        ------
+        TensorUnavailable
+            The checkpoint lacks the matrix, or a map from P's space to its own.
+        """
+        P, other = about.stream.pair(Subject("P"), self.of)
+        by_rank = np.cumsum(squared_overlaps(P, other), axis=0)
+        by_rank.flags.writeable = False
+        return Captures(self.of, by_rank, P.vectors.shape[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Whose directions are captured, in which layer, and by how many of P's."""
+
+    name: Name = "E"
+    layer: int = 0
+    k: int = RANK
+
+
+CaptureView = View[Choices, Captures]
+
+
+class CapturePanel(PanelSpec[Choices, Captures]):
     """Captured share against the index of the direction, with chance."""
 
-    slot = "capture"
+    name = "capture"
+    title = "Capture"
     formula = "vⱼᵀ Π vⱼ"
     meaning = "captured by P's first k"
     explanation = (
@@ -45,220 +91,141 @@ class CapturePanel(OverlayPanel):
     )
     empty = "Open a model to see which directions of its token embeddings its positions occupy."
     instead = "Another matrix may be chosen above."
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="name",
+            label="Whose directions",
+            tip="Whose directions are captured",
+            options=tuple(Option(name, f"of {name}") for name in NAMES[1:]),
+            listed=True,
+        ),
+        Layer(
+            field="layer",
+            tip="The layer of the weight",
+            enabled=lambda choices: choices.name != "E",
+        ),
+        Number(
+            field="k",
+            text="k",
+            tip="How many of P's strongest directions span the subspace that captures",
+            most=lambda captures: len(captures.by_rank),
+        ),
+    )
+    figures = {"capture": {}}
+    claims = {f"capture.{which}": {"name": "E"} for which in ("weak", "strong", "first")}
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self.plot: CurvePlot
-        self._model: PositionalModel | None = None
-        self.matrix, self.layer = DropDown(), DropDown()
-        self.matrix.addItems([f"of {name}" for name in NAMES[1:]])
-        self.matrix.setAccessibleName("Whose directions")
-        self.matrix.setToolTip(wrapped("Whose directions are captured"))
-        self.layer.addItem("Layer 0")
-        self.layer.setAccessibleName("Layer")
-        self.layer.setToolTip(wrapped("The layer of the weight"))
-        self.k = NumberSlider("k", 1, RANK, RANK, RANK_TIP, theme)
-        for control in (self.matrix, self.layer, self.k):
-            self.header.add(control)
-        self.matrix.currentIndexChanged.connect(self._on_matrix_changed)
-        self.layer.currentIndexChanged.connect(self.ask)
-        self.k.changed.connect(self._draw)
-        self._wanted = RANK
-        self.k.changed.connect(self._remember)
-        self._follow_model()
+    def question(self, scope: Scope, choices: Choices) -> CaptureOf:
+        return CaptureOf(_subject(choices))
 
-    # What it asks.
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        return replace(self.defaults, k=reported.measured.rank)
 
-    def question_of(self, session: Session) -> CaptureOf:
-        """Ask for the chosen matrix, for every k at once."""
-        self._follow_model()
-        return CaptureOf(self.subject())
-
-    def subject(self) -> Subject:
-        """Return whose directions are captured."""
-        name = NAMES[1 + self.matrix.currentIndex()]
-        return Subject(name, 0 if name == "E" else max(self.layer.currentIndex(), 0))
-
-    def configure(self, **options: Any) -> None:
-        """Show ``name`` (of the matrix), ``layer`` and ``k``."""
-        self._follow_model()
-        self.matrix.setCurrentIndex(NAMES[1:].index(options.pop("name", self.subject().name)))
-        self.layer.setCurrentIndex(options.pop("layer", self.layer.currentIndex()))
-        self._remember(options.pop("k", self._wanted))
-        self.k.show_value(self._wanted)
-        self._draw()
-        super().configure(**options)
-
-    def options(self) -> dict[str, Any]:
-        """Return what :meth:`configure` takes."""
-        layer = max(self.layer.currentIndex(), 0)
-        return {"name": self.subject().name, "layer": layer, "k": self._wanted}
-
-    def _remember(self, k: int) -> None:
-        self._wanted = k
-
-    def _follow_model(self) -> None:
-        model = self.session.model
-        if model is not None and model is not self._model:
-            self._model = model
-            blocked = self.layer.blockSignals(True)
-            self.layer.clear()
-            self.layer.addItems([f"Layer {layer}" for layer in range(max(model.n_layers or 1, 1))])
-            self.layer.blockSignals(blocked)
-        self.layer.setEnabled(self.matrix.currentIndex() > 0)
-
-    def _on_matrix_changed(self) -> None:
-        self.layer.setEnabled(self.matrix.currentIndex() > 0)
-        self.ask()
-
-    # What it shows.
-
-    def build(self) -> QWidget:
-        """Make the plot."""
-        from gui.plots.curve_plot import CurvePlot
-
-        self.plot = CurvePlot(self.theme, "index j", "captured share of vⱼ", whole_x=True)
-        self.plot.setAccessibleName("Capture of each direction")
-        self.plot.pointHovered.connect(self._on_hovered)
-        return self.plot
-
-    def show_result(self, result: Captures) -> None:
-        """Draw the curve."""
-        self.k.set_bounds(1, len(result.by_rank))
-        self.k.show_value(self._wanted)
-        self._draw()
-
-    def _draw(self) -> None:
-        result = self.result
-        if result is None:
-            return
-        from gui.plots.curve_plot import PlotCurve
-
-        values = result.by_rank[self.k.value - 1]
-        index = np.arange(1.0, len(values) + 1)
-        (color,) = subject_colors([result.of], self.theme, others=self.overlaid)
-        chance = self.k.value / result.d
-        ends, level = np.array([1.0, len(values)]), np.full(2, chance)
-        line = PlotCurve(ends, level, self.theme.muted, "dashed", silent=True)
+    def plots(self, view: CaptureView) -> Sequence[Part]:
+        result, values, k = view.result, _captured(view), _rank(view)
+        (color,) = subject_colors([result.of], view.theme, others=bool(view.others))
+        chance = k / result.d
+        own = Curve(_index(values), values, color, width=1.5 if view.others else 1.0)
         others = [
-            PlotCurve(other.x, other.y, other.color, name=other.name)
-            for other in self.overlay_lines()
+            Curve(_index(_captured(other)), _captured(other), other.color, name=other.name)
+            for other in view.others
         ]
-        curves = [PlotCurve(index, values, color, width=1.5 if others else 1.0), line, *others]
-        top = max(1.0, *(float(curve.y.max()) for curve in curves))
-        self.plot.set_curves(curves, y=(-0.03 * top, 1.03 * top))
-        self.show_caption()
-        self.show_overlay_legend()
+        top = max(1.0, highest([own, *others]))
 
-    def redraw(self) -> None:
-        """Draw the curves anew."""
-        self._draw()
+        def hover(curve: int, at: int) -> str:
+            if curve > 0:
+                other = others[curve - 1]
+                return f"{other.name} · j = {at + 1} · captured {format_number(other.y[at])}"
+            return (
+                f"{subject_name(result.of)} · j = {at + 1} · captured {format_number(values[at])}"
+                f" · {format_number(values[at] / chance, 2)} × chance"
+            )
 
-    def _on_hovered(self, point: tuple[int, int] | None) -> None:
-        if point is None:
-            self.plot.set_hover(None)
-            return
-        result, (at, j) = self.result, point
-        curve = self.plot.curves[at]
-        if curve.name:
-            said = f"{curve.name} · j = {j + 1} · captured {format_number(float(curve.y[j]))}"
-            self.plot.set_hover(point, said)
-            return
-        value, chance = result.by_rank[self.k.value - 1, j], self.k.value / result.d
-        self.plot.set_hover(
-            point,
-            f"{subject_name(result.of)} · j = {j + 1} · captured {format_number(value)} · "
-            f"{format_number(value / chance, 2)} × chance",
-        )
+        return [
+            Plot(
+                "Capture of each direction",
+                Axis(
+                    "index j",
+                    whole=True,
+                    printed=f"index j of {subject_name(result.of)}'s singular direction",
+                ),
+                Axis(
+                    "captured share of vⱼ",
+                    span=(-0.03 * top, 1.03 * top),
+                    printed=f"captured by P's first {k}",
+                ),
+                [own, *others],
+                [Rule(chance, label="chance")],
+                hover,
+            )
+        ]
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        super().set_theme(theme)
-        self.k.set_theme(theme)
-        if self.content is not None:
-            self.plot.set_theme(theme)
-            self._draw()
+    def heading(self, view: CaptureView) -> tuple[str, str]:
+        title = f"{view.model.name} · capture by the first {_rank(view)} directions of P"
+        return title, _scope(view)
 
-    # What it says, and what can be taken away.
+    def caption(self, view: CaptureView) -> str:
+        chance, ends = _summed_up(view)
+        return f"{view.model.name} · {_scope(view)} · chance {chance} · {ends}"
 
-    def caption(self, result: Captures) -> str:
-        """Name the scope, chance, and the mean at both ends."""
-        assert self.session.model is not None
-        values, m = result.by_rank[self.k.value - 1], min(EDGE, result.by_rank.shape[1])
-        first, last = (format_number(part.mean()) for part in (values[:m], values[-m:]))
-        chance = format_number(self.k.value / result.d)
-        return (
-            f"{self.session.model.name} · {self._scope(result)} · chance {chance} · "
-            f"mean of the first {m}: {first}, of the last {m}: {last}"
-        )
-
-    def _scope(self, result: Captures) -> str:
-        assert self.session.model is not None
-        return capture_scope(self.session.model, result.of)
-
-    def figure(self, result: Captures) -> Callable[[], Figure]:
-        """Return what draws the same for print."""
-        assert self.session.model is not None
-        k, scope, others = self.k.value, self._scope(result), self.printed_lines()
-        title, name = capture_title(self.session.model, k), self.session.model.name
-
-        def draw() -> Figure:
-            from gui.panels.capture_figure import capture_figure
-
-            return capture_figure(result, k, title=title, scope=scope, others=others, name=name)
-
-        return draw
-
-    def numbers(self, result: Captures) -> Mapping[str, np.ndarray]:
-        """Return the capture at the chosen k by j, and chance."""
-        return self.with_others(self.overlay_numbers(result))
-
-    def python(self) -> str:
-        """Return a script that prints the capture of every direction."""
-        return self.with_other_scripts(self.overlay_python(self.session, self.result))
-
-    # The same of other models.
-
-    def overlay_words(self) -> str:
-        """Say whose directions are captured."""
-        return f"Captured of {subject_name(self.subject())}"
-
-    def overlay_xy(self, result: Captures) -> Mapping[str, XY]:
-        """Return capture by j, by as many directions as there are, if these are fewer than k."""
-        values = result.by_rank[self._rank(result) - 1]
-        return {"": (np.arange(1.0, len(values) + 1), values)}
-
-    def overlay_said(self, result: Captures) -> str:
-        """Say what the caption says of the open model."""
-        values, m = self.overlay_xy(result)[""][1], min(EDGE, result.by_rank.shape[1])
-        first, last = (format_number(part.mean()) for part in (values[:m], values[-m:]))
-        chance = format_number(self._rank(result) / result.d)
-        return f"Mean of the first {m}: {first}, of the last {m}: {last}, chance {chance}"
-
-    def overlay_numbers(self, result: Captures) -> dict[str, np.ndarray]:
-        """Return the capture by j, and chance."""
-        values, k = self.overlay_xy(result)[""][1], self._rank(result)
+    def numbers(self, view: CaptureView) -> Mapping[str, np.ndarray]:
+        values = _captured(view)
         return {
             "j": np.arange(1, len(values) + 1),
             "captured": values,
-            "chance": np.full(len(values), k / result.d),
+            "chance": np.full(len(values), _rank(view) / view.result.d),
         }
 
-    def overlay_python(self, session: Session, result: Captures) -> str:
-        """Return a script that prints the capture of every direction."""
-        assert session.model is not None
-        k = self._rank(result)
-        return (
-            opening(session.model)
-            + f"""from geometry.measures.overlaps import capture
+    def script(self, view: CaptureView) -> str:
+        return opening(view.model) + (
+            f"""from geometry.measures.overlaps import capture
 from geometry.models.residual_stream import ResidualStream, Subject
 
-P, other = ResidualStream(model).pair(Subject("P"), {written(result.of)})
-captured = capture(P, other, rank={k})
+P, other = ResidualStream(model).pair(Subject("P"), {written(view.result.of)})
+captured = capture(P, other, rank={_rank(view)})
 print(captured)
-print("chance", {k} / P.vectors.shape[1])
+print("chance", {_rank(view)} / P.vectors.shape[1])
 """
         )
 
-    def _rank(self, result: Captures) -> int:
-        return min(self.k.value, len(result.by_rank))
+    def compares(self, choices: Choices) -> str:
+        return f"Captured of {subject_name(_subject(choices))}"
+
+    def summary(self, view: CaptureView) -> str:
+        chance, ends = _summed_up(view)
+        return f"{ends[0].upper()}{ends[1:]}, chance {chance}"
+
+
+def _subject(choices: Choices) -> Subject:
+    return Subject(choices.name, 0 if choices.name == "E" else choices.layer)
+
+
+def _rank(view: CaptureView) -> int:
+    """Return k, or how many directions there are if these are fewer."""
+    return min(view.choices.k, len(view.result.by_rank))
+
+
+def _captured(view: CaptureView) -> np.ndarray:
+    captured: np.ndarray = view.result.by_rank[_rank(view) - 1]
+    return captured
+
+
+def _index(values: np.ndarray) -> np.ndarray:
+    return np.arange(1.0, len(values) + 1)
+
+
+def _scope(view: CaptureView) -> str:
+    of, side = view.result.of, ""
+    if of.name != "E":
+        side = ", output side" if of.name == "W_O" else ", input side, gain not folded"
+    rows = f"all {format_count(view.model.n_positions)} positions"
+    return f"{subject_name(of)}{side}, by P: {rows}, uncentred"
+
+
+def _summed_up(view: CaptureView) -> tuple[str, str]:
+    """Return chance, and the mean of the first and of the last directions."""
+    values = _captured(view)
+    m = min(EDGE, len(values))
+    first, last = (format_number(part.mean()) for part in (values[:m], values[-m:]))
+    ends = f"mean of the first {m}: {first}, of the last {m}: {last}"
+    return format_number(_rank(view) / view.result.d), ends

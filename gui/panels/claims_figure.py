@@ -8,8 +8,8 @@ from textwrap import wrap
 from matplotlib.figure import Figure
 
 from geometry.claims.claims import Verdict
-from gui.export.figure_base import POINTS
 from gui.panels.claims_text import SIGNS, WORDS, counts, expected, measured, outcome
+from gui.plots.figure_base import POINTS
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 WIDTH = 9.0

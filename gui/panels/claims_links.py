@@ -7,6 +7,7 @@ from typing import Any
 
 from geometry.claims.claims import Claim
 from geometry.models.residual_stream import Name, Subject
+from gui.panels.table import PANELS
 from gui.window.docks import DOCKS
 
 _NEAREST = {
@@ -28,9 +29,6 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "layernorm.constant": {"version": "constant_norm"},
     "spectrum.P": {"subjects": (Subject("P"),)},
     "spectrum.E": {"subjects": (Subject("P"), Subject("E"))},
-    "capture.weak": {"name": "E"},
-    "capture.strong": {"name": "E"},
-    "capture.first": {"name": "E"},
     "overlap.P_E.strong_weak": _pair("P", "E"),
     "overlap.P_E.weak_strong": _pair("P", "E"),
     "overlap.P_E.strong": _pair("P", "E"),
@@ -64,6 +62,8 @@ def leading_to(claim: Claim) -> tuple[str, dict[str, Any]] | None:
     dock = nearest_dock(claim.panel)
     if dock is None:
         return None
+    if dock in PANELS:
+        return dock, dict(PANELS[dock].spec.claims.get(claim.id, {}))
     return dock, dict(_SHOWN.get(claim.id, {})) if dock == claim.panel else {}
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS
 from gui.panels.compare_question import Line
 from gui.panels.compare_text import turned
+from gui.plots.figure_base import POINTS
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 LINE, MARGIN, NAMES, MODEL = 0.19, 0.2, 2.2, 1.3

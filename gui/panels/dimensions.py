@@ -173,19 +173,19 @@ class DimensionsPanel(ResultPanel):
         result: Dimensions = self.result
         if result is None:
             return
-        from gui.plots.position_curves import PlotCurve
+        from gui.plots.spec import Curve
 
         first, last = result.positions
         x, colors = np.arange(first, last + 1), self._colors()
         curves = []
         for entry, color in colors.items():
             # What has a voice comes first, so that the number of a curve is that of its entry.
-            curves.append(PlotCurve(x, values(result, self.answered, entry), color))
+            curves.append(Curve(x, values(result, self.answered, entry), color))
         for entry, color in colors.items():
             wave = result.sinusoids.values(entry)
             if self.answered.projected:
-                curves.append(PlotCurve(x, result.rows[:, entry], color, "dotted", silent=True))
-            curves.append(PlotCurve(x, wave, self.theme.text, "dashed", 1.2, silent=True))
+                curves.append(Curve(x, result.rows[:, entry], color, "dotted", silent=True))
+            curves.append(Curve(x, wave, self.theme.text, "dashed", 1.2, silent=True))
         self.plot.set_curves(curves, (first - 0.5, last + 0.5))
         self.table.show_drawn(colors)
         self.table.show_row(next(iter(colors)))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.panels.dimensions_question import Dimensions, DimensionsOf
 from gui.panels.dimensions_text import fit, scope, values
+from gui.plots.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.style.theme import LIGHT, SERIES, SMALL
 
 COLORS = SERIES["light"][1:]

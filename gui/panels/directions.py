@@ -167,7 +167,7 @@ class DirectionsPanel(ResultPanel):
         result: TopDirections = self.result
         if result is None:
             return
-        from gui.plots.curve_plot import PlotCurve
+        from gui.plots.spec import Curve
 
         colors = self._colors(self.theme.name)
         for plot, vectors in (
@@ -175,11 +175,11 @@ class DirectionsPanel(ResultPanel):
             (self.over_index, result.over_index),
         ):
             x = np.arange(vectors.shape[1])
-            curves = [PlotCurve(x, vectors[n - 1], color) for n, color in colors.items()]
+            curves = [Curve(x, vectors[n - 1], color) for n, color in colors.items()]
             if plot is self.over_index:
                 ends = np.array([0, max(len(x) - 1, 1)])
                 curves += [
-                    PlotCurve(ends, np.full(2, y), self.theme.muted, "dashed", silent=True)
+                    Curve(ends, np.full(2, y), self.theme.muted, "dashed", silent=True)
                     for y in (-LARGE, LARGE)
                 ]
             plot.set_curves(curves)

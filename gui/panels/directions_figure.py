@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from geometry.measures.overlaps import LARGE
-from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.panels.directions_question import TopDirections
 from gui.panels.directions_text import home_of
+from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.style.theme import LIGHT, SMALL, format_count
 
 SIZE = (7.2, 3.2)

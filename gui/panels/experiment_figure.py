@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS, name_axes, new_figures
 from gui.panels.experiment_look import MOST_STEPS, colors_of, flat, shares_of
 from gui.panels.experiment_question import Experiment
 from gui.panels.experiment_text import NAMES
+from gui.plots.figure_base import POINTS, name_axes, new_figures
 from gui.style.theme import LIGHT, SMALL, Theme
 
 SIZE = (6.4, 2.6)

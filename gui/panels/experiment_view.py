@@ -14,7 +14,8 @@ from gui.panels.experiment_look import MOST_STEPS, colors_of, shares_of
 from gui.panels.experiment_pictures import ExperimentPictures
 from gui.panels.experiment_question import Experiment
 from gui.panels.experiment_text import COLUMNS, NAMES, amount, cells
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot
+from gui.plots.spec import Curve
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.tooltips import wrapped
 
@@ -199,14 +200,14 @@ class ExperimentView(QWidget):
         highest = max(float(shares.max()) for _, shares in shown)
         colors = colors_of(self.theme)
         self.steps.set_curves(
-            [PlotCurve(np.arange(1, len(y) + 1), y, colors[kind], width=1.5) for kind, y in shown],
+            [Curve(np.arange(1, len(y) + 1), y, colors[kind], width=1.5) for kind, y in shown],
             y=(0.0, min(MOST_STEPS, 1.05 * max(highest, 1.0))),
         )
 
     def _draw_price(self, result: Experiment) -> None:
         colors = colors_of(self.theme)
         self.price.set_curves(
-            [PlotCurve(result.lengths, y, colors[k], width=1.5) for k, y in result.prices.items()]
+            [Curve(result.lengths, y, colors[k], width=1.5) for k, y in result.prices.items()]
         )
         n = result.settings.curve.n_positions
         self.price.set_marker(n, f"{format_count(n)} positions: drag to another length")

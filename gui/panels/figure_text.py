@@ -6,9 +6,7 @@ Each function gives a title, or the scope: of which rows a figure is, and what w
 from __future__ import annotations
 
 from geometry.models.model import PositionalModel
-from geometry.models.residual_stream import Subject
 from gui.panels.shape_question import Shape
-from gui.panels.subject_text import subject_name
 from gui.style.theme import format_count, format_number
 
 VERDICTS = {
@@ -50,19 +48,6 @@ def spectra_scope(model: PositionalModel) -> str:
 def weights_scope(layer: int, *, fold_ln: bool) -> str:
     """Say what the singular values of a layer's weights are of."""
     return f"layer {layer}, LayerNorm gain {'folded' if fold_ln else 'not folded'}"
-
-
-def capture_title(model: PositionalModel, k: int) -> str:
-    """Name the figure of what P's first k directions capture."""
-    return f"{model.name} · capture by the first {k} directions of P"
-
-
-def capture_scope(model: PositionalModel, of: Subject) -> str:
-    """Say whose directions are captured, and by what."""
-    side = ""
-    if of.name != "E":
-        side = ", output side" if of.name == "W_O" else ", input side, gain not folded"
-    return f"{subject_name(of)}{side}, by P: {_all_positions(model)}, uncentred"
 
 
 def directions_title(model: PositionalModel) -> str:

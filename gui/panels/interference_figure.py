@@ -8,9 +8,9 @@ from typing import get_args
 from matplotlib.figure import Figure
 
 from geometry.measures.interference import Measure
-from gui.export.figure_base import CHARACTERS, POINTS, SIZE, name_axes, new_figures
 from gui.panels.interference_question import Compared
 from gui.panels.interference_text import AXES, histogram, rank
+from gui.plots.figure_base import CHARACTERS, POINTS, SIZE, name_axes, new_figures
 from gui.style.theme import LIGHT, SMALL, Theme
 
 

@@ -9,9 +9,9 @@ from matplotlib.colors import ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
 from geometry.measures.kernels import NEAR, HeadKernels
-from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.export.figure_models import draw_others, name_models
 from gui.panels.kernels_question import LEAST
+from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.plots.figure_models import draw_others, name_models
 from gui.services.overlay_curves import OverlayLine
 from gui.state.colors import lookup_table
 from gui.style.theme import LIGHT, SERIES, SMALL

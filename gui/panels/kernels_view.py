@@ -14,8 +14,9 @@ from gui.panels.kernels_figure import DEEPEST
 from gui.panels.kernels_question import LEAST, Kernels
 from gui.panels.kernels_text import described, lag_text, order_of, score_of
 from gui.plots.color_bar import ColorBar
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
+from gui.plots.spec import Curve
 from gui.services.overlay_curves import OverlayLine
 from gui.style.theme import GRID, Theme, format_number
 
@@ -145,23 +146,21 @@ class KernelsView(QWidget):
         if result.before is not None:
             values = result.before.attention if log else result.before.scores
             curves.append(
-                PlotCurve(result.before.lags, values[result.head], self.theme.muted, "dashed")
+                Curve(result.before.lags, values[result.head], self.theme.muted, "dashed")
             )
         values = result.found.attention if log else result.found.scores
         if log and self.query is not None:
             curves.append(self._of_query(result, self.query))
-        curves.append(PlotCurve(result.found.lags, values[result.head], self.theme.text, width=1.5))
-        curves += [
-            PlotCurve(other.x, other.y, other.color, name=other.name) for other in self.others
-        ]
+        curves.append(Curve(result.found.lags, values[result.head], self.theme.text, width=1.5))
+        curves += [Curve(other.x, other.y, other.color, name=other.name) for other in self.others]
         plot = self.attention if log else self.score
         plot.set_curves(curves, *((_reach(result), (DEEPEST, 1.5)) if log else ()))
 
-    def _of_query(self, result: Kernels, query: int) -> PlotCurve:
+    def _of_query(self, result: Kernels, query: int) -> Curve:
         first, last = result.positions
         row = result.weights[query - first]
         lags = query - np.arange(first, last + 1)
-        return PlotCurve(lags[::-1], row[::-1].astype(float), self.theme.accent)
+        return Curve(lags[::-1], row[::-1].astype(float), self.theme.accent)
 
     def _on_point_hovered(self, point: tuple[int, int] | None) -> None:
         plot = self.attention if self.plots.currentWidget() is self.attention else self.score

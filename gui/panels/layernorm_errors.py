@@ -7,7 +7,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from gui.panels.layernorm_question import Errors, LayerNorms
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot
+from gui.plots.spec import Curve
 from gui.services.overlay_curves import OverlayLine, said_at, top_of
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.position_rows import Column, Row
@@ -76,9 +77,9 @@ class ErrorsView(QWidget):
         at = np.arange(first, last + 1.0)
         self.errors.set_curves(
             [
-                PlotCurve(at, found.p95, self.theme.muted, "dashed"),
-                PlotCurve(at, found.median, self.theme.text),
-                *(PlotCurve(o.x, o.y, o.color, silent=True, name=o.name) for o in self.others),
+                Curve(at, found.p95, self.theme.muted, "dashed"),
+                Curve(at, found.median, self.theme.text),
+                *(Curve(o.x, o.y, o.color, silent=True, name=o.name) for o in self.others),
             ],
             y=(0.0, 1.05 * top_of(found.p95, self.others) or 1.0),
         )
@@ -110,7 +111,7 @@ class ErrorsView(QWidget):
         shares, bins = counts / counts.sum(), len(counts)
         centres = (np.arange(bins) + 0.5) / bins
         last = int(np.flatnonzero(counts)[-1]) + 1
-        self.cosines.set_curves([PlotCurve(centres[:last], shares[:last], self.theme.text)])
+        self.cosines.set_curves([Curve(centres[:last], shares[:last], self.theme.text)])
 
     # The mouse.
 

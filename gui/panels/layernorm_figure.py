@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS, name_axes, new_figures
-from gui.export.figure_models import draw_others, name_models
 from gui.panels.layernorm_question import LayerNorms
+from gui.plots.figure_base import POINTS, name_axes, new_figures
+from gui.plots.figure_models import draw_others, name_models
 from gui.services.overlay_curves import OverlayLine
 from gui.style.theme import LIGHT, SMALL, Theme
 

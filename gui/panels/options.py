@@ -14,10 +14,12 @@ from geometry.measures.directions import Side
 from geometry.measures.interference import MEASURES
 from geometry.measures.synthetic import KINDS, SyntheticCurve
 from geometry.models.residual_stream import NAMES, Subject
+from gui.panels import kit
 from gui.panels.experiment_question import MOST_POSITIONS, Settings
 from gui.panels.interference_question import Example
 from gui.panels.kernels_text import SORTS
 from gui.panels.overlaps_look import GREY, MAX_BLUR
+from gui.panels.table import PANELS
 from gui.state.work import flag, whole
 from gui.style.theme import COLORMAPS
 
@@ -134,7 +136,6 @@ def _settings(value: Any) -> bool:
 
 CHOICES: Mapping[str, Mapping[str, Check]] = {
     "spectra": {"subjects": _list_of(_subject, 1), "k": _from(1), "chance": flag},
-    "capture": {"name": _one_of(*NAMES[1:]), "layer": _from(0), "k": _from(1)},
     "overlaps": {
         "view": _one_of("pair", "attention", "mlp"),
         "rows": _subject,
@@ -203,6 +204,10 @@ def checked(said: Any) -> dict[str, dict[str, Any]]:
         raise ValueError("what panels show has no names")
     found: dict[str, dict[str, Any]] = {}
     for panel, options in said.items():
+        if panel in PANELS:
+            if known := kit.checked(PANELS[panel].spec, options):
+                found[panel] = known
+            continue
         checks = CHOICES.get(panel, {})
         for name, value in options.items():
             if name in checks:

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
 from gui.panels.overlaps_look import Levels, Look, blurred, home_levels
 from gui.panels.overlaps_question import Overlap, OverlapFigure
 from gui.panels.overlaps_text import corners, title_of
+from gui.plots.figure_base import POINTS, dress_axes, name_axes, new_figure, title_axes
 from gui.style.theme import LIGHT, SMALL, TEXT
 
 if TYPE_CHECKING:

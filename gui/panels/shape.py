@@ -133,7 +133,7 @@ class ShapePanel(ShapeBeside):
         result: Shape = self.result
         if result is None:
             return
-        from gui.plots.position_curves import PlotCurve
+        from gui.plots.spec import Curve
 
         (first, last), name = result.positions, self.chosen(result)
         x, y, level = self._plotted(result, name)
@@ -141,9 +141,9 @@ class ShapePanel(ShapeBeside):
         self.plot.y_axis.set_title(TITLES[self._what(result)], self.theme)
         self.plot.set_curves(
             [
-                PlotCurve(x, y, self.theme.text),
-                PlotCurve(x, np.full(len(x), level), self.theme.muted, "dashed", silent=True),
-                *(PlotCurve(o.x, o.y, o.color, silent=True, name=o.name) for o in others),
+                Curve(x, y, self.theme.text),
+                Curve(x, np.full(len(x), level), self.theme.muted, "dashed", silent=True),
+                *(Curve(o.x, o.y, o.color, silent=True, name=o.name) for o in others),
             ],
             span_with(first - 0.5, last + 0.5, others),
             (0.0, 1.05 * top_of(y, others) or 1.0),

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS, dress_axes, name_axes
-from gui.export.figure_models import draw_others, name_models
 from gui.panels.shape_question import Shape
 from gui.panels.shape_text import rough_parts
+from gui.plots.figure_base import POINTS, dress_axes, name_axes
+from gui.plots.figure_models import draw_others, name_models
 from gui.services.overlay_curves import OverlayLine, span_with
 from gui.style.theme import LIGHT, SMALL, Theme, format_number
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from geometry.measures.similarity import Similarity
-from gui.export.figure_base import POINTS, name_axes, new_figures, title_axes
-from gui.export.figure_models import draw_others, name_models
+from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
+from gui.plots.figure_models import draw_others, name_models
 from gui.services.overlay_curves import OverlayLine, span_with
 from gui.state.colors import lookup_table
 from gui.style.theme import LIGHT, SMALL

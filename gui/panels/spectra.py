@@ -155,17 +155,16 @@ class SpectraPanel(OverlayPanel):
     def _draw(self) -> None:
         if self.result is None:
             return
-        from gui.plots.curve_plot import PlotCurve
+        from gui.plots.spec import Curve
 
         curves = []
         for found, color in zip(self.result.found, self._colors(self.theme), strict=True):
             index = np.arange(1.0, len(found.singular_values) + 1)
-            curves.append(PlotCurve(index, found.singular_values, color, width=1.5))
+            curves.append(Curve(index, found.singular_values, color, width=1.5))
             if self.chance.isChecked():
-                curves.append(PlotCurve(index, found.chance, color, "dashed", silent=True))
+                curves.append(Curve(index, found.chance, color, "dashed", silent=True))
         curves += [
-            PlotCurve(other.x, other.y, other.color, name=other.name)
-            for other in self.overlay_lines()
+            Curve(other.x, other.y, other.color, name=other.name) for other in self.overlay_lines()
         ]
         self.plot.set_curves(curves)
         self._show_sums()

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import POINTS, name_axes, new_figure, title_axes
-from gui.export.figure_models import name_models
 from gui.panels.spectra_question import NamedSpectrum
 from gui.panels.subject_text import subject_colors, subject_name
+from gui.plots.figure_base import POINTS, name_axes, new_figure, title_axes
+from gui.plots.figure_models import name_models
 from gui.services.overlay_curves import OverlayLine
 from gui.style.theme import LIGHT, SMALL, format_percent
 

@@ -13,12 +13,15 @@ from PySide6.QtWidgets import QWidget
 from gui.plots.hover_label import HoverLabel
 from gui.plots.log_axis import LogAxis
 from gui.plots.plot import Plot
-from gui.plots.plot_curve import STYLES, PlotCurve
 from gui.plots.plot_view import Span
+from gui.plots.spec import Curve, Rule, Style
 from gui.style.theme import Theme
 
-__all__ = ["CurvePlot", "PlotCurve"]
-
+STYLES: dict[Style, Qt.PenStyle] = {
+    "solid": Qt.PenStyle.SolidLine,
+    "dashed": Qt.PenStyle.DashLine,
+    "dotted": Qt.PenStyle.DotLine,
+}
 REACH = 24
 """A point this near to the mouse, in pixels, is hovered."""
 GRIP = 6
@@ -67,7 +70,8 @@ class CurvePlot(Plot):
             self.x_axis = self._replaced(self.x_axis, LogAxis("bottom", x_title), 1, 1)
         if log_y:
             self.y_axis = self._replaced(self.y_axis, LogAxis("left", y_title), 0, 0)
-        self.curves: tuple[PlotCurve, ...] = ()
+        self.curves: tuple[Curve, ...] = ()
+        self._rules: list[pg.InfiniteLine] = []
         self._places: list[np.ndarray] = []
         self._items: list[pg.PlotCurveItem] = []
         self._dots = pg.ScatterPlotItem(pxMode=True)
@@ -90,7 +94,11 @@ class CurvePlot(Plot):
     # What is shown.
 
     def set_curves(
-        self, curves: Sequence[PlotCurve], x: Span | None = None, y: Span | None = None
+        self,
+        curves: Sequence[Curve],
+        x: Span | None = None,
+        y: Span | None = None,
+        rules: Sequence[Rule] = (),
     ) -> None:
         """Show other curves.
 
@@ -100,11 +108,14 @@ class CurvePlot(Plot):
             The later ones over the earlier ones.
         x, y
             What the axes span at most, in their units; by default all curves, and a margin.
+        rules
+            Lying straight lines; for a standing one see :meth:`set_marker`.
         """
+        self._draw_rules([rule for rule in rules if rule.axis == "y"])
         for item in self._items:
             self.view.removeItem(item)
         self.curves = tuple(curves)
-        self._places = [curve.places(self.log) for curve in curves]
+        self._places = [view_points(curve, self.log) for curve in curves]
         self._items = [
             pg.PlotCurveItem(place[:, 0], place[:, 1], antialias=True, skipFiniteCheck=True)
             for place in self._places
@@ -224,7 +235,7 @@ class CurvePlot(Plot):
         """Return curve and index of what :meth:`index_at` counted."""
         for number, place in enumerate(self._places):
             if index < len(place):
-                return number, self.curves[number].shown(self.log)[index]
+                return number, shown(self.curves[number], self.log)[index]
             index -= len(place)
         raise IndexError(index)
 
@@ -260,6 +271,20 @@ class CurvePlot(Plot):
             style = STYLES[curve.style]
             item.setPen(pg.mkPen(curve.color, width=curve.width, style=style))
 
+    def _draw_rules(self, rules: Sequence[Rule]) -> None:
+        for line in self._rules:
+            self.view.removeItem(line)
+        self._rules = [
+            pg.InfiniteLine(
+                np.log10(rule.at) if self.log[1] else rule.at,
+                angle=0,
+                pen=pg.mkPen(self.theme.muted, width=1, style=STYLES[rule.style]),
+            )
+            for rule in rules
+        ]
+        for line in self._rules:
+            self.view.addItem(line)
+
     def _place_label(self, *_: object) -> None:
         area = self.view.sceneBoundingRect()
         if self._said is None:
@@ -268,3 +293,24 @@ class CurvePlot(Plot):
         curve, index, text = self._said
         point = self.point_of(curve, index)
         self._label.say(text, point if area.contains(point) else None, area)
+
+
+def shown(curve: Curve, log: tuple[bool, bool]) -> list[int]:
+    """Return the indices of the points that the axes, x and y, can show."""
+    kept = np.ones(len(curve.x), dtype=bool)
+    for logarithmic, values in zip(log, (curve.x, curve.y), strict=True):
+        if logarithmic:
+            kept &= values > 0.0
+    found: list[int] = np.flatnonzero(kept).tolist()
+    return found
+
+
+def view_points(curve: Curve, log: tuple[bool, bool]) -> np.ndarray:
+    """Return where these points are in a view whose axes are logarithmic or not: (m, 2)."""
+    kept = shown(curve, log)
+    columns = (np.asarray(curve.x, float)[kept], np.asarray(curve.y, float)[kept])
+    scaled = [
+        np.log10(values) if logarithmic else values
+        for logarithmic, values in zip(log, columns, strict=True)
+    ]
+    return np.column_stack(scaled)

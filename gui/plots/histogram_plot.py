@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPointF
 
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot
+from gui.plots.spec import Curve
 from gui.style.theme import Theme
 
 MARK_REACH = 6
@@ -53,10 +54,10 @@ class HistogramPlot(CurvePlot):
         self.x_axis.title = x_title
         self.x_axis.set_theme(self.theme)
         top, span = 1.06 * max(float(counts.max()), 1.0), [float(edges[0]), float(edges[-1])]
-        curves = [PlotCurve(*self._outline(), self.theme.muted)]
+        curves = [Curve(*self._outline(), self.theme.muted)]
         if mark is not None:
             ends = np.array([0.0, top / 2, top])
-            curves.append(PlotCurve(np.full(3, mark), ends, self.theme.text, width=2.0))
+            curves.append(Curve(np.full(3, mark), ends, self.theme.text, width=2.0))
             span = [min(span[0], mark), max(span[1], mark)]
         margin = MARGIN * (span[1] - span[0])
         self.set_curves(curves, x=(span[0] - margin, span[1] + margin), y=(0.0, top))

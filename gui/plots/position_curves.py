@@ -10,8 +10,9 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QBrush, QColor, QPen
 from PySide6.QtWidgets import QWidget
 
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_view import Span
+from gui.plots.spec import Curve, Rule
 from gui.style.theme import Theme
 
 SELECTED, CURRENT = 5, 10
@@ -37,10 +38,13 @@ class PositionCurves(CurvePlot):
         self.view.sigResized.connect(self._place_label)
 
     def set_curves(
-        self, curves: Sequence[PlotCurve], x: Span | None = None, y: Span | None = None
+        self,
+        curves: Sequence[Curve],
+        x: Span | None = None,
+        y: Span | None = None,
+        rules: Sequence[Rule] = (),
     ) -> None:
-        """Show other curves; see the base."""
-        super().set_curves(curves, x, y)
+        super().set_curves(curves, x, y, rules)
         self._mark()
 
     def set_selected(self, positions: Sequence[int]) -> None:

@@ -12,7 +12,8 @@ from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEve
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.panels.training.training_curves import Line
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot, view_points
+from gui.plots.spec import Curve
 from gui.services.overlay_curves import OverlayLine, span_with
 from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
@@ -88,7 +89,7 @@ class ScrubPlot(CurvePlot):
             The same of other models, behind them.
         """
         curves = [
-            PlotCurve(
+            Curve(
                 places[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
                 1.0 if line.dashed else 1.5, silent=True,
             )
@@ -96,15 +97,14 @@ class ScrubPlot(CurvePlot):
             for run in line.runs()
         ]  # fmt: skip
         curves += [
-            PlotCurve(other.x, other.y, other.color, silent=True, name=other.name)
-            for other in others
+            Curve(other.x, other.y, other.color, silent=True, name=other.name) for other in others
         ]
         ends = float(places[0]), span_with(0, float(places[-1]), others)[1]
         span = (ends[0] / 1.2, ends[1] * 1.2) if self.log[0] else (0.0, ends[1])
         self.set_curves(curves, x=span, y=y)
         own = [curve for curve in curves if not curve.name]
         dotted = [curve for curve in own if curve.style == "solid" and self._dotted]
-        found = [curve.places(self.log) for curve in dotted]
+        found = [view_points(curve, self.log) for curve in dotted]
         brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
         at = np.concatenate(found) if found else np.zeros((0, 2))
         self._points.setData(at[:, 0], at[:, 1], brush=brushes)

@@ -320,6 +320,10 @@ class Controller:
         last_first = dict.fromkeys(p for p in reversed(positions) if 0 <= p < n)
         self.session.selection = tuple(last_first)[::-1]
 
+    def hover(self, position: int | None) -> None:
+        """Mark the position under the mouse in all views; None for none."""
+        self.session.hover = position
+
     def walk(self, step: int) -> None:
         """Move the current position along the curve, inside the table."""
         if self.session.model is None:

@@ -140,9 +140,10 @@ def _spectra(session: Session, theme: Theme) -> Panel:
 
 
 def _capture(session: Session, theme: Theme) -> Panel:
-    from gui.panels.capture import CapturePanel
+    from gui.panels.panel import ResultPanel
+    from gui.panels.table import PANELS
 
-    return CapturePanel(session, theme)
+    return ResultPanel(PANELS["capture"].spec, session, theme)
 
 
 def _overlaps(session: Session, theme: Theme) -> Panel:

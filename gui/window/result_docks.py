@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
+from gui.panels.panel import HideCurves, OpenSource, ResultPanel, ShowPanel, connect
 from gui.services.controller import Controller
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -134,6 +135,10 @@ class ResultDocks:
         self._docks[name].visibilityChanged.connect(on_seen)
 
     def _connect(self, name: str, panel: Panel) -> None:
+        if isinstance(panel, ResultPanel):
+            panel.saver = self.saver
+            connect(panel, self._controller, self._intend)
+            return
         made: Any = panel
         answers, controller = self._controller.answers, self._controller
         made.saver = self.saver
@@ -159,6 +164,18 @@ class ResultDocks:
         if name == "training":
             made.films = self._films
             connect_gathering(made.gather, controller.gatherer)
+
+    def _intend(self, wanted: object) -> None:
+        """Do what the user wants of others than the panel."""
+        match wanted:
+            case ShowPanel(name, choices):
+                self._show(name, dict(choices))
+            case OpenSource(source):
+                self._controller.open(source)
+            case HideCurves(hidden):
+                self._session.hidden_curves = hidden
+            case _:
+                raise TypeError(f"nobody answers {wanted!r}")
 
     def _choose_model(self, at: QPoint) -> None:
         """Offer, in a menu at a point of the screen, what can be shown beside the open model."""

@@ -7,7 +7,6 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
@@ -22,7 +21,7 @@ from gui.state.session import Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 PANELS = (
-    SpectraPanel, CapturePanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
+    SpectraPanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
     LayerNormPanel,
 )  # fmt: skip
 """Those that draw compared models as well."""
@@ -119,7 +118,6 @@ def drawn_names(panel: Any) -> set[str]:
         return {colors[thin.color] for thin, _ in panel.lags._thin}
     plots = {
         SpectraPanel: lambda: (panel.plot,),
-        CapturePanel: lambda: (panel.plot,),
         ShapePanel: lambda: (panel.plot,),
         LayerNormPanel: lambda: (panel.errors.errors,),
         LookBackPanel: lambda: panel.plots.plots,

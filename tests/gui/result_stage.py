@@ -13,7 +13,10 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
+from gui.panels.panel import ResultPanel as SpecPanel
+from gui.panels.panel import connect
 from gui.panels.result_panel import ResultPanel
+from gui.panels.table import PANELS
 from gui.services.answers import Answers
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
@@ -37,7 +40,7 @@ class ResultStage:
     def __init__(
         self,
         qtbot: Any,
-        panel_class: type[ResultPanel],
+        panel_class: type[ResultPanel] | str,
         jobs: Jobs | None = None,
         *,
         theme: Theme = LIGHT,
@@ -47,9 +50,30 @@ class ResultStage:
         self.session = Session()
         self.controller = Controller(self.session, InlineJobs())
         self.answers = Answers(self.session, jobs or InlineJobs())
-        self.panel: Any = panel_class(self.session, theme)
         self.shown: list[tuple[str, dict[str, Any]]] = []
+        self.intents: list[object] = []
+        if isinstance(panel_class, str):
+            saver = ResultSaver(self.session, self.controller.in_background)
+            self.panel: Any = SpecPanel(PANELS[panel_class].spec, self.session, theme, saver)
+            self.slot = panel_class
+            if jobs is not None:
+                self.controller.answers.close()
+                self.controller.answers = self.answers
+            else:
+                self.answers = self.controller.answers
+            connect(self.panel, self.controller, self.intents.append)
+        else:
+            self._connect_class(panel_class, theme)
+        qtbot.addWidget(self.panel, before_close_func=self._release)
+        self.panel.resize(*size)
+        if show:
+            with qtbot.waitExposed(self.panel):
+                self.panel.show()
+
+    def _connect_class(self, panel_class: type[ResultPanel], theme: Theme) -> None:
+        self.panel = panel_class(self.session, theme)
         panel, slot = self.panel, panel_class.slot
+        self.slot = slot
         panel.saver = ResultSaver(self.session, self.controller.in_background)
         panel.asked.connect(lambda question, fetch: self.answers.ask(slot, question, fetch=fetch))
         panel.unwatched.connect(lambda: self.answers.forget(slot))
@@ -60,11 +84,6 @@ class ResultStage:
         panel.showRequested.connect(lambda name, options: self.shown.append((name, options)))
         panel.openRequested.connect(self.controller.open)
         panel.guideRequested.connect(lambda guide: self.controller.show_guide(slot, guide))
-        qtbot.addWidget(panel, before_close_func=self._release)
-        panel.resize(*size)
-        if show:
-            with qtbot.waitExposed(panel):
-                panel.show()
 
     def open(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
         """Open a source; the panel asks about it."""
@@ -75,7 +94,7 @@ class ResultStage:
     @property
     def answer(self) -> Any:
         """What came of the panel's question; None if it has not asked."""
-        return self.session.answers.get(type(self.panel).slot)
+        return self.session.answers.get(self.slot)
 
     def choose(self, text: str) -> None:
         """Choose an action of the panel's menu."""
@@ -105,6 +124,16 @@ class ResultStage:
         panel.release()
         self.answers.close()
         self.controller.close()
+
+
+def figure_of(panel: Any) -> Any:
+    """Draw what a panel shows for print."""
+    return panel.figure()() if isinstance(panel, SpecPanel) else panel.figure(panel.result)()
+
+
+def numbers_of(panel: Any) -> Any:
+    """Return the numbers behind what a panel shows."""
+    return panel.numbers() if isinstance(panel, SpecPanel) else panel.numbers(panel.result)
 
 
 def show_panel(

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gui.panels.options import CHOICES
+from gui.panels.table import PANELS
 from gui.services.bookmark_file import read_bookmarks
 from gui.services.work_file import read_work
 from gui.state.aligned_curve import OfCompared, OfRange
@@ -183,7 +184,14 @@ def test_among_them_all_panels_have_choices():
     for expected in EXPECTED["work"].values():
         for panel, options in expected["work"]["panels"].items():
             chosen.setdefault(panel, set()).update(options)
-    assert chosen == {panel: set(options) for panel, options in CHOICES.items()}
+    assert chosen == {
+        **{panel: set(options) for panel, options in CHOICES.items()},
+        **{
+            name: {control.field for control in entry.spec.controls}
+            for name, entry in PANELS.items()
+            if entry.spec.controls
+        },
+    }
 
 
 @each("work")

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from geometry.measures.norms import NormProfile
 from geometry.measures.stretches import measure_stretch
-from gui.export.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.panels.norms.norms_reading import Beside, Reading
+from gui.plots.figure_base import POINTS, name_axes, new_figure, title_axes
 from gui.style.theme import LIGHT, SMALL, Theme, format_count, format_number, format_percent
 
 

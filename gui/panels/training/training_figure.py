@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gui.export.figure_base import CHARACTERS, POINTS, name_axes, new_figures
 from gui.panels.training.training_curves import (
     Line,
     loss_lines,
@@ -19,6 +18,7 @@ from gui.panels.training.training_curves import (
     turn_lines,
 )
 from gui.panels.training.training_question import Training
+from gui.plots.figure_base import CHARACTERS, POINTS, name_axes, new_figures
 from gui.style.theme import LIGHT, SMALL, Theme
 
 SIZE = (9.6, 3.0)

@@ -14,8 +14,7 @@ from geometry.measures.directions import singular_directions
 from geometry.measures.overlaps import capture
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
-from gui.panels.capture import CapturePanel
-from gui.panels.capture_question import CaptureOf
+from gui.panels.capture import CaptureOf
 from gui.services.questions import Subjects, resolve, tensors_of
 from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
@@ -25,7 +24,7 @@ E = Subject("E")
 
 @pytest.fixture
 def stage(qtbot):
-    return ResultStage(qtbot, CapturePanel)
+    return ResultStage(qtbot, "capture")
 
 
 @pytest.fixture
@@ -33,6 +32,18 @@ def small(stage, tmp_path):
     """The panel with a small GPT-2: 40 dimensions, 64 positions."""
     stage.open(write_small_gpt2(tmp_path / "small", d_model=40))
     return stage.panel
+
+
+def k(panel):
+    return panel.controls.widgets["k"]
+
+
+def plot(panel):
+    return panel.content.painted[0].widget
+
+
+def parts(panel):
+    return panel.spec.plots(panel.view())
 
 
 # The numbers.
@@ -78,39 +89,37 @@ def test_it_says_what_it_reads():
 
 
 def test_curve_and_chance_at_k(small):
-    curve, chance = small.plot.curves
+    ((curve,), (chance,)) = plot(small).curves, parts(small)[0].rules
     assert (curve.y == small.result.by_rank[29]).all()
     assert (curve.x[0], curve.x[-1]) == (1, 40)
-    assert (chance.y == 30 / 40).all()
-    assert chance.silent
-    assert chance.style == "dashed"
+    assert (chance.at, chance.style) == (30 / 40, "dashed")
 
 
 def test_moving_k_computes_nothing_new(small, stage):
     answer = stage.answer
-    small.k.slider.setFocus()
-    QTest.keyClick(small.k.slider, Qt.Key.Key_Left)
-    assert small.k.value == 29
-    assert (small.plot.curves[0].y == small.result.by_rank[28]).all()
-    assert (small.plot.curves[1].y == 29 / 40).all()
+    k(small).slider.setFocus()
+    QTest.keyClick(k(small).slider, Qt.Key.Key_Left)
+    assert k(small).value == 29
+    assert (plot(small).curves[0].y == small.result.by_rank[28]).all()
+    assert parts(small)[0].rules[0].at == 29 / 40
     assert stage.answer is answer
     assert "chance 0.725" in small.header.caption.text()
 
 
 def test_k_can_be_typed(small):
-    small.k.field.setFocus()
-    QTest.keyClick(small.k.field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClicks(small.k.field, "7")
-    QTest.keyClick(small.k.field, Qt.Key.Key_Return)
-    assert small.k.slider.value() == 7
-    assert (small.plot.curves[0].y == small.result.by_rank[6]).all()
+    k(small).field.setFocus()
+    QTest.keyClick(k(small).field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(k(small).field, "7")
+    QTest.keyClick(k(small).field, Qt.Key.Key_Return)
+    assert k(small).slider.value() == 7
+    assert (plot(small).curves[0].y == small.result.by_rank[6]).all()
 
 
 def test_k_is_30_again_after_a_model_that_has_not_so_many(stage, tmp_path):
     stage.open(write_small_gpt2(tmp_path / "narrow", d_model=16))
-    assert stage.panel.k.value == 16
+    assert k(stage.panel).value == 16
     stage.open(write_small_gpt2(tmp_path / "wide", d_model=40))
-    assert stage.panel.k.value == 30
+    assert k(stage.panel).value == 30
 
 
 def test_caption_names_scope_chance_and_both_ends(small):
@@ -121,49 +130,49 @@ def test_caption_names_scope_chance_and_both_ends(small):
     )
 
 
-def test_another_matrix_and_layer(small):
-    assert not small.layer.isEnabled()
-    small.matrix.setCurrentText("of W_Q")
-    assert small.layer.isEnabled()
-    assert small.answered == CaptureOf(Subject("W_Q", 0))
-    small.layer.setCurrentIndex(1)
-    assert small.answered == CaptureOf(Subject("W_Q", 1))
+def test_another_matrix_and_layer(small, stage):
+    assert not small.controls.widgets["layer"].isEnabled()
+    small.controls.widgets["name"].setCurrentText("of W_Q")
+    assert small.controls.widgets["layer"].isEnabled()
+    assert stage.answer.question == CaptureOf(Subject("W_Q", 0))
+    small.controls.widgets["layer"].setCurrentIndex(1)
+    assert stage.answer.question == CaptureOf(Subject("W_Q", 1))
     assert "W_Q 1, input side, gain not folded" in small.header.caption.text()
-    assert small.plot.curves[0].color == SERIES[LIGHT.name][2]
-    small.layer.setCurrentIndex(2)  # promised, and not there
-    assert small.message.isVisible()
-    assert "not in this checkpoint" in small.message.text()
+    assert plot(small).curves[0].color == SERIES[LIGHT.name][2]
+    small.controls.widgets["layer"].setCurrentIndex(2)  # promised, and not there
+    assert small.words.message.isVisible()
+    assert "not in this checkpoint" in small.words.message.text()
 
 
 def test_gpt2s_part_says_why_and_shows_what_it_has(stage, gpt2_folder):
     stage.open(gpt2_folder)
     panel = stage.panel
-    assert panel.message.text() == "No token embeddings in this checkpoint."
-    assert "Another matrix may be chosen above." in panel.advice.text()
-    panel.matrix.setCurrentText("of W_Q")
+    assert panel.words.message.text() == "No token embeddings in this checkpoint."
+    assert "Another matrix may be chosen above." in panel.words.advice.text()
+    panel.controls.widgets["name"].setCurrentText("of W_Q")
     assert panel.result is not None
-    assert panel.plot.isVisible()
+    assert plot(panel).isVisible()
 
 
 def test_hover_says_how_many_times_chance(small):
-    plot = small.plot
-    hover(plot.viewport(), plot.point_of(0, 11).toPoint())
+    drawn = plot(small)
+    hover(drawn.viewport(), drawn.point_of(0, 11).toPoint())
     value = small.result.by_rank[29, 11]
-    assert plot.hover_text() == (f"E · j = 12 · captured {value:.3f} · {value / 0.75:.2f} × chance")
+    said = f"E · j = 12 · captured {value:.3f} · {value / 0.75:.2f} × chance"
+    assert drawn.hover_text() == said
     hover(small, QPoint(2, 2))
-    assert plot.hover_text() == ""
+    assert drawn.hover_text() == ""
 
 
 def test_themes(small):
     small.set_theme(DARK)
-    assert small.plot.curves[0].color == SERIES[DARK.name][1]
-    assert small.plot.curves[1].color == DARK.muted
+    assert plot(small).curves[0].color == SERIES[DARK.name][1]
 
 
-def test_another_panel_can_point_here(small):
+def test_another_panel_can_point_here(small, stage):
     small.configure(name="W_K", layer=1, k=5)
-    assert small.answered == CaptureOf(Subject("W_K", 1))
-    assert (small.plot.curves[0].y == small.result.by_rank[4]).all()
+    assert stage.answer.question == CaptureOf(Subject("W_K", 1))
+    assert (plot(small).curves[0].y == small.result.by_rank[4]).all()
     with pytest.raises(TypeError):
         small.configure(rank=5)
 
@@ -181,7 +190,7 @@ def test_numbers(small, stage, monkeypatch, tmp_path):
 
 
 def test_figure(small):
-    (axes,) = small.figure(small.result)().axes
+    (axes,) = small.figure()().axes
     assert (axes.lines[0].get_ydata() == small.result.by_rank[29]).all()
     assert axes.lines[1].get_ydata()[0] == 0.75
     assert axes.get_xlabel() == "Index j of E's singular direction"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from geometry.models.residual_stream import Subject
-from gui.panels.capture import CapturePanel
+from gui.panels import table
 from gui.panels.claims import ClaimsPanel
 from gui.panels.claims_text import outcome
 from gui.panels.compare import ComparePanel
@@ -32,7 +32,7 @@ from gui.panels.training.training import TrainingPanel
 from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
-from tests.gui.result_stage import ResultStage
+from tests.gui.result_stage import ResultStage, figure_of, numbers_of
 
 WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 BARE = "a bare table"
@@ -44,11 +44,12 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, CapturePanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
+        SpectraPanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
         DimensionsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
         TrainingPanel, ComparePanel, ClaimsPanel,
     )
 }  # fmt: skip
+CLASSES |= {name: name for name in table.PANELS}
 PANELS = tuple(dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM)
 NO_TOKENS = "This part of the model reads no tokens"
 LACKING = {
@@ -185,17 +186,17 @@ def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(qtbot, source, fami
     made = shown(qtbot, source, family, panel)
     why = LACKING.get((family, panel))
     if why is None:
-        assert made.result is not None, made.message.text()
+        assert made.result is not None, made.words.message.text()
         assert made.content.isVisible()
         assert made.session.model.name in made.header.caption.text()
-        assert made.figure(made.result)() is not None
-        assert made.numbers(made.result)
+        assert figure_of(made) is not None
+        assert numbers_of(made)
     else:
         assert made.result is None
-        assert why in made.message.text()
-        assert made.message.text().endswith(".")
-        assert made.advice.isVisible()
-        assert made.advice.text().endswith(".")
+        assert why in made.words.message.text()
+        assert made.words.message.text().endswith(".")
+        assert made.words.advice.isVisible()
+        assert made.words.advice.text().endswith(".")
 
 
 def test_spectra(qtbot, source, family):

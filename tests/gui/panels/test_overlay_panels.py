@@ -14,13 +14,11 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.heads import project_heads
 from geometry.measures.kernels import head_kernels
 from geometry.measures.lookback_range import look_back_range
-from geometry.measures.overlaps import capture
 from geometry.measures.roughness import roughness
 from geometry.measures.shape import fit_shapes
 from geometry.measures.similarity import similarity
-from geometry.models.residual_stream import ResidualStream, Subject
+from geometry.models.residual_stream import Subject
 from geometry.pca.pca import fit_pca
-from gui.panels.capture import CapturePanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
@@ -57,9 +55,6 @@ def wanted(panel, model, positions):
     """What a panel should draw of a model, by its plot: computed without the panel."""
     if isinstance(panel, SpectraPanel):
         return {"": np.linalg.svd(model.W_pos, compute_uv=False)}
-    if isinstance(panel, CapturePanel):
-        pair = ResidualStream(model).pair(Subject("P"), Subject("E"))
-        return {"": capture(*pair, rank=panel.k.value)}
     if isinstance(panel, LookBackPanel):
         return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
     if isinstance(panel, SimilarityPanel):
@@ -184,7 +179,7 @@ def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
 
 
 def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
-    made = beside(CapturePanel)
+    made = beside(LayerNormPanel)
     made.others.add(write_table(helix(40, 16), "bare"))
     assert made.chips[1].shown_text == "bare –"
     assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
@@ -227,7 +222,7 @@ def test_the_legend_is_one_row_whatever_the_width(beside, width):
 
 @pytest.mark.parametrize(
     ("panel_class", "said"),
-    [(SpectraPanel, "long · i = 3 · σ "), (CapturePanel, "long · j = 3 · captured ")],
+    [(SpectraPanel, "long · i = 3 · σ ")],
 )
 def test_hover_says_whose_curve_it_is(beside, panel_class, said):
     made = beside(panel_class)

@@ -13,7 +13,6 @@ from matplotlib.colors import to_hex
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.capture import CapturePanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
@@ -30,7 +29,6 @@ LEFT = Qt.MouseButton.LeftButton
 SPECTRA = "P_singular_value"
 COLUMN = {
     SpectraPanel: SPECTRA,
-    CapturePanel: "captured",
     LookBackPanel: "r2_screw",
     SimilarityPanel: "mean_cosine_at_lag",
     ShapePanel: "distance_helix",

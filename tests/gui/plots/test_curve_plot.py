@@ -8,8 +8,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.plots.curve_plot import CurvePlot, PlotCurve
+from gui.plots.curve_plot import CurvePlot
 from gui.plots.log_axis import LogAxis
+from gui.plots.spec import Curve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import drag, hover
 
@@ -32,9 +33,9 @@ def plot(qtbot):
     made = shown(qtbot, whole_x=True)
     made.set_curves(
         [
-            PlotCurve(X, np.sqrt(X), "#000000"),
-            PlotCurve(X, np.full(100, 5.0), "#888888", "dashed", silent=True),
-            PlotCurve(X, 12.0 - X / 10, "#ff0000"),
+            Curve(X, np.sqrt(X), "#000000"),
+            Curve(X, np.full(100, 5.0), "#888888", "dashed", silent=True),
+            Curve(X, 12.0 - X / 10, "#ff0000"),
         ]
     )
     QApplication.processEvents()
@@ -44,7 +45,7 @@ def plot(qtbot):
 @pytest.fixture
 def log(qtbot):
     made = shown(qtbot, log_x=True, log_y=True)
-    made.set_curves([PlotCurve(X, X**-2.0, "#000000"), PlotCurve(X, X * 0.0, "#000000")])
+    made.set_curves([Curve(X, X**-2.0, "#000000"), Curve(X, X * 0.0, "#000000")])
     QApplication.processEvents()
     return made
 
@@ -79,7 +80,7 @@ def test_hover_tells_curve_and_index_and_passes_silent_ones_by(plot):
 def test_indices_count_points_that_a_logarithm_leaves_out(qtbot):
     plot = shown(qtbot, log_y=True)
     y = np.where(np.arange(100) < 50, 0.0, X)
-    plot.set_curves([PlotCurve(X, y, "#000000")])
+    plot.set_curves([Curve(X, y, "#000000")])
     seen = []
     plot.pointHovered.connect(seen.append)
     hover(plot.viewport(), plot.point_of(0, 80).toPoint())
@@ -157,7 +158,7 @@ def test_the_view_stays_when_curves_of_the_same_span_are_set(plot):
 
 def test_nothing_but_zeros_on_a_logarithmic_axis_is_no_fault(qtbot):
     plot = shown(qtbot, log_x=True, log_y=True)
-    plot.set_curves([PlotCurve(X, np.zeros(100), "#000000")])
+    plot.set_curves([Curve(X, np.zeros(100), "#000000")])
     plot.set_curves([])
     hover(plot.viewport(), QPoint(300, 100))
 

@@ -12,7 +12,6 @@ from geometry.checkpoints.sizes import size_text
 from geometry.hub.client import Hub
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.tensor_cache import default_cache
-from gui.panels.capture import CapturePanel
 from gui.panels.overlaps import OverlapsPanel
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
@@ -47,7 +46,7 @@ def threads(thread_jobs):
 
 def open_stage(qtbot, hub, jobs=None, *, before=lambda: None):
     """A panel whose model was opened in parts, of a server that sends whole files from now on."""
-    stage = ResultStage(qtbot, CapturePanel, jobs or InlineJobs())
+    stage = ResultStage(qtbot, "capture", jobs or InlineJobs())
     stage.controller._fetching._hub = Hub(retries=QUICK)  # no test waits for a server
     stage.panel.hide()
     stage.open(NAME)
@@ -59,16 +58,16 @@ def open_stage(qtbot, hub, jobs=None, *, before=lambda: None):
 
 
 def click(stage):
-    assert stage.panel.button.isVisible()
-    QTest.mouseClick(stage.panel.button, LEFT)
+    assert stage.panel.words.button.isVisible()
+    QTest.mouseClick(stage.panel.words.button, LEFT)
 
 
 def test_the_cost_is_said_and_a_click_agrees(qtbot, loopback_hub, folder, size):
     stage = open_stage(qtbot, loopback_hub)
-    words = stage.panel.message.text()
+    words = stage.panel.words.message.text()
     assert "does not send parts of files" in words
     assert f"all {size_text(size)} of {WEIGHTS} would have to be downloaded" in words
-    assert stage.panel.button.text() == f"Download {format_bytes(size)}"
+    assert stage.panel.words.button.text() == f"Download {format_bytes(size)}"
     assert stage.session.model.bytes_to_fetch("W_E") == size
     loopback_hub.forget_requests()
     click(stage)
@@ -98,7 +97,7 @@ def test_one_download_serves_all_panels_and_the_next_start_without_a_network(
     click(open_stage(qtbot, loopback_hub))
     wait_until_kept(default_cache().root)
     loopback_hub.forget_requests()
-    for panel_class in (CapturePanel, OverlapsPanel):
+    for panel_class in ("capture", OverlapsPanel):
         stage = ResultStage(qtbot, panel_class)
         stage.session.offline = True
         stage.open(NAME)
@@ -111,20 +110,20 @@ def test_another_panel_of_the_same_model_asks_no_more(qtbot, loopback_hub, folde
     click(stage)
     loopback_hub.forget_requests()
     for name in ("W_Q", "W_O", "W_in"):
-        stage.panel.matrix.setCurrentText(f"of {name}")
+        stage.panel.controls.widgets["name"].setCurrentText(f"of {name}")
         assert stage.answer.state == "ready", stage.answer.why
     assert not loopback_hub.requests
 
 
 def test_what_was_agreed_to_at_the_opening_holds(qtbot, loopback_hub, folder):
     loopback_hub.ranges = False
-    stage = ResultStage(qtbot, CapturePanel)
+    stage = ResultStage(qtbot, "capture")
     stage.controller.open(NAME)
     assert stage.session.notice.whole > 0
     stage.controller.retry(whole=True)
     assert stage.answer.state == "ready", stage.answer.why
     for name in ("W_Q", "W_in"):
-        stage.panel.matrix.setCurrentText(f"of {name}")
+        stage.panel.controls.widgets["name"].setCurrentText(f"of {name}")
         assert stage.answer.state == "ready", stage.answer.why
 
 
@@ -159,7 +158,7 @@ def test_cut_half_way_it_can_be_tried_again_without_another_question(
     loopback_hub.fault(Fault.cut(size // 2), path=f"*/{WEIGHTS}", times=None)
     click(stage)
     assert (stage.answer.state, stage.answer.retry) == ("impossible", True)
-    assert stage.panel.button.text() == "Try again"
+    assert stage.panel.words.button.text() == "Try again"
     loopback_hub.clear_faults()
     click(stage)
     assert stage.answer.state == "ready", stage.answer.why
@@ -171,7 +170,7 @@ def test_a_length_that_nobody_says_is_said_to_be_unknown(qtbot, loopback_hub, fo
     stage = open_stage(qtbot, loopback_hub, before=lambda: loopback_hub.fault(
         Fault.chunked(), path=f"*/{WEIGHTS}", times=None
     ))  # fmt: skip
-    assert "it does not say how much that is" in stage.panel.message.text()
-    assert stage.panel.button.text() == "Download"
+    assert "it does not say how much that is" in stage.panel.words.message.text()
+    assert stage.panel.words.button.text() == "Download"
     click(stage)
     assert stage.answer.state == "ready", stage.answer.why

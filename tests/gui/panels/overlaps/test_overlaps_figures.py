@@ -156,7 +156,7 @@ def test_cells_are_as_large_as_they_can_be():
 
 
 def test_the_eight_panel_figure_for_print(minilm, tmp_path):
-    from gui.export.figure_base import save_figure
+    from gui.plots.figure_base import save_figure
 
     show(minilm, "attention")
     figure = minilm.figure(minilm.result)()

@@ -188,7 +188,7 @@ def test_python_prints_the_same_corners(gpt2, run_python):
 
 
 def test_the_figure_is_for_print(gpt2, tmp_path):
-    from gui.export.figure_base import save_figure
+    from gui.plots.figure_base import save_figure
 
     figure = gpt2.figure(gpt2.result)()
     axes = figure.axes[0]

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
-from gui.export.figure_base import name_axes, new_figure
 from gui.panels.result_panel import ResultPanel
+from gui.plots.figure_base import name_axes, new_figure
 from gui.services.snippets import opening
 
 LEFT = Qt.MouseButton.LeftButton

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from gui.export.figure_base import CHARACTERS, POINTS
+from gui.plots.figure_base import CHARACTERS, POINTS
 from gui.services.overlay_curves import OverlayLine
 from gui.style.theme import LIGHT, SMALL, Theme
 

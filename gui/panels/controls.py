@@ -1,0 +1,132 @@
+"""The widgets of a panel's controls, made of what :mod:`gui.panels.kit` says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QWidget
+
+from geometry.models.model import PositionalModel
+from gui.panels.kit import AnyPanel, Choice, Control, Layer, Number, Saved, Toggle
+from gui.style.theme import Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.number_slider import NumberSlider
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
+
+Change = Callable[[str, object], None]
+"""Called with a field of the choices and its new value."""
+
+
+class ControlRow:
+    """The widgets of one panel's controls.
+
+    Parameters
+    ----------
+    spec
+        The panel.
+    theme
+        Colours.
+    change
+        Called when the user changes a control.
+    """
+
+    def __init__(self, spec: AnyPanel, theme: Theme, change: Change) -> None:
+        self._spec, self._change = spec, change
+        self._model: PositionalModel | None = None
+        shown = [control for control in spec.controls if not isinstance(control, Saved)]
+        self.widgets = {control.field: self._make(control, theme) for control in shown}
+        self._controls = {control.field: control for control in shown}
+
+    def show(self, choices: Any) -> None:
+        """Show choices without reporting a change."""
+        for name, widget in self.widgets.items():
+            value, control = getattr(choices, name), self._controls[name]
+            blocked = widget.blockSignals(True)
+            if isinstance(widget, QCheckBox):
+                widget.setChecked(value)
+            elif isinstance(widget, NumberSlider | Segmented):
+                widget.show_value(value)
+            elif isinstance(widget, DropDown):
+                widget.setCurrentIndex(widget.findData(value))
+            widget.blockSignals(blocked)
+            if isinstance(control, Layer) and control.enabled is not None:
+                widget.setEnabled(control.enabled(choices))
+
+    def follow_model(self, model: PositionalModel | None) -> None:
+        """Offer the layers of another model, and what it has to switch on."""
+        if model is None or model is self._model:
+            return
+        self._model = model
+        for name, widget in self.widgets.items():
+            control = self._controls[name]
+            if isinstance(control, Layer) and isinstance(widget, DropDown):
+                _offer_layers(widget, control, max(model.n_layers or 1, 1))
+            elif isinstance(control, Toggle) and control.unavailable is not None:
+                why = control.unavailable(model)
+                widget.setEnabled(not why)
+                widget.setToolTip(
+                    wrapped(f"{control.tip} (not here: {why})" if why else control.tip)
+                )
+
+    def follow_result(self, result: object, choices: Any) -> None:
+        """Bound numbers by what a result has."""
+        for name, widget in self.widgets.items():
+            control = self._controls[name]
+            if isinstance(control, Number) and isinstance(widget, NumberSlider):
+                widget.set_bounds(control.least, max(control.most(result), control.least))
+                widget.show_value(getattr(choices, name))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        for widget in self.widgets.values():
+            if isinstance(widget, NumberSlider):
+                widget.set_theme(theme)
+
+    def _make(self, control: Control, theme: Theme) -> QWidget:
+        def change(value: object) -> None:
+            self._change(control.field, value)
+
+        if isinstance(control, Toggle):
+            box = QCheckBox(control.text)
+            box.setToolTip(wrapped(control.tip))
+            box.toggled.connect(change)
+            return box
+        if isinstance(control, Number):
+            first = getattr(self._spec.defaults, control.field)  # also the bound of no result
+            number = NumberSlider(control.text, control.least, first, first, control.tip, theme)
+            number.slider.setVisible(control.slider)
+            number.changed.connect(change)
+            return number
+        if isinstance(control, Choice) and not control.listed:
+            options = [(option.value, option.text, option.tip) for option in control.options]
+            segmented = Segmented(options, control.label)
+            segmented.chosen.connect(change)
+            return segmented
+        menu = DropDown()
+        menu.setToolTip(wrapped(control.tip))
+        if isinstance(control, Choice):
+            menu.setAccessibleName(control.label)
+            for option in control.options:
+                menu.addItem(option.text, option.value)
+        elif isinstance(control, Layer):
+            menu.setAccessibleName("Layer")
+            _offer_layers(menu, control, 1)
+        else:
+            raise TypeError(f"there is no widget for {type(control).__name__}")
+        menu.currentIndexChanged.connect(lambda: change(menu.currentData()))
+        return menu
+
+
+def _offer_layers(menu: DropDown, control: Layer, count: int) -> None:
+    blocked = menu.blockSignals(True)
+    before = menu.currentData()
+    menu.clear()
+    for layer in range(count):
+        menu.addItem(f"Layer {layer}", layer)
+        if control.note is not None:
+            menu.setItemData(layer, control.note(layer), Qt.ItemDataRole.ToolTipRole)
+    menu.setCurrentIndex(max(menu.findData(before), 0))
+    menu.blockSignals(blocked)

@@ -1,0 +1,494 @@
+"""What a panel is: a :class:`PanelSpec`, from which everything that shows or writes it follows.
+
+A panel asks one question about a model and shows the answer. Its spec says so as data and pure
+functions: controls, question, plots, caption, numbers and script. The window makes a dock, a menu
+entry, saved options and overlays of compared models out of it, `helixscope report` its figures.
+Nothing here knows a toolkit: :mod:`gui.panels.panel` makes the widget when a panel is first seen.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from gui.plots.spec import Part
+from gui.services.overlay_curves import told_apart
+from gui.services.questions import Question, Subjects, resolve
+from gui.state.guides import Guide
+from gui.style.theme import LIGHT, Theme
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from geometry.claims.claims import Verdict
+    from geometry.claims.measurements import Measurements
+    from geometry.models.model import PositionalModel
+    from geometry.pca.components import PositionPCA
+
+Json = bool | int | float | str | None | list[Any] | dict[str, Any]
+"""What a file of saved work can hold."""
+Check = Callable[[object], bool]
+
+MOST = 2**31 - 1
+"""Of any whole number that is saved: more fits into no field."""
+
+
+# ---- controls as data ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a :class:`Choice`: what it is, its words, its tooltip."""
+
+    value: str
+    text: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """What all controls have.
+
+    Attributes
+    ----------
+    field
+        Of the panel's choices: what it shows and changes.
+    tip
+        Its tooltip.
+    """
+
+    field: str
+    tip: str = ""
+
+    def accepts(self, value: object) -> bool:
+        """Return whether a value in a file makes sense, whichever model it is for."""
+        raise NotImplementedError
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Return whether a model has what a value that makes sense refers to."""
+        return True
+
+    def encode(self, value: Any) -> Json:
+        """Return a value as it is written into a file."""
+        encoded: Json = value
+        return encoded
+
+    def decode(self, value: Any) -> Any:
+        """Return what :meth:`encode` was given; other panels may pass either."""
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Control):
+    """One of a few words: side by side, or in a drop-down list."""
+
+    label: str
+    options: tuple[Option, ...]
+    listed: bool = False
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is one of the options."""
+        return isinstance(value, str) and value in [option.value for option in self.options]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toggle(Control):
+    """On or off.
+
+    ``unavailable`` returns why a model has nothing to switch on; "" where it has.
+    """
+
+    text: str
+    unavailable: Callable[[PositionalModel], str] | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is true or false."""
+        return isinstance(value, bool)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Return whether the model has what is switched on."""
+        return not value or self.unavailable is None or not self.unavailable(model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Number(Control):
+    """A whole number, with a slider or without.
+
+    ``most`` returns the upper bound that a result has; what the user wants beyond it is kept for
+    the next result, and shown and drawn as the bound.
+    """
+
+    text: str
+    least: int = 1
+    most: Callable[[Any], int]
+    slider: bool = True
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is a whole number from ``least`` on."""
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole and self.least <= value <= MOST  # type: ignore[operator]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer(Control):
+    """A layer of the model, from 0.
+
+    ``enabled`` returns whether the other choices refer to a layer; ``note`` the tooltip of one.
+    """
+
+    enabled: Callable[[Any], bool] | None = None
+    note: Callable[[int], str] | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is a whole number."""
+        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Return whether the model has this layer."""
+        return isinstance(value, int) and value < (model.n_layers or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saved(Control):
+    """A choice without a control of its own: made in the panel's body, and saved.
+
+    Attributes
+    ----------
+    check
+        As :meth:`Control.accepts`.
+    suits
+        As :meth:`Control.fits`.
+    written, read
+        As :meth:`Control.encode` and :meth:`Control.decode`, where the value is no JSON.
+    """
+
+    check: Check
+    suits: Callable[[Any, PositionalModel], bool] | None = None
+    written: Callable[[Any], Json] | None = None
+    read: Callable[[Any], Any] | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Ask :attr:`check`."""
+        return self.check(value)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Ask :attr:`suits`."""
+        return self.suits is None or self.suits(value, model)
+
+    def encode(self, value: Any) -> Json:
+        """Ask :attr:`written`."""
+        return value if self.written is None else self.written(value)
+
+    def decode(self, value: Any) -> Any:
+        """Ask :attr:`read`."""
+        return value if self.read is None else self.read(value)
+
+
+# ---- what is shown -------------------------------------------------------------------------
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scope:
+    """What a question is about: a model, a range of its positions, the shown components.
+
+    Attributes
+    ----------
+    model
+        An open one.
+    positions
+        First and last position, both inclusive.
+    components
+        Numbers of the components on the axes, from 1.
+    pca
+        The components of the range; None while they are not fitted.
+    """
+
+    model: PositionalModel
+    positions: tuple[int, int]
+    components: tuple[int, ...]
+    pca: PositionPCA | None = None
+
+
+def _no_token(position: int) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class View(Generic[C, R]):
+    """An answer and how it is looked at: all that plots, captions, numbers and scripts take.
+
+    Attributes
+    ----------
+    scope
+        What the question was about.
+    choices
+        What the user chose in the panel.
+    question, result
+        What was asked, and what came of it.
+    theme
+        Colours of the screen, or those for print.
+    name, color
+        Of the model among others; ``color`` is "" for the open model.
+    others
+        The compared models that are drawn with it.
+    token_at
+        Returns the prompt's token at a position, or None.
+    """
+
+    scope: Scope
+    choices: C
+    question: Any
+    result: R
+    theme: Theme = LIGHT
+    name: str = ""
+    color: str = ""
+    others: tuple[View[C, R], ...] = ()
+    token_at: Callable[[int], str | None] = _no_token
+
+    @property
+    def model(self) -> PositionalModel:
+        """The model."""
+        return self.scope.model
+
+    def at(self, position: int) -> str:
+        """Return a position as it is called in labels, with its token."""
+        token = self.token_at(position)
+        return f"{position}" if token is None else f"{position} {token!r}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reported:
+    """What a report has measured already, for the panels whose figures it draws.
+
+    Attributes
+    ----------
+    measured
+        What is measured on the model, each once.
+    verdicts
+        The claims, checked on it.
+    layer, fold_ln
+        Of the weights.
+    """
+
+    measured: Measurements
+    verdicts: tuple[Verdict, ...]
+    layer: int
+    fold_ln: bool
+
+    @property
+    def model(self) -> PositionalModel:
+        """The open model."""
+        return self.measured.model
+
+    @property
+    def about(self) -> Subjects:
+        """What questions are asked about: the model with the directions that are known."""
+        return Subjects(self.model, self.measured.stream)
+
+    @property
+    def scope(self) -> Scope:
+        """The range, and its first three components as far as there are so many."""
+        components = tuple(range(1, min(3, len(self.measured.pca.components)) + 1))
+        return Scope(self.model, self.measured.positions, components, self.measured.pca)
+
+
+class PanelSpec(ABC, Generic[C, R]):
+    """A panel of results.
+
+    Subclasses say what they are in the class attributes and in pure methods; they hold no state.
+    """
+
+    name: ClassVar[str]
+    """Its key: of its dock, its options in saved work, and the question's slot."""
+    title: ClassVar[str]
+    formula: ClassVar[str]
+    meaning: ClassVar[str]
+    explanation: ClassVar[str]
+    """What is shown, as a formula; in words; in two sentences."""
+    empty: ClassVar[str]
+    """What it will show, in one sentence that begins "Open a model to see"."""
+    instead: ClassVar[str] = ""
+    """What still works where this does not, as a sentence."""
+    controls: ClassVar[tuple[Control, ...]] = ()
+    """In their order; each is for one field of the choices, and decides how that is saved."""
+    follows_drag: ClassVar[bool] = False
+    """Whether it asks anew while a range is dragged, a few times a second; else when it ends."""
+    guides_current: ClassVar[bool] = False
+    """Whether what it draws in the viewport depends on the current position."""
+    body: ClassVar[str] = ""
+    """"module:class" of the widget that shows it, where a row of plots does not fit."""
+    figures: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Names of the figures that a report draws, each with the choices it takes."""
+    claims: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    """Claims of the ledger that the panel shows with choices of their own, by their ids."""
+
+    @property
+    @abstractmethod
+    def defaults(self) -> C:
+        """The choices at first: a frozen dataclass, with a field for each control."""
+
+    @abstractmethod
+    def question(self, scope: Scope, choices: C) -> Question | None:
+        """Return what to ask; None if there is nothing."""
+
+    @abstractmethod
+    def plots(self, view: View[C, R]) -> Sequence[Part]:
+        """Return what is drawn, from left to right."""
+
+    @abstractmethod
+    def heading(self, view: View[C, R]) -> tuple[str, str]:
+        """Return the title of the printed figure, and the line with its scope below it."""
+
+    @abstractmethod
+    def caption(self, view: View[C, R]) -> str:
+        """Return one line: the model, the scope, and what sums the result up."""
+
+    @abstractmethod
+    def numbers(self, view: View[C, R]) -> Mapping[str, np.ndarray]:
+        """Return the numbers behind what is shown of one model, by names for columns."""
+
+    @abstractmethod
+    def script(self, view: View[C, R]) -> str:
+        """Return a script that computes what is shown of one model, and prints it."""
+
+    # What a panel may leave as it is.
+
+    def choices_for(self, model: PositionalModel, choices: C) -> C:
+        """Return the choices for another model than before."""
+        changes = {
+            control.field: getattr(self.defaults, control.field)
+            for control in self.controls
+            if not control.fits(getattr(choices, control.field), model)
+        }
+        return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
+
+    def compares(self, choices: C) -> str:
+        """Return what is drawn of compared models, in a few words; "" for nothing."""
+        return ""
+
+    def question_beside(self, scope: Scope, choices: C) -> Question | None:
+        """Return what to ask about a compared model."""
+        return self.question(scope, choices)
+
+    def summary(self, view: View[C, R]) -> str:
+        """Return what sums a compared model's curve up, for its tooltip."""
+        return ""
+
+    def guide(self, view: View[C, R], current: int | None) -> Guide | None:
+        """Return what to draw beside the curve in the viewport; None for nothing.
+
+        ``current`` is the current position, where :attr:`guides_current` is true.
+        """
+        return None
+
+    def figure(self, view: View[C, R]) -> Figure:
+        """Draw the view for print; its theme is the one for print."""
+        from gui.plots.mpl_painter import paint
+
+        names = [(other.name, other.color) for other in view.others]
+        own = (view.name, view.color or view.theme.text) if names else None
+        return paint(self.plots(view), *self.heading(view), view.theme, others=names, own=own)
+
+    def choices_for_report(self, reported: Reported, figure: str) -> C:
+        """Return the choices that a figure of a report takes, of those in :attr:`figures`."""
+        choices: C = changed(self, self.defaults, self.figures[figure])
+        return choices
+
+    def result_for_report(self, reported: Reported, choices: C) -> tuple[Any, R]:
+        """Return question and result for a report's figure; overridden where it has measured it.
+
+        Raises
+        ------
+        HelixscopeError
+            As :meth:`gui.services.questions.Question.answer`.
+        """
+        question = self.question(reported.scope, choices)
+        result: R = resolve(question, reported.about)
+        return question, result
+
+
+# ---- what follows from a spec ----------------------------------------------------------------
+
+AnyPanel = PanelSpec[Any, Any]
+
+
+def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
+    """Return choices with some of them others.
+
+    Raises
+    ------
+    TypeError
+        When the panel has no such choice.
+    """
+    known = {control.field: control for control in spec.controls}
+    unknown = sorted(set(changes) - set(known))
+    if unknown:
+        raise TypeError(f"{spec.title} takes no {', '.join(unknown)}; it has {', '.join(known)}")
+    return replace(choices, **{name: known[name].decode(value) for name, value in changes.items()})
+
+
+def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
+    """Return choices as a file of saved work has them."""
+    return {c.field: c.encode(getattr(choices, c.field)) for c in spec.controls}
+
+
+def checked(spec: AnyPanel, options: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the choices in a file, but for those that the panel does not know.
+
+    Raises
+    ------
+    ValueError
+        When one of the others makes no sense.
+    """
+    known = {control.field: control for control in spec.controls}
+    for name, value in options.items():
+        if name in known and not known[name].accepts(value):
+            raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
+    return {name: value for name, value in options.items() if name in known}
+
+
+def fitting(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
+    """Return choices but for those of layers, heads and weights that a model lacks."""
+    known = {control.field: control for control in spec.controls}
+    return {name: value for name, value in options.items() if known[name].fits(value, model)}
+
+
+def all_numbers(spec: AnyPanel, view: View[Any, Any]) -> dict[str, np.ndarray]:
+    """Return the numbers of a view: the open model's, then the others' under their names."""
+    columns = dict(spec.numbers(view))
+    names = told_apart(other.name for other in view.others)
+    for name, other in zip(names, view.others, strict=True):
+        columns |= {f"{name}: {key}": values for key, values in spec.numbers(other).items()}
+    return columns
+
+
+def all_scripts(spec: AnyPanel, view: View[Any, Any]) -> str:
+    """Return the script of a view, with those of the other models behind it."""
+    parts = [f"# Beside it, {other.name}:\n{spec.script(other)}" for other in view.others]
+    return "\n".join([spec.script(view), *parts])
+
+
+def report_view(spec: AnyPanel, reported: Reported, figure: str) -> View[Any, Any]:
+    """Return the view that a figure of a report shows.
+
+    Raises
+    ------
+    HelixscopeError
+        As :meth:`PanelSpec.result_for_report`.
+    """
+    choices = spec.choices_for_report(reported, figure)
+    question, result = spec.result_for_report(reported, choices)
+    return View(reported.scope, choices, question, result, name=reported.model.name)
+
+
+def has_fields_for_controls(spec: AnyPanel) -> bool:
+    """Return whether each control has its field in the choices, and each field its control."""
+    names = sorted(field.name for field in fields(spec.defaults))
+    return names == sorted(control.field for control in spec.controls)

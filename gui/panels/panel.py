@@ -1,0 +1,640 @@
+"""The widget of a panel of results, made of its :class:`gui.panels.kit.PanelSpec`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
+
+from gui.export.save_result import ResultSaver
+from gui.panels.base import Panel
+from gui.panels.controls import ControlRow
+from gui.panels.kit import AnyPanel, Json, Scope, View, all_numbers, all_scripts, changed, saved
+from gui.panels.overlay_legend import OverlayLegend
+from gui.panels.result_header import ResultHeader
+from gui.services.controller import Controller
+from gui.services.loading import short_name
+from gui.services.overlay_curves import OverlayCurve, OverlayCurves, overlay_color
+from gui.state.answer import Answer
+from gui.state.session import Session
+from gui.style.sentences import as_sentence
+from gui.style.theme import GRID, LIGHT, Theme, format_bytes
+from gui.widgets.words_page import WordsPage
+from gui.widgets.working_strip import WorkingStrip
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gui.plots.qt_painter import PaintedRow
+    from gui.state.guides import Guide
+
+CANCELLED = "This was cancelled before it was done."
+
+
+# ---- what the user wants of others than the panel ----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPanel:
+    """Another panel is to be shown, by its name, with some choices."""
+
+    name: str
+    choices: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSource:
+    """A source is to be opened."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class HideCurves:
+    """The compared models' curves that panels leave out: a panel's name and a model's key each."""
+
+    hidden: frozenset[tuple[str, int]]
+
+
+class PanelBody(QWidget):
+    """What a panel shows its result in, where a row of plots does not fit.
+
+    Parameters
+    ----------
+    session
+        What is hovered and selected.
+    theme
+        Colours.
+    """
+
+    chosen = Signal(str, object)
+    """A choice of the panel, by its name, and its new value."""
+    hoverRequested = Signal(object)
+    """The position under the mouse, or None."""
+    selectionRequested = Signal(tuple)
+    """Positions, the last one becomes the current one."""
+    intended = Signal(object)
+    """What the user wants of others than the panel: one of the small classes of this module."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self.session, self.theme = session, theme
+
+    def draw(self, view: View[Any, Any]) -> None:
+        """Show a view."""
+        raise NotImplementedError
+
+    def show_marks(self) -> None:
+        """Mark what is hovered and selected."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; it is drawn again right after."""
+        self.theme = theme
+
+    def keys(self) -> Mapping[int, Callable[[], None]]:
+        """Return what keys without a modifier do now."""
+        return {}
+
+    def menu_items(self) -> Sequence[tuple[str, Callable[[], None]]]:
+        """Return what the panel's menu offers before saving and copying: words and what to do."""
+        return ()
+
+    def stop(self) -> None:
+        """Stop timers; the panel goes away."""
+
+
+class ResultPanel(Panel):
+    """Asks a spec's question about the open model, and shows what comes of it.
+
+    It asks only while it can be seen, and again when its question has changed. While an answer is
+    on its way the one before stays, if it is about the same model, until something is known of the
+    new one. Esc gives up waiting, as the button does. Compared models are asked the same, and
+    drawn behind the open one.
+
+    Parameters
+    ----------
+    spec
+        What it shows.
+    session, theme
+        As for all panels.
+    saver
+        Writes figures and numbers.
+    """
+
+    asked = Signal(object, bool)
+    """A question; whether the user agrees to a large download."""
+    askedBeside = Signal(int, object, bool)
+    """A compared model's key, a question about it, and whether a large download is agreed to."""
+    unwatched = Signal()
+    """Nobody looks at the panel any more: what it waits for may be given up."""
+    cancelRequested = Signal()
+    selectionRequested = Signal(tuple)
+    hoverRequested = Signal(object)
+    guideRequested = Signal(object)
+    """What to draw beside the curve, a :class:`gui.state.guides.Guide`; None for nothing."""
+    intended = Signal(object)
+
+    def __init__(
+        self,
+        spec: AnyPanel,
+        session: Session,
+        theme: Theme,
+        saver: ResultSaver | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(session, theme, parent)
+        self.spec, self.saver = spec, saver
+        self.choices = spec.defaults
+        self.content: PanelBody | PaintedRow | None = None
+        self._answer: Answer | None = None
+        self._ready: Answer | None = None
+        self._in_front = True
+        self._guide: Guide | None = None
+        self._guided: object = None
+        self.header = ResultHeader(spec.formula, spec.meaning, spec.explanation, theme)
+        self.header.menuRequested.connect(self._show_menu)
+        self.controls = ControlRow(spec, theme, lambda field, value: self._choose(field, value))
+        for widget in self.controls.widgets.values():
+            self.header.add(widget)
+        self.legend = OverlayLegend(theme)
+        self.legend.hide()
+        self.legend.toggled.connect(self._on_toggled)
+        self.legend.fetchRequested.connect(self._on_fetch)
+        self.strip = WorkingStrip(theme)
+        self.strip.cancelRequested.connect(self.cancelRequested)
+        self.words = WordsPage()
+        self.words.button.clicked.connect(self._on_button)
+        self._builder = QTimer(self, interval=0, singleShot=True)
+        self._builder.timeout.connect(self._make_content)
+        self._build_layout()
+        self._follow_model()
+        self.others = OverlayCurves(
+            session,
+            spec.name,
+            self._question_beside,
+            lambda key, question: self.askedBeside.emit(key, question, False),
+            self._on_others_changed,
+        )
+        self._listen()
+        self._show_answer()
+
+    def _listen(self) -> None:
+        events = self.session.events
+        self.listen(events.model, self._on_model_changed)
+        self.listen(events.opening, self._show_answer)
+        self.listen(events.answers, self._on_answers_changed)
+        self.listen(events.components, self.ask)
+        if self.spec.follows_drag:
+            self.listen_calmly(events.positions, self.ask)
+        else:
+            # What takes long waits for the end of a drag.
+            self.listen(events.positions, self.ask)
+            self.listen(events.dragging, self.ask)
+        for signal in (events.hover, events.selection, events.tokens):
+            self.listen(signal, self._show_marks)
+        # A guide may depend on the current position, and on the components of the curve.
+        for signal in (events.selection, events.curve):
+            self.listen(signal, self._show_guide)
+
+    # ---- choices ---------------------------------------------------------------------------
+
+    def configure(self, **options: Any) -> None:
+        """Make choices, as another panel or saved work refers to them.
+
+        Raises
+        ------
+        TypeError
+            When the panel has no such choice.
+        """
+        self._set_choices(changed(self.spec, self.choices, options))
+
+    def options(self) -> dict[str, Json]:
+        """Return what :meth:`configure` takes to show the same again, for a file."""
+        return saved(self.spec, self.choices)
+
+    def _choose(self, field: str, value: object) -> None:
+        self._set_choices(replace(self.choices, **{field: value}))
+
+    def _set_choices(self, choices: Any) -> None:
+        if choices == self.choices:
+            return
+        self.choices = choices
+        self.controls.show(choices)
+        if self._ready is not None:
+            self._draw()
+        self.ask()
+
+    def _follow_model(self) -> None:
+        model = self.session.model
+        if model is not None:
+            self.choices = self.spec.choices_for(model, self.choices)
+        self.controls.follow_model(model)
+        self.controls.show(self.choices)
+
+    # ---- asking ----------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Ask, if the panel can be seen and its question is another one than before."""
+        watched = self._in_front and self.isVisible()
+        if self.session.model is None or not watched or self._waits_for_drag():
+            return
+        question = self._question(self.session)
+        if question is None:
+            return
+        answer = self._answer
+        if answer is None or answer.question != question or answer is not self._current():
+            self.asked.emit(question, False)
+            if self.content is None:
+                # While the answer is worked out: with it, it would be one long wait for the user.
+                self._builder.start()
+        self.others.ask(asking=True)
+        self._show_legend()
+
+    def _waits_for_drag(self) -> bool:
+        return self.session.dragging and not self.spec.follows_drag
+
+    def _question(self, session: Session) -> Any:
+        return self.spec.question(_scope(session), self.choices)
+
+    def _question_beside(self, session: Session) -> Any:
+        if session.model is None or not self.spec.compares(self.choices):
+            return None
+        return self.spec.question_beside(_scope(session), self.choices)
+
+    @property
+    def result(self) -> Any:
+        """The result that is shown, which may lack something yet; None if none is."""
+        return None if self._ready is None else self._ready.result
+
+    # ---- what is shown -----------------------------------------------------------------------
+
+    def view(self, theme: Theme | None = None) -> View[Any, Any]:
+        """Return what is shown; there is a result."""
+        assert self._ready is not None
+        assert self.session.model is not None
+        theme = theme or self.theme
+        sessions = {compared.key: compared.session for compared in self.session.compared}
+        others = tuple(
+            View(
+                _scope(sessions[curve.key]),
+                self.choices,
+                curve.answer.question if curve.answer is not None else None,
+                curve.result,
+                theme,
+                curve.name,
+                overlay_color(curve.color, theme),
+                token_at=sessions[curve.key].token_at,
+            )
+            for curve in self._drawn()
+        )
+        return View(
+            _scope(self.session),
+            self.choices,
+            self._ready.question,
+            self._ready.result,
+            theme,
+            self.session.model.name,
+            others=others,
+            token_at=self.session.token_at,
+        )
+
+    def caption(self) -> str:
+        """Return the line above the plots."""
+        return self.header.caption.text()
+
+    def figure(self) -> Callable[[], Figure]:
+        """Return what draws the view for print; it is called on a thread, without the panel."""
+        spec, view = self.spec, self.view(LIGHT)
+        return lambda: spec.figure(view)
+
+    def numbers(self) -> dict[str, np.ndarray]:
+        """Return the numbers behind what is shown, by names for columns."""
+        return all_numbers(self.spec, self.view())
+
+    def python(self) -> str:
+        """Return a script that computes what is shown, and prints it."""
+        return all_scripts(self.spec, self.view())
+
+    def file_name(self) -> str:
+        """Return the name that files are offered under, without an ending."""
+        assert self.session.model is not None
+        # A revision such as gpt2@refs/pr/1 is no folder.
+        return f"{self.session.model.name.replace('/', '-')} {self.spec.name}"
+
+    def _drawn(self) -> tuple[OverlayCurve, ...]:
+        if not self.spec.compares(self.choices):
+            return ()
+        return tuple(curve for curve in self.others.curves if curve.drawn)
+
+    def _draw(self) -> None:
+        view = self.view()
+        self._make_content()
+        self.controls.follow_result(view.result, self.choices)
+        if isinstance(self.content, PanelBody):
+            self.content.draw(view)
+        elif self.content is not None:
+            self.content.draw(self.spec.plots(view))
+        self.header.caption.set_text(self.spec.caption(view))
+        self._show_legend()
+        self._show_guide()
+
+    def _make_content(self) -> None:
+        if self.content is not None:
+            return
+        if self.spec.body:
+            module, _, name = self.spec.body.partition(":")
+            body = getattr(import_module(module), name)
+            content: PanelBody | PaintedRow = body(self.session, self.theme)
+            assert isinstance(content, PanelBody)
+            content.intended.connect(self.intended)
+        else:
+            from gui.plots.qt_painter import PaintedRow
+
+            content = PaintedRow(self.session, self.theme)
+        content.chosen.connect(self._choose)
+        content.hoverRequested.connect(self.hoverRequested)
+        content.selectionRequested.connect(self.selectionRequested)
+        self.content = content
+        self._page.addWidget(content, 1)
+
+    def _show_marks(self) -> None:
+        if self._ready is not None and self.content is not None:
+            self.content.show_marks()
+
+    def _show_legend(self) -> None:
+        curves = () if self._ready is None else self.others.curves
+        words = self.spec.compares(self.choices) if curves else ""
+        self.legend.setVisible(bool(words))
+        if words:
+            self.legend.show_curves(words, curves, self._summary)
+
+    def _summary(self, curve: OverlayCurve) -> str:
+        for other in () if self._ready is None else self.view().others:
+            if other.name == curve.name:
+                return self.spec.summary(other)
+        return ""
+
+    def _show_guide(self) -> None:
+        """Draw something beside the curve for as long as the panel is in front, or nothing."""
+        session, spec = self.session, self.spec
+        current = session.current if spec.guides_current else None
+        shown = (id(self._ready), self.choices, session.components, session.pca, current)
+        if shown == self._guided:
+            return
+        self._guided = shown
+        guide = None if self._ready is None else spec.guide(self.view(), current)
+        if guide is not self._guide:
+            self._guide = guide
+            if self._in_front:
+                self.guideRequested.emit(guide)
+
+    # ---- being seen --------------------------------------------------------------------------
+
+    def set_in_front(self, in_front: bool) -> None:
+        """Take notice of whether the panel is the one of its tabs that can be seen."""
+        if in_front is not self._in_front and self._guide is not None:
+            self.guideRequested.emit(self._guide if in_front else None)
+        self._in_front = in_front
+        if in_front:
+            self.ask()
+        else:
+            self.others.ask(asking=False)
+            self.unwatched.emit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Ask what was not asked while nobody could see it."""
+        super().showEvent(event)
+        self.ask()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the progress in its place."""
+        super().resizeEvent(event)
+        self._place_strip()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        super().set_theme(theme)
+        for part in (self.header, self.controls, self.legend, self.strip):
+            part.set_theme(theme)
+        if self.content is not None:
+            self.content.set_theme(theme)
+        if self._ready is not None:
+            self._draw()
+
+    def release(self) -> None:
+        """Stop listening."""
+        self.others.close()
+        if isinstance(self.content, PanelBody):
+            self.content.stop()
+        super().release()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size in which a plot can be read."""
+        return QSize(240, 176)
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a dock under the viewport."""
+        return QSize(960, 208)
+
+    # ---- what the session says -----------------------------------------------------------------
+
+    def _on_model_changed(self) -> None:
+        self._answer = self._ready = None
+        self._follow_model()
+        self._show_answer()
+        self.ask()
+
+    def _current(self) -> Answer | None:
+        return self.session.answers.get(self.spec.name)
+
+    def _on_answers_changed(self) -> None:
+        answer = self._current()
+        if answer is not self._answer:
+            self._answer = answer
+            self._show_answer()
+
+    def _on_others_changed(self) -> None:
+        self._show_legend()
+        if self._ready is not None:
+            self._draw()
+
+    def _show_answer(self) -> None:
+        """Show one of the four states, and what to do about it."""
+        self.header.set_controls_enabled(self.session.model is not None)
+        answer = self._answer
+        state = None if answer is None or self.session.model is None else answer.state
+        self.strip.setVisible(state == "working")
+        if answer is None or state is None:
+            if self._ready is None:
+                self._say(self._waiting_for())
+        elif state == "ready":
+            self._show_ready(answer)
+        elif state == "working":
+            self.strip.show_progress(answer.fraction, answer.message)
+            if answer.result is not None:
+                self._show_ready(answer)
+            elif self._ready is None:
+                self._say("")
+            self._place_strip()
+        elif state == "impossible":
+            advice = f"{answer.advice} {self.spec.instead}"
+            self._say(as_sentence(answer.why), advice, "Try again" * answer.retry)
+        elif state == "cancelled":
+            self._say(CANCELLED, button="Compute")
+        else:
+            size = format_bytes(answer.bytes_to_fetch) if answer.bytes_to_fetch else ""
+            why = answer.why or f"This takes {size} from the Hub."
+            verb = "Download" if answer.why else "Fetch"
+            self._say(why, self.spec.instead, f"{verb} {size}".rstrip())
+
+    def _waiting_for(self) -> str:
+        if self.session.opening:
+            return f"Opening {short_name(self.session.opening)}…"
+        return self.spec.empty if self.session.model is None else ""
+
+    def _show_ready(self, answer: Answer) -> None:
+        self._ready = answer
+        self._draw()
+        # What lacks something is not taken away.
+        self.header.more.setEnabled(answer.state == "ready")
+        self._stack.setCurrentWidget(self._content_page)
+
+    def _say(self, text: str, advice: str = "", button: str = "") -> None:
+        """Show words in place of a result."""
+        self._ready = None
+        self._show_guide()
+        self._show_legend()
+        self.header.caption.set_text("")
+        self.header.more.setEnabled(False)
+        self.words.say(text, advice, button)
+        self._stack.setCurrentWidget(self.words)
+
+    # ---- what the user wants -------------------------------------------------------------------
+
+    def _on_button(self) -> None:
+        if self.session.model is not None:
+            question = self._question(self.session)
+            fetch = self._answer is not None and self._answer.state == "to fetch"
+            if question is not None:
+                self.asked.emit(question, fetch)
+
+    def _on_toggled(self, key: int) -> None:
+        self.intended.emit(HideCurves(self.others.toggled(key)))
+
+    def _on_fetch(self, key: int) -> None:
+        question = self.others.question_about(key)
+        if question is not None:
+            self.askedBeside.emit(key, question, True)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Do what the body's keys do; else give up waiting with Esc: it may be its own window."""
+        plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        keys = self.content.keys() if isinstance(self.content, PanelBody) and plain else {}
+        if event.key() in keys:
+            keys[event.key()]()
+        elif event.key() == Qt.Key.Key_Escape and not self.strip.isHidden():
+            self.cancelRequested.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer to save and copy."""
+        if self._ready is not None and self._ready.state == "ready":
+            self._show_menu(event.globalPos())
+
+    def menu(self) -> QMenu:
+        """Return the menu of what can be done with the result; the caller shows it."""
+        menu = QMenu(self)
+        own = self.content.menu_items() if isinstance(self.content, PanelBody) else ()
+        for text, act in (
+            *own,
+            ("Save figure…", self._save_figure),
+            ("Save numbers…", self._save_numbers),
+            ("Copy figure", lambda: self._saver.copy_figure(self.figure())),
+            ("Copy as Python", lambda: self._saver.copy_text(self.python())),
+        ):
+            action = menu.addAction(text)
+            action.setEnabled(self._ready is not None)
+            action.triggered.connect(lambda _=False, act=act: act())
+        return menu
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = self.menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    @property
+    def _saver(self) -> ResultSaver:
+        assert self.saver is not None
+        return self.saver
+
+    def _save_figure(self) -> None:
+        self._saver.save_figure(self, self.file_name(), self.figure())
+
+    def _save_numbers(self) -> None:
+        numbers = self.numbers()
+        self._saver.save_numbers(self, self.file_name(), lambda: numbers)
+
+    # ---- the parts -----------------------------------------------------------------------------
+
+    def _build_layout(self) -> None:
+        page = QVBoxLayout(self)
+        page.setContentsMargins(GRID, GRID // 2, GRID, GRID // 2)
+        page.setSpacing(GRID // 2)
+        # As a window of its own the panel would keep the least width of the widest arrangement.
+        page.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
+        page.addWidget(self.header)
+        page.addWidget(self.legend)
+        self._holder = QWidget()
+        self._stack = QStackedLayout(self._holder)
+        page.addWidget(self._holder, 1)
+        self._content_page = QWidget()
+        self._page = QVBoxLayout(self._content_page)
+        self._page.setContentsMargins(0, 0, 0, 0)
+        self._stack.addWidget(self.words)
+        self._stack.addWidget(self._content_page)
+        self.strip.setParent(self)
+        self.strip.hide()
+
+    def _place_strip(self) -> None:
+        """Put the progress in the middle, or into a corner where a result stays in sight."""
+        if not self.strip.isHidden():
+            shown = "" if self._ready is None else self._ready.state
+            self.strip.place(self._holder.geometry(), shown)
+
+
+def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object], None]) -> None:
+    """Connect a panel with what answers it.
+
+    Parameters
+    ----------
+    panel
+        Of any spec.
+    controller
+        Answers its questions, selects and draws guides.
+    intend
+        Called with what the user wants of others: :class:`ShowPanel` and the like.
+    """
+    name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
+    panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
+    panel.askedBeside.connect(
+        lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
+    )
+    panel.unwatched.connect(lambda: answers.forget(name))
+    panel.unwatched.connect(lambda: others.forget(name))
+    panel.cancelRequested.connect(lambda: answers.cancel(name))
+    panel.selectionRequested.connect(controller.select)
+    panel.hoverRequested.connect(controller.hover)
+    panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
+    panel.intended.connect(intend)
+
+
+def _scope(session: Session) -> Scope:
+    assert session.model is not None
+    return Scope(session.model, session.positions, session.components, session.pca)

@@ -1,0 +1,191 @@
+"""Paints plots for print, with Matplotlib's object-oriented part; see :mod:`gui.plots.spec`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from cmap import Colormap
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from gui.plots.figure_base import (
+    CHARACTERS,
+    POINTS,
+    SIZE,
+    dress_axes,
+    name_axes,
+    new_figure,
+    new_figures,
+    save_figure,
+    title_axes,
+)
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, Rule, Table
+from gui.style.theme import LIGHT, SMALL, Theme
+
+__all__ = [
+    "dress_axes", "name_axes", "name_models", "new_figure", "new_figures", "paint", "paint_image",
+    "paint_plot", "save_figure", "title_axes",
+]  # fmt: skip
+
+STYLES = {"solid": "-", "dashed": (0, (4, 3)), "dotted": (0, (1, 2))}
+PIXELS = 0.65
+"""Points of a printed line for each pixel of its width on the screen."""
+IMAGE_WIDTH = 0.75
+"""Of an image with its colour bar, as a share of a plot's."""
+MOST_COLUMNS = 4
+HANDLE = 7
+"""Characters that a name's line and the space around it take."""
+LEGEND_ROW = 0.2
+"""Inches of a row of the legend."""
+
+
+def paint(
+    parts: Sequence[Part],
+    title: str,
+    detail: str,
+    theme: Theme = LIGHT,
+    *,
+    others: Sequence[tuple[str, str]] = (),
+    own: tuple[str, str] | None = None,
+    size: tuple[float, float] = SIZE,
+) -> Figure:
+    """Paint plots side by side; tables are for the screen.
+
+    Parameters
+    ----------
+    parts
+        From left to right.
+    title, detail
+        The lines above.
+    theme
+        Colours.
+    others
+        Names and colours of the compared models, named under the plots.
+    own
+        Name and colour of the open model among them.
+    size
+        Width and height in inches, without the names.
+    """
+    drawn = [part for part in parts if not isinstance(part, Table)]
+    widths = [IMAGE_WIDTH if isinstance(part, Image) else 1.0 for part in drawn]
+    figure, axes = new_figures(theme, size, columns=len(drawn), width_ratios=widths)
+    for part, place in zip(drawn, axes, strict=True):
+        if isinstance(part, Image):
+            paint_image(place, part, theme)
+        else:
+            paint_plot(place, part, theme)
+    title_axes(axes[0], title, detail, theme)
+    name_models(figure, others, own, theme)
+    return figure
+
+
+def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
+    """Paint curves and straight lines into axes."""
+    for curve in sorted(plot.curves, key=lambda one: not one.name):  # other models' behind
+        _paint_curve(axes, curve, plot)
+    for rule in plot.rules:
+        _paint_rule(axes, rule, theme)
+    if plot.x.log:
+        axes.set_xscale("log")
+    if plot.y.log:
+        axes.set_yscale("log")
+    if plot.x.span is not None:
+        axes.set_xlim(*plot.x.span)
+    if plot.y.span is not None:
+        axes.set_ylim(*plot.y.span)
+    name_axes(axes, _titled(plot.x), _titled(plot.y))
+    if any(curve.label for curve in plot.curves):
+        axes.legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4)
+
+
+def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
+    """Paint a matrix and the bar of its colours."""
+    (rows, columns), (y, x) = image.values.shape, image.first
+    low, high = image.levels
+    norm = LogNorm(low, high, clip=True) if image.log else Normalize(low, high)
+    shown = axes.imshow(
+        image.values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="nearest",
+        extent=(x - 0.5, x + columns - 0.5, y + rows - 0.5, y - 0.5),
+    )  # fmt: skip
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.03)
+    bar.set_label(image.unit, fontsize=SMALL * POINTS, color=theme.text)
+    bar.ax.tick_params(labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text)
+    bar.outline.set_visible(False)
+    name_axes(axes, _titled(image.x), _titled(image.y))
+
+
+def name_models(
+    figure: Figure,
+    others: Sequence[tuple[str, str]],
+    own: tuple[str, str] | None = None,
+    theme: Theme = LIGHT,
+    *,
+    what: str = "",
+) -> None:
+    """Put the models' names under a figure, which becomes higher by them.
+
+    Parameters
+    ----------
+    figure
+        With constrained layout.
+    others
+        Names and colours of the compared models; without any, nothing is done.
+    own
+        Name and colour of the open model, where nothing else in the figure shows it.
+    theme
+        Colours.
+    what
+        What is drawn of the others, where the open model has more than that.
+    """
+    if not others:
+        return
+    models = [*([] if own is None else [own]), *dict(others).items()]
+    longest = max(len(name) for name, _ in models) + HANDLE
+    width, height = figure.get_size_inches()
+    columns = min(max(int(width * CHARACTERS) // longest, 1), MOST_COLUMNS, len(models))
+    rows = -(-len(models) // columns) + bool(what)
+    figure.set_size_inches(width, height + LEGEND_ROW * (rows + 0.5))
+    legend = figure.legend(
+        handles=[Line2D([], [], color=color, linewidth=1.2, label=name) for name, color in models],
+        loc="outside lower left", ncols=columns, frameon=False, fontsize=SMALL * POINTS,
+        labelcolor=theme.text, handlelength=1.4, columnspacing=1.6, title=what or None,
+        title_fontproperties={"size": SMALL * POINTS}, alignment="left",
+    )  # fmt: skip
+    legend.get_title().set_color(theme.muted)
+
+
+def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
+    shown = np.ones(len(curve.x), dtype=bool)
+    for axis, values in ((plot.x, curve.x), (plot.y, curve.y)):
+        if axis.log:
+            shown &= values > 0.0
+    axes.plot(
+        curve.x[shown], curve.y[shown], color=curve.color, linewidth=PIXELS * (curve.width + 0.3),
+        linestyle=STYLES[curve.style], label=curve.label or "_",
+    )  # fmt: skip
+
+
+def _paint_rule(axes: Axes, rule: Rule, theme: Theme) -> None:
+    draw = axes.axhline if rule.axis == "y" else axes.axvline
+    draw(rule.at, color=theme.muted, linewidth=0.8, linestyle=STYLES[rule.style])
+    if not rule.label:
+        return
+    if rule.axis == "y":
+        where, beside, transform = (0.5, rule.at), (0, 3), ("axes fraction", "data")
+    else:
+        where, beside, transform = (rule.at, 0.97), (4, 0), ("data", "axes fraction")
+    axes.annotate(
+        rule.label, where, beside, xycoords=transform, textcoords="offset points",
+        ha="center" if rule.axis == "y" else "left", va="bottom" if rule.axis == "y" else "top",
+        fontsize=SMALL * POINTS, color=theme.muted,
+    )  # fmt: skip
+
+
+def _titled(axis: Axis) -> str:
+    title = axis.printed or axis.title
+    return title[:1].upper() + title[1:]

@@ -1,0 +1,338 @@
+"""Paints plots on the screen, with pyqtgraph; see :mod:`gui.plots.spec`.
+
+Importing this module imports pyqtgraph, which takes a while: panels do it when they first have
+something to draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from gui.plots.color_bar import ColorBar
+from gui.plots.curve_plot import CurvePlot
+from gui.plots.heatmap import Heatmap
+from gui.plots.position_curves import PositionCurves
+from gui.plots.spec import Image, Part, Plot, Rule, Span, Table
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme
+from gui.widgets.choice_table import ChoiceTable, choose
+
+
+class PaintedPlot(QWidget):
+    """A :class:`gui.plots.spec.Plot` on the screen."""
+
+    chosen = Signal(str, object)
+    """A choice of the panel, by its name, and its new value."""
+    hovered = Signal(object)
+    """The position under the mouse, or None."""
+
+    def __init__(self, plot: Plot, theme: Theme) -> None:
+        super().__init__()
+        self._plot = plot
+        self._marks: tuple[int | None, tuple[int, ...]] = (None, ())
+        if plot.over == "position":
+            self.widget: CurvePlot = PositionCurves(theme, plot.x.title, plot.y.title)
+        else:
+            self.widget = CurvePlot(
+                theme, plot.x.title, plot.y.title,
+                log_x=plot.x.log, log_y=plot.y.log, whole_x=plot.x.whole,
+            )  # fmt: skip
+        self.widget.setAccessibleName(plot.name)
+        self.widget.pointHovered.connect(self._on_hovered)
+        self.widget.markerDragged.connect(self._on_dragged)
+        _fill(self, self.widget)
+
+    def takes(self, part: Part) -> bool:
+        """Return whether this widget can show another part in place of its own."""
+        return isinstance(part, Plot) and _kind(part) == _kind(self._plot)
+
+    def draw(self, plot: Plot) -> None:
+        """Show another plot."""
+        self._plot = plot
+        for axis, said in ((self.widget.x_axis, plot.x), (self.widget.y_axis, plot.y)):
+            if axis.title != said.title:
+                axis.set_title(said.title, self.widget.theme)
+        self.widget.set_curves(plot.curves, plot.x.span, plot.y.span, rules=plot.rules)
+        marker = self._marker()
+        if marker is None:
+            self.widget.set_marker(None)
+        else:
+            self.widget.set_marker(marker.at, marker.tip)
+        self.show_marks(*self._marks)
+
+    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
+        """Mark the hovered and the selected positions."""
+        self._marks = hover, selection
+        plot, widget = self._plot, self.widget
+        if not isinstance(widget, PositionCurves):
+            return
+        widget.set_selected(selection)
+        drawn = widget.positions()
+        if hover is None or drawn is None or not drawn[0] <= hover <= drawn[1]:
+            widget.set_hover(None)
+        else:
+            index = hover - drawn[0]
+            widget.set_hover((0, index), plot.hover(0, index) if plot.hover else "")
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; what is drawn keeps its own until it is drawn anew."""
+        self.widget.set_theme(theme)
+
+    def _marker(self) -> Rule | None:
+        return next((rule for rule in self._plot.rules if rule.axis == "x"), None)
+
+    def _on_hovered(self, point: tuple[int, int] | None) -> None:
+        plot = self._plot
+        if plot.over == "position":
+            at = None if point is None else int(plot.curves[point[0]].x[point[1]])
+            self.hovered.emit(at)
+        elif point is None or plot.hover is None:
+            self.widget.set_hover(None)
+        else:
+            self.widget.set_hover(point, plot.hover(*point))
+
+    def _on_dragged(self, x: float) -> None:
+        marker = self._marker()
+        if marker is not None and marker.drags:
+            self.chosen.emit(marker.drags, max(round(x), 1))
+
+
+class PaintedImage(QWidget):
+    """A :class:`gui.plots.spec.Image` on the screen, with the bar of its colours."""
+
+    chosen = Signal(str, object)
+    hovered = Signal(object)
+    selected = Signal(object)
+    """Positions that were clicked: row and column; True if they are to be added."""
+
+    def __init__(self, image: Image, theme: Theme) -> None:
+        super().__init__()
+        self._image = image
+        self._levels: Span | None = None
+        self._cell: tuple[int, int] | None = None
+        self.widget = Heatmap(theme, image.x.title, image.y.title)
+        self.widget.setAccessibleName(image.name)
+        self.widget.cellHovered.connect(self._on_hovered)
+        self.widget.cellClicked.connect(self._on_clicked)
+        self.bar = ColorBar(theme, image.unit)
+        self.bar.levelsRequested.connect(self._set_levels)
+        _fill(self, self.widget, self.bar)
+
+    def takes(self, part: Part) -> bool:
+        """Return whether this widget can show another part in place of its own."""
+        return isinstance(part, Image)
+
+    def draw(self, image: Image) -> None:
+        """Show another matrix; the levels stay where the user put them."""
+        if image.levels != self._image.levels:
+            self._levels = None
+        self._image = image
+        self._color()
+        self.widget.set_image(image.values, image.first)
+
+    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
+        """Mark the hovered and the selected positions."""
+        image = self._image
+        if image.over != "position":
+            return
+        (y, x), (rows, columns) = image.first, image.values.shape
+        self.widget.set_selected(
+            [p for p in selection if y <= p < y + rows],
+            [p for p in selection if x <= p < x + columns],
+        )
+        if self._cell is not None and self._cell[1] == hover:
+            self.widget.set_hover(*self._cell, image.hover(*self._cell) if image.hover else "")
+        elif hover is not None and y <= hover < y + rows and x <= hover < x + columns:
+            self.widget.set_hover(hover, hover)
+        else:
+            self.widget.set_hover(None, None)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.widget.set_theme(theme)
+        self.bar.set_theme(theme)
+
+    @property
+    def levels(self) -> Span:
+        """The values at the ends of the colours."""
+        return self._levels or self._image.levels
+
+    def _color(self) -> None:
+        image = self._image
+        self.widget.set_colors(image.colormap, self.levels, log=image.log)
+        self.bar.show_scale(image.colormap, self.levels, image.levels, log=image.log)
+
+    def _set_levels(self, low: float, high: float) -> None:
+        least, most = self._image.levels
+        self._levels = max(low, least), min(high, most)
+        self._color()
+
+    def _on_hovered(self, cell: tuple[int, int] | None) -> None:
+        self._cell = cell
+        image = self._image
+        if image.over == "position":
+            self.hovered.emit(None if cell is None else cell[1])
+        elif cell is None:
+            self.widget.set_hover(None, None)
+        else:
+            self.widget.set_hover(*cell, image.hover(*cell) if image.hover else "")
+
+    def _on_clicked(self, row: int, column: int, modifiers: Qt.KeyboardModifier) -> None:
+        if self._image.over == "position":
+            added = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
+            self.selected.emit((row, column, added))
+
+
+class PaintedTable(QWidget):
+    """A :class:`gui.plots.spec.Table` on the screen."""
+
+    chosen = Signal(str, object)
+    hovered = Signal(object)
+
+    def __init__(self, table: Table, theme: Theme) -> None:
+        super().__init__()
+        self._table = table
+        self.widget = ChoiceTable(table.columns, table.tip, spare=table.spare)
+        self.widget.setAccessibleName(table.name)
+        self.widget.chosen.connect(self._on_chosen)
+        _fill(self, self.widget)
+
+    def takes(self, part: Part) -> bool:
+        """Return whether this widget can show another part in place of its own."""
+        return isinstance(part, Table) and part.columns == self._table.columns
+
+    def draw(self, table: Table) -> None:
+        """Show another table."""
+        self._table = table
+        self.widget.set_rows(table.rows)
+        self.widget.show_drawn(table.colors)
+
+    def fit(self, room: int) -> None:
+        """Take the width that suits a panel of so many pixels."""
+        self.widget.fit(room)
+        self.setVisible(not self.widget.isHidden())
+
+    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
+        """Rows of this table stand for no positions."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Rows take their colours when they are drawn."""
+
+    def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
+        if self._table.chooses:
+            drawn = tuple(self._table.colors)
+            self.chosen.emit(self._table.chooses, choose(drawn, key, modifiers, self._table.most))
+
+
+Painted = PaintedPlot | PaintedImage | PaintedTable
+
+
+class PaintedRow(QWidget):
+    """Parts side by side; a part keeps its widget, with its zoom, while its kind stays the same.
+
+    Parameters
+    ----------
+    session
+        What is hovered and selected.
+    theme
+        Colours.
+    """
+
+    chosen = Signal(str, object)
+    hoverRequested = Signal(object)
+    selectionRequested = Signal(tuple)
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self._session, self._theme = session, theme
+        self._parts: tuple[Part, ...] = ()
+        self.painted: list[Painted] = []
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(GRID)
+
+    def draw(self, parts: Sequence[Part]) -> None:
+        """Show other parts."""
+        self._parts = tuple(parts)
+        same = len(parts) == len(self.painted) and all(
+            widget.takes(part) for widget, part in zip(self.painted, parts, strict=True)
+        )
+        if not same:
+            self._make()
+        for widget, part in zip(self.painted, parts, strict=True):
+            widget.draw(part)  # type: ignore[arg-type]
+        self._fit()
+        self.show_marks()
+
+    def show_marks(self) -> None:
+        """Mark what is hovered and selected."""
+        for widget in self.painted:
+            widget.show_marks(self._session.hover, self._session.selection)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme = theme
+        for widget in self.painted:
+            widget.set_theme(theme)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _make(self) -> None:
+        from gui.plots.position_gestures import PositionGestures
+
+        for widget in self.painted:
+            self._row.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        self.painted = [self._painted(part) for part in self._parts]
+        for widget, part in zip(self.painted, self._parts, strict=True):
+            self._row.addWidget(widget, 0 if isinstance(part, Table) else part.stretch)
+            widget.chosen.connect(self.chosen)
+            widget.hovered.connect(self._on_hovered)
+            if isinstance(widget, PaintedImage):
+                widget.selected.connect(self._on_selected)
+            elif isinstance(widget, PaintedPlot) and isinstance(widget.widget, PositionCurves):
+                PositionGestures(widget.widget, self._session, self.selectionRequested.emit)
+
+    def _painted(self, part: Part) -> Painted:
+        if isinstance(part, Plot):
+            return PaintedPlot(part, self._theme)
+        if isinstance(part, Image):
+            return PaintedImage(part, self._theme)
+        return PaintedTable(part, self._theme)
+
+    def _fit(self) -> None:
+        for widget, part in zip(self.painted, self._parts, strict=True):
+            if isinstance(widget, PaintedTable):
+                widget.fit(self.width())
+            elif not isinstance(part, Table):
+                widget.setVisible(self.width() >= part.least_width)
+
+    def _on_hovered(self, position: int | None) -> None:
+        if position != self._session.hover:
+            self.hoverRequested.emit(position)
+        self.show_marks()
+
+    def _on_selected(self, clicked: tuple[int, int, bool]) -> None:
+        row, column, added = clicked
+        before = self._session.selection if added else ()
+        self.selectionRequested.emit((*before, row, column))
+
+
+def _kind(plot: Plot) -> tuple[object, ...]:
+    return plot.over, plot.x.log, plot.y.log, plot.x.whole
+
+
+def _fill(holder: QWidget, *widgets: QWidget) -> None:
+    row = QHBoxLayout(holder)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(0)
+    for number, widget in enumerate(widgets):
+        row.addWidget(widget, int(number == 0))

@@ -1,0 +1,220 @@
+"""Plots as data: what a panel shows, written once and painted twice.
+
+:mod:`gui.plots.qt_painter` paints these on the screen with pyqtgraph, :mod:`gui.plots.mpl_painter`
+paints them for print with Matplotlib. Nothing here knows a toolkit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from gui.widgets.table_text import Column, Row
+
+Style = Literal["solid", "dashed", "dotted"]
+Span = tuple[float, float]
+Over = Literal["", "position"]
+"""What stands along x: positions are hovered and selected in all views alike."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Curve:
+    """One curve.
+
+    Attributes
+    ----------
+    x, y : (n,)
+        Finite; on a logarithmic axis what is not positive is left out.
+    color
+        ``#rrggbb``.
+    style, width
+        Of the line; width in pixels.
+    silent
+        Whether the mouse passes it by: a line for comparison.
+    name
+        Of the compared model it belongs to, drawn behind those of the open one; "" for those.
+    label
+        What it is called in a legend; "" for none.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    color: str
+    style: Style = "solid"
+    width: float = 1.0
+    silent: bool = False
+    name: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis.
+
+    Attributes
+    ----------
+    title
+        Quantity and unit.
+    log, whole
+        Whether it is logarithmic; whether it has ticks at whole numbers only.
+    span
+        What it spans at most; all data, and a margin, if None.
+    printed
+        The title in print, where there is room for more; :attr:`title` if "".
+    """
+
+    title: str
+    log: bool = False
+    whole: bool = False
+    span: Span | None = None
+    printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A straight line across a plot.
+
+    Attributes
+    ----------
+    at
+        Where it crosses its axis, in the units of that axis.
+    axis
+        Which axis it crosses: a rule on "y" lies, one on "x" stands.
+    label
+        Printed beside it.
+    tip
+        What it is for, shown when the mouse is over it.
+    drags
+        The choice that dragging it changes, to the nearest whole number; "" if it stays in place.
+    style
+        Of the line.
+    """
+
+    at: float
+    axis: Literal["x", "y"] = "y"
+    label: str = ""
+    tip: str = ""
+    drags: str = ""
+    style: Style = "dashed"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Plot:
+    """Curves over one pair of axes.
+
+    Attributes
+    ----------
+    name
+        For those who cannot see it, and for tests.
+    x, y
+        The axes.
+    curves
+        The later ones over the earlier ones.
+    rules
+        Straight lines; at most one of them stands.
+    hover
+        Returns the label of a point, by its curve and its index along it.
+    over
+        See :data:`Over`.
+    stretch
+        Its share of the width, beside others.
+    least_width
+        In pixels; in less it is left out on the screen.
+    """
+
+    name: str
+    x: Axis
+    y: Axis
+    curves: Sequence[Curve]
+    rules: Sequence[Rule] = ()
+    hover: Callable[[int, int], str] | None = None
+    over: Over = ""
+    stretch: int = 1
+    least_width: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Image:
+    """A matrix as an image with square cells, rows downwards, and a bar for its colours.
+
+    Attributes
+    ----------
+    name, x, y, hover, over, stretch, least_width
+        As of a :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
+    values : (rows, columns)
+        Finite.
+    first
+        Numbers of the first row and the first column on the axes.
+    colormap
+        Its name.
+    levels
+        The values at the ends of the colours, which may be dragged within the bar.
+    log
+        Colours follow the logarithm of the values.
+    unit
+        What the colours stand for.
+    """
+
+    name: str
+    x: Axis
+    y: Axis
+    values: np.ndarray
+    colormap: str
+    levels: Span
+    first: tuple[int, int] = (0, 0)
+    log: bool = False
+    unit: str = ""
+    hover: Callable[[int, int], str] | None = None
+    over: Over = ""
+    stretch: int = 1
+    least_width: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Table:
+    """Rows beside a plot, on the screen alone.
+
+    Attributes
+    ----------
+    name
+        For those who cannot see it.
+    columns, rows
+        What stands in it; the key of a row is its ``position``.
+    colors
+        Of the curves that rows stand for, by their keys.
+    chooses
+        The choice, a tuple of keys, that clicks change: a click draws one row, Shift-click
+        several; "" if rows cannot be chosen.
+    most
+        So many can be chosen at once.
+    tip
+        What a click on a row does; ``{position}`` stands for its key.
+    spare
+        Columns that a narrow panel does without.
+    """
+
+    name: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    colors: Mapping[int, str] = field(default_factory=dict)
+    chooses: str = ""
+    most: int = 1
+    tip: str = ""
+    spare: Sequence[int] = ()
+
+
+Part = Plot | Image | Table
+
+
+def spanned(first: float, last: float, others: Sequence[Curve]) -> Span:
+    """Return where an axis begins and ends that holds a range and other curves along x."""
+    ends = [(first, last), *((float(one.x[0]), float(one.x[-1])) for one in others if len(one.x))]
+    return min(begin for begin, _ in ends), max(end for _, end in ends)
+
+
+def highest(curves: Sequence[Curve], least: float = 0.0) -> float:
+    """Return the highest value of curves; ``least`` where none is above that."""
+    return max([least, *(float(one.y.max()) for one in curves if len(one.y))])
