@@ -14,7 +14,6 @@ from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
 from gui.panels import interference_text, lookback_text
-from gui.panels.claims_figure import ledger_figure
 from gui.panels.dimensions_figure import COLORS, dimensions_figure
 from gui.panels.dimensions_question import DimensionsOf, dimensions_of
 from gui.panels.directions_figure import directions_figure
@@ -67,6 +66,15 @@ def figure(name: str, reported: Reported) -> Figure:
         if name in entry.spec.figures:
             return entry.spec.figure(report_view(entry.spec, reported, name))
     return _DRAW[name](reported)
+
+
+def texts(name: str, reported: Reported) -> Mapping[str, Callable[[], str]]:
+    """Return what writes a figure's contents as texts, by the endings of their files."""
+    for entry in PANELS.values():
+        if name in entry.spec.figures:
+            found = entry.spec.texts(report_view(entry.spec, reported, name))
+            return {} if found is None else {end: write for end, (_, write) in found.kinds.items()}
+    return {}
 
 
 # ---- all stored rows -----------------------------------------------------------------------
@@ -155,17 +163,6 @@ def _directions(reported: Reported) -> Figure:
 def _interference(reported: Reported) -> Figure:
     found = resolve(ExampleOf("two tokens"), reported.about)
     return interference_figure(found, interference_text.title(reported.model, found))
-
-
-def _claims(reported: Reported) -> Figure:
-    return ledger_figure(claims_scope(reported), reported.verdicts)
-
-
-def claims_scope(reported: Reported) -> str:
-    """Say what the claims were checked on."""
-    return text.ledger_scope(
-        reported.model, reported.measured.positions, reported.layer, fold_ln=reported.fold_ln
-    )
 
 
 # ---- the shown range -----------------------------------------------------------------------
@@ -274,5 +271,4 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "shape": _shape,
     "lookback": _lookback,
     "kernels": _kernels,
-    "claims": _claims,
 }

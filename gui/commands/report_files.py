@@ -18,7 +18,7 @@ from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
 
 if TYPE_CHECKING:
-    from gui.commands.report_figures import Reported
+    pass
 
 FIGURES = (
     "helix", "norms", "spectrum", "spectra", "spectra-weights", "capture", "overlaps-P-E",
@@ -138,7 +138,7 @@ class ReportFiles:
 
     def _draw(self, name: str) -> None:
         """Write one figure in all formats; or remember why there is none."""
-        from gui.commands.report_figures import Reported, figure
+        from gui.commands.report_figures import Reported, figure, texts
         from gui.export.figures import save_figure
 
         request = self._request
@@ -158,8 +158,8 @@ class ReportFiles:
             )
             # Every part has its place now; finding it anew would take half the time of a drawing.
             drawn.set_layout_engine("none")
-        if name == "claims":
-            self._write_ledger(reported)
+        for ending, write in texts(name, reported).items():
+            self._keep(f"{name}.{ending}", partial(write_text, write()))
 
     def _render(self, path: Path) -> None:
         """Draw the 3D view, as `helixscope render` does."""
@@ -170,16 +170,6 @@ class ReportFiles:
             self._model, path,
             positions=measured.positions, pca=measured.pca, norms=measured.norms,
         )  # fmt: skip
-
-    def _write_ledger(self, reported: Reported) -> None:
-        from gui.commands.report_figures import claims_scope
-        from gui.panels.claims_text import comma_separated, markdown
-
-        for ending, text in (
-            ("md", markdown(claims_scope(reported), self._verdicts)),
-            ("csv", comma_separated(self._verdicts)),
-        ):
-            self._keep(f"claims.{ending}", partial(write_text, text))
 
     def _keep(self, name: str, write: Callable[[Path], object]) -> None:
         self._write(name, write)

@@ -81,7 +81,6 @@ class CapturePanel(PanelSpec[Choices, Captures]):
     """Captured share against the index of the direction, with chance."""
 
     name = "capture"
-    title = "Capture"
     formula = "vⱼᵀ Π vⱼ"
     meaning = "captured by P's first k"
     explanation = (

@@ -8,14 +8,6 @@ from typing import Any
 from geometry.claims.claims import Claim
 from geometry.models.residual_stream import Name, Subject
 from gui.panels.table import PANELS
-from gui.window.docks import DOCKS
-
-_NEAREST = {
-    "shape": "positions", "lookback": "shape", "kernels": "shape", "dimensions": "positions",
-    "similarity": "positions", "layernorm": "norms", "training": "norms", "capture": "overlaps",
-    "overlaps": "spectra", "directions": "spectra",
-}  # fmt: skip
-"""Where a claim leads in a window that lacks the panel that shows it."""
 
 
 def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Mapping[str, Any]:
@@ -54,37 +46,8 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
 """What the panel is told to show, where it can show several things."""
 
 
-def leading_to(claim: Claim) -> tuple[str, dict[str, Any]] | None:
-    """Return the dock that shows a claim and its panel's options, or the nearest dock to it.
-
-    None if the window has neither.
-    """
-    dock = nearest_dock(claim.panel)
-    if dock is None:
-        return None
-    if dock in PANELS:
-        return dock, dict(PANELS[dock].spec.claims.get(claim.id, {}))
-    return dock, dict(_SHOWN.get(claim.id, {})) if dock == claim.panel else {}
-
-
-def nearest_dock(panel: str) -> str | None:
-    """Return the dock of a panel, or else of the nearest that there is; None if there is none."""
-    docks = {dock.name for dock in DOCKS}
-    at: str | None = panel
-    while at is not None and at not in docks:
-        at = _NEAREST.get(at)
-    return at
-
-
-def what_a_click_opens() -> dict[str, str]:
-    """Say for each panel of the ledger what a click on one of its claims opens."""
-    titles = {dock.name: dock.title for dock in DOCKS}
-    said: dict[str, str] = {}
-    for panel in (*_NEAREST, "positions", "norms", "spectra"):
-        dock = nearest_dock(panel)
-        if dock is None:
-            said[panel] = "No panel of this window shows it."
-        else:
-            near = "" if dock == panel else ", the nearest to what shows it"
-            said[panel] = f"Click to open {titles[dock]}{near}."
-    return said
+def leading_to(claim: Claim) -> tuple[str, dict[str, Any]]:
+    """Return the panel that shows a claim, and its choices."""
+    if claim.panel in PANELS:
+        return claim.panel, dict(PANELS[claim.panel].spec.claims.get(claim.id, {}))
+    return claim.panel, dict(_SHOWN.get(claim.id, {}))

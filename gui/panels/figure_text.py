@@ -102,18 +102,3 @@ def shape_scope(model: PositionalModel, shape: Shape) -> str:
     first, last = shape.positions
     components = ", ".join(map(str, shape.components))
     return f"{model.name} · positions {first}–{last}, centred · PC {components}"
-
-
-def ledger_scope(
-    model: PositionalModel,
-    positions: tuple[int, int],
-    layer: int = 0,
-    *,
-    fold_ln: bool = False,
-) -> str:
-    """Say what the claims were checked on."""
-    weights = "LayerNorm gain folded in" if fold_ln else "raw weights"
-    return (
-        f"{model.name} · the shown positions {positions[0]}–{positions[1]} or all rows, by claim"
-        f" · layer {layer}, {weights}"
-    )

@@ -17,7 +17,7 @@ import numpy as np
 
 from gui.plots.spec import Part
 from gui.services.overlay_curves import told_apart
-from gui.services.questions import Question, Subjects, resolve
+from gui.services.questions import Question, Stepwise, Subjects, resolve
 from gui.state.guides import Guide
 from gui.style.theme import LIGHT, Theme
 
@@ -299,6 +299,22 @@ class Reported:
         return Scope(self.model, self.measured.positions, components, self.measured.pca)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Texts:
+    """What is shown, as a text in a file.
+
+    Attributes
+    ----------
+    title
+        What the menu calls saving it.
+    kinds
+        By the endings of files: what the kind is called, and what writes the text.
+    """
+
+    title: str
+    kinds: Mapping[str, tuple[str, Callable[[], str]]]
+
+
 class PanelSpec(ABC, Generic[C, R]):
     """A panel of results.
 
@@ -307,7 +323,6 @@ class PanelSpec(ABC, Generic[C, R]):
 
     name: ClassVar[str]
     """Its key: of its dock, its options in saved work, and the question's slot."""
-    title: ClassVar[str]
     formula: ClassVar[str]
     meaning: ClassVar[str]
     explanation: ClassVar[str]
@@ -335,7 +350,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """The choices at first: a frozen dataclass, with a field for each control."""
 
     @abstractmethod
-    def question(self, scope: Scope, choices: C) -> Question | None:
+    def question(self, scope: Scope, choices: C) -> Question | Stepwise | None:
         """Return what to ask; None if there is nothing."""
 
     @abstractmethod
@@ -373,7 +388,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return what is drawn of compared models, in a few words; "" for nothing."""
         return ""
 
-    def question_beside(self, scope: Scope, choices: C) -> Question | None:
+    def question_beside(self, scope: Scope, choices: C) -> Question | Stepwise | None:
         """Return what to ask about a compared model."""
         return self.question(scope, choices)
 
@@ -386,6 +401,10 @@ class PanelSpec(ABC, Generic[C, R]):
 
         ``current`` is the current position, where :attr:`guides_current` is true.
         """
+        return None
+
+    def texts(self, view: View[C, R]) -> Texts | None:
+        """Return what is shown as a text, for files; None where it is none."""
         return None
 
     def figure(self, view: View[C, R]) -> Figure:
@@ -430,7 +449,7 @@ def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
     known = {control.field: control for control in spec.controls}
     unknown = sorted(set(changes) - set(known))
     if unknown:
-        raise TypeError(f"{spec.title} takes no {', '.join(unknown)}; it has {', '.join(known)}")
+        raise TypeError(f"{spec.name} takes no {', '.join(unknown)}; it has {', '.join(known)}")
     return replace(choices, **{name: known[name].decode(value) for name, value in changes.items()})
 
 

@@ -187,7 +187,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
         "settings": _settings,
     },
     "training": {"third": _one_of("turns", "loss")},
-    "claims": {"outcome": _one_of("all", "holds", "fails", "unknown")},
 }  # fmt: skip
 """Of each panel, by its dock's name, what is saved, and which values each may have."""
 

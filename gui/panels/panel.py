@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -101,9 +101,8 @@ class PanelBody(QWidget):
         """Return what keys without a modifier do now."""
         return {}
 
-    def menu_items(self) -> Sequence[tuple[str, Callable[[], None]]]:
-        """Return what the panel's menu offers before saving and copying: words and what to do."""
-        return ()
+    def fill_menu(self, menu: QMenu) -> None:
+        """Add what the panel's menu offers before saving and copying."""
 
     def stop(self) -> None:
         """Stop timers; the panel goes away."""
@@ -551,9 +550,12 @@ class ResultPanel(Panel):
     def menu(self) -> QMenu:
         """Return the menu of what can be done with the result; the caller shows it."""
         menu = QMenu(self)
-        own = self.content.menu_items() if isinstance(self.content, PanelBody) else ()
+        texts = None if self._ready is None else self.spec.texts(self.view())
+        if texts is not None:
+            menu.addAction(f"{texts.title}…", self._save_text)
+        if isinstance(self.content, PanelBody) and self._ready is not None:
+            self.content.fill_menu(menu)
         for text, act in (
-            *own,
             ("Save figure…", self._save_figure),
             ("Save numbers…", self._save_numbers),
             ("Copy figure", lambda: self._saver.copy_figure(self.figure())),
@@ -580,6 +582,13 @@ class ResultPanel(Panel):
     def _save_numbers(self) -> None:
         numbers = self.numbers()
         self._saver.save_numbers(self, self.file_name(), lambda: numbers)
+
+    def _save_text(self) -> None:
+        texts = self.spec.texts(self.view())
+        assert texts is not None
+        kinds = {ending: called for ending, (called, _) in texts.kinds.items()}
+        written = {ending: write for ending, (_, write) in texts.kinds.items()}
+        self._saver.save_text(self, texts.title, self.file_name(), kinds, written)
 
     # ---- the parts -----------------------------------------------------------------------------
 

@@ -45,6 +45,10 @@ def _load(spec_class: str) -> AnyPanel:
 
 
 PANELS = {
-    entry.name: entry for entry in (PanelEntry("capture", "Capture", "capture:CapturePanel"),)
+    entry.name: entry
+    for entry in (
+        PanelEntry("capture", "Capture", "capture:CapturePanel"),
+        PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
+    )
 }
 """By name, in the order of the docks."""

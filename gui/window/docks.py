@@ -139,11 +139,16 @@ def _spectra(session: Session, theme: Theme) -> Panel:
     return SpectraPanel(session, theme)
 
 
-def _capture(session: Session, theme: Theme) -> Panel:
-    from gui.panels.panel import ResultPanel
-    from gui.panels.table import PANELS
+def _result(name: str) -> Callable[[Session, Theme], Panel]:
+    """Return what makes a panel of a spec."""
 
-    return ResultPanel(PANELS["capture"].spec, session, theme)
+    def make(session: Session, theme: Theme) -> Panel:
+        from gui.panels.panel import ResultPanel
+        from gui.panels.table import PANELS
+
+        return ResultPanel(PANELS[name].spec, session, theme)
+
+    return make
 
 
 def _overlaps(session: Session, theme: Theme) -> Panel:
@@ -186,12 +191,6 @@ def _lookback(session: Session, theme: Theme) -> Panel:
     from gui.panels.lookback import LookBackPanel
 
     return LookBackPanel(session, theme)
-
-
-def _claims(session: Session, theme: Theme) -> Panel:
-    from gui.panels.claims import ClaimsPanel
-
-    return ClaimsPanel(session, theme)
 
 
 def _dimensions(session: Session, theme: Theme) -> Panel:
@@ -238,7 +237,7 @@ DOCKS = (
     Dock("prompt", "Prompt", RIGHT, _prompt),
     Dock("norms", "Norms", BOTTOM, _norms),
     Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
-    Dock("capture", "Capture", BOTTOM, _capture, lazy=True),
+    Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("directions", "Directions", BOTTOM, _directions, lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
@@ -250,7 +249,7 @@ DOCKS = (
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("compare", "Compare", BOTTOM, _compare, lazy=True),
-    Dock("claims", "Claims", BOTTOM, _claims, lazy=True),
+    Dock("claims", "Claims", BOTTOM, _result("claims"), lazy=True),
     Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
     Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),
 )

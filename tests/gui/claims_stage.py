@@ -13,4 +13,4 @@ def show_claims(app, wait_until_idle):
     wait_until_idle(app)
     panel = app.window.panels["claims"]
     assert panel.result is not None
-    return SimpleNamespace(app=app, window=app.window, panel=panel, table=panel.table)
+    return SimpleNamespace(app=app, window=app.window, panel=panel, table=panel.content.table)

@@ -10,15 +10,13 @@ from PySide6.QtWidgets import QApplication, QTabBar
 
 from geometry.claims.claims import CLAIMS, Verdict
 from geometry.models.residual_stream import Subject
-from gui.panels import claims_question
-from gui.panels.claims import NONE_SUCH, ClaimsPanel
-from gui.panels.claims_links import _SHOWN, leading_to, nearest_dock
-from gui.panels.claims_question import ClaimsOf
-from gui.panels.claims_table import ARTICLE, CLAIM, EXPECTED, OUTCOME, ClaimsTable
-from gui.panels.claims_text import counts, outcome
-from gui.panels.result_panel import CANCELLED
+from gui.panels.claims import spec as claims_spec
+from gui.panels.claims.spec import ClaimsOf
+from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
+from gui.panels.claims.words import counts, outcome
+from gui.panels.claims_links import _SHOWN
+from gui.panels.panel import CANCELLED
 from gui.style.theme import DARK, LIGHT
-from gui.window.docks import DOCKS
 from tests.gui.claims_stage import LEFT, show_claims
 
 
@@ -84,27 +82,27 @@ def test_the_caption_counts_and_names_the_scope(claims):
 def test_the_filter_shows_one_outcome(claims):
     verdicts = claims.panel.result.verdicts
     for value, holds in (("holds", True), ("fails", False), ("unknown", None)):
-        QTest.mouseClick(claims.panel.filter.buttons[value], LEFT)
+        QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons[value], LEFT)
         assert ids(claims.table) == [v.claim.id for v in verdicts if v.holds is holds]
         assert ids(claims.table)
-    QTest.mouseClick(claims.panel.filter.buttons["all"], LEFT)
+    QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons["all"], LEFT)
     assert ids(claims.table) == [claim.id for claim in CLAIMS]
 
 
 def test_a_filter_that_leaves_nothing_says_so(
     start_application, write_gpt2, monkeypatch, wait_until_idle
 ):
-    monkeypatch.setattr(claims_question, "check", lambda claim, _: Verdict(claim, 1.0, True, None))
+    monkeypatch.setattr(claims_spec, "check", lambda claim, _: Verdict(claim, 1.0, True, None))
     app = start_application(write_gpt2())
     app.window.docks["claims"].raise_()
     wait_until_idle(app)
     panel = app.window.panels["claims"]
-    QTest.mouseClick(panel.filter.buttons["fails"], LEFT)
-    assert panel.nothing.isVisible()
-    assert panel.nothing.text() == NONE_SUCH["fails"]
-    QTest.mouseClick(panel.filter.buttons["holds"], LEFT)
-    assert not panel.nothing.isVisible()
-    assert panel.table.isVisible()
+    QTest.mouseClick(panel.controls.widgets["outcome"].buttons["fails"], LEFT)
+    assert panel.content.nothing.isVisible()
+    assert panel.content.nothing.text() == NOTHING["fails"]
+    QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)
+    assert not panel.content.nothing.isVisible()
+    assert panel.content.table.isVisible()
 
 
 @pytest.mark.parametrize(
@@ -159,16 +157,6 @@ def test_a_claim_about_one_version_opens_it(claims):
     assert claims.window.panels["layernorm"].version.value() == "constant_norm"
 
 
-def test_a_claim_whose_panel_is_missing_leads_to_the_nearest(monkeypatch):
-    some = tuple(dock for dock in DOCKS if dock.name in ("norms", "spectra"))
-    monkeypatch.setattr("gui.panels.claims_links.DOCKS", some)
-    by_id = {claim.id: claim for claim in CLAIMS}
-    assert leading_to(by_id["layernorm.constant"]) == ("norms", {})
-    assert leading_to(by_id["capture.weak"]) == ("spectra", {})
-    assert leading_to(by_id["shape.helix"]) is None
-    assert nearest_dock("norms") == "norms"
-
-
 def test_letters_are_left_to_the_window(claims):
     claims.table.setFocus()
     before = claims.table.currentIndex().row()
@@ -180,7 +168,7 @@ def test_letters_are_left_to_the_window(claims):
 
 def test_the_marked_claim_stays_marked(claims):
     claims.table.selectRow(ids(claims.table).index("norms.stable"))
-    QTest.mouseClick(claims.panel.filter.buttons["holds"], LEFT)
+    QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons["holds"], LEFT)
     assert claims.table._marked().claim.id == "norms.stable"
 
 
@@ -233,7 +221,7 @@ def test_the_window_answers_and_cancels_meanwhile(
         go_on.wait()
         return Verdict(claim, 1.0, True, None)
 
-    monkeypatch.setattr(claims_question, "check", slow)
+    monkeypatch.setattr(claims_spec, "check", slow)
     app = start_application(write_gpt2())
     try:
         app.window.docks["claims"].raise_()
@@ -241,7 +229,7 @@ def test_the_window_answers_and_cancels_meanwhile(
         panel = app.window.panels["claims"]
         app.window.panels["positions"].setFocus()
         qtbot.mouseClick(panel.strip.cancel, LEFT)
-        assert "cancelled" in panel.message.text()
+        assert "cancelled" in panel.words.message.text()
     finally:
         go_on.set()
     wait_until_idle(app)
@@ -259,7 +247,7 @@ def half_way(start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle)
             go_on.wait(20)
         return Verdict(claim, 1.0, True, None)
 
-    monkeypatch.setattr(claims_question, "check", slow)
+    monkeypatch.setattr(claims_spec, "check", slow)
     monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
     app = start_application(write_gpt2())
     app.window.docks["claims"].raise_()
@@ -273,7 +261,7 @@ def half_way(start_application, write_gpt2, monkeypatch, qtbot, wait_until_idle)
 
 def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
     panel = half_way.panel
-    table = panel.table
+    table = panel.content.table
 
     def column(number):
         return [table.rows.index(row, number).data() for row in range(len(CLAIMS))]
@@ -282,9 +270,9 @@ def test_lines_fill_in_while_others_are_checked(half_way, wait_until_idle):
     assert column(OUTCOME) == ["holds"] * 3 + ["…"] * (len(CLAIMS) - 3)
     assert f"{len(CLAIMS) - 3} to be checked" in panel.header.caption.text()
     assert not panel.header.more.isEnabled()
-    QTest.mouseClick(panel.filter.buttons["holds"], LEFT)
+    QTest.mouseClick(panel.controls.widgets["outcome"].buttons["holds"], LEFT)
     assert ids(table) == [claim.id for claim in CLAIMS[:3]]
-    QTest.mouseClick(panel.filter.buttons["all"], LEFT)
+    QTest.mouseClick(panel.controls.widgets["outcome"].buttons["all"], LEFT)
     table.selectRow(30)
     table.verticalScrollBar().setValue(200)
     half_way.go_on.set()
@@ -305,13 +293,13 @@ def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idl
     if focus == "prompt":
         window.panels["prompt"].focus_text()
     else:
-        {"viewport": window.viewport.interactor, "table": panel.table}[focus].setFocus()
+        {"viewport": window.viewport.interactor, "table": panel.content.table}[focus].setFocus()
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
-    assert panel.message.isVisible()
-    assert panel.message.text() == CANCELLED
+    assert panel.words.message.isVisible()
+    assert panel.words.message.text() == CANCELLED
     assert half_way.app.session.selection == (3, 5)
     half_way.go_on.set()
-    QTest.mouseClick(panel.button, LEFT)
+    QTest.mouseClick(panel.words.button, LEFT)
     wait_until_idle(half_way.app)
     assert all(outcome(verdict) == "holds" for verdict in panel.result.verdicts)
 
@@ -320,17 +308,6 @@ def test_escape_in_a_panel_that_floats_gives_up_its_own(half_way, qtbot):
     dock = half_way.window.docks["claims"]
     dock.setFloating(True)
     qtbot.waitUntil(lambda: half_way.panel.strip.isVisible())
-    half_way.panel.table.setFocus()
-    QTest.keyClick(half_way.panel.table, Qt.Key.Key_Escape)
-    assert half_way.panel.message.text() == CANCELLED
-
-
-# ---- taking it away ---------------------------------------------------------------------------
-
-
-def test_it_says_what_it_will_show(session, qtbot):
-    panel = ClaimsPanel(session, LIGHT)
-    qtbot.addWidget(panel)
-    panel.show()
-    assert panel.message.text() == ClaimsPanel.empty
-    panel.release()
+    half_way.panel.content.table.setFocus()
+    QTest.keyClick(half_way.panel.content.table, Qt.Key.Key_Escape)
+    assert half_way.panel.words.message.text() == CANCELLED

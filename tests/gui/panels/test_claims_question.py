@@ -9,9 +9,16 @@ from geometry.claims.claims import CLAIMS, Verdict, check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import NoNetwork
 from geometry.models.sources import open_source
-from gui.panels.claims_figure import ledger_figure
-from gui.panels.claims_question import ClaimsOf
-from gui.panels.claims_text import comma_separated, counts, expected, markdown, measured, outcome
+from gui.panels.claims.spec import ClaimsOf
+from gui.panels.claims.words import (
+    comma_separated,
+    counts,
+    expected,
+    ledger_figure,
+    markdown,
+    measured,
+    outcome,
+)
 from gui.services.questions import Progress, Subjects, resolve
 
 

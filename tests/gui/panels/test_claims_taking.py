@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 
 from geometry.claims.claims import CLAIMS
-from gui.panels.claims_text import comma_separated, counts, outcome
+from gui.panels.claims.words import comma_separated, counts, outcome
 from tests.gui.claims_stage import LEFT, show_claims
 
 
@@ -42,7 +42,7 @@ def test_the_ledger_is_saved(claims, tmp_path, monkeypatch, wait_until_idle, end
 
 def test_a_ledger_that_cannot_be_written_says_why(claims, tmp_path, monkeypatch, wait_until_idle):
     choose_file(monkeypatch, tmp_path / "absent" / "ledger.md")
-    claims.panel._save_ledger()
+    claims.panel._save_text()
     wait_until_idle(claims.app)
     assert "cannot be written" in claims.app.session.notice.text
 
@@ -54,8 +54,8 @@ def test_the_menu_has_the_ledger_and_the_usual(claims):
 
 
 def test_numbers_are_the_whole_ledger(claims):
-    QTest.mouseClick(claims.panel.filter.buttons["holds"], LEFT)
-    numbers = claims.panel.numbers(claims.panel.result)
+    QTest.mouseClick(claims.panel.controls.widgets["outcome"].buttons["holds"], LEFT)
+    numbers = claims.panel.numbers()
     assert list(numbers["claim"]) == [claim.id for claim in CLAIMS]
     holds = [v.value is not None for v in claims.panel.result.verdicts]
     assert (~np.isnan(numbers["measured"])).tolist() == holds

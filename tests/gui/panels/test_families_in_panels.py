@@ -15,8 +15,7 @@ import pytest
 
 from geometry.models.residual_stream import Subject
 from gui.panels import table
-from gui.panels.claims import ClaimsPanel
-from gui.panels.claims_text import outcome
+from gui.panels.claims.words import outcome
 from gui.panels.compare import ComparePanel
 from gui.panels.dimensions import DimensionsPanel
 from gui.panels.directions import DirectionsPanel
@@ -46,7 +45,7 @@ CLASSES = {
     for made in (
         SpectraPanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
         DimensionsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
-        TrainingPanel, ComparePanel, ClaimsPanel,
+        TrainingPanel, ComparePanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}

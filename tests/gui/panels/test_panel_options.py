@@ -70,7 +70,6 @@ CASES = [
     ("experiment", {"page": "steps", "before": True, "settings": SETTINGS}),
     ("experiment", {"page": "price", "before": False, "settings": None}),
     ("training", {"third": "loss"}),
-    ("claims", {"outcome": "fails"}),
     ("compare", {}),
 ]  # fmt: skip
 LAZY = [dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM]

@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import (
-    QModelIndex,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QModelIndex, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
+    QFont,
     QIcon,
     QKeyEvent,
     QMouseEvent,
+    QPainter,
+    QPen,
+    QPixmap,
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QStackedWidget,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTableView,
+    QVBoxLayout,
     QWidget,
 )
 
-from geometry.claims.claims import Verdict
-from gui.panels.claims_paint import MARK, TwoLines, outcome_mark
-from gui.panels.claims_text import (
+from geometry.claims.claims import Claim, Verdict
+from gui.panels.base import label
+from gui.panels.claims.spec import Choices, Ledger
+from gui.panels.claims.words import (
     SHORT_ARTICLES,
     WORDS,
     Outcome,
@@ -36,7 +41,12 @@ from gui.panels.claims_text import (
     measured,
     outcome,
 )
-from gui.style.theme import GRID, Theme
+from gui.panels.claims_links import leading_to
+from gui.panels.kit import View
+from gui.panels.panel import PanelBody, ShowPanel
+from gui.panels.table import PANELS
+from gui.state.session import Session
+from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.widgets.table_text import Column
 from gui.widgets.titled_rows import Index, TitledRows
 from gui.widgets.tooltips import wrapped
@@ -44,6 +54,8 @@ from gui.widgets.tooltips import wrapped
 Role = Qt.ItemDataRole
 
 ROW_HEIGHT = 36
+MARK = 12
+"""Pixels, of an outcome's mark."""
 OUTCOME, CLAIM, MEASURED, EXPECTED, ARTICLE = range(5)
 _COLUMNS = (
     Column("Outcome", "Whether the claim holds for this model, as far as can be told", left=True),
@@ -60,13 +72,50 @@ _NAVIGATION = (
 )  # fmt: skip
 
 
+NOTHING = {
+    "holds": "None of the claims holds for this model.",
+    "fails": "No claim fails for this model.",
+    "unknown": "All claims can be told for this model.",
+}
+
+
+class ClaimsBody(PanelBody):
+    """The lines of the chosen outcome, or a sentence where there are none."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self.table = ClaimsTable(theme)
+        self.table.chosen.connect(self._open)
+        self.nothing = label("", "muted")
+        self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.table)
+        self.pages.addWidget(self.nothing)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.pages)
+
+    def draw(self, view: View[Choices, Ledger]) -> None:
+        chosen = view.choices.outcome
+        shown = [one for one in view.result.verdicts if chosen in ("all", outcome(one))]
+        self.table.show_verdicts(shown)
+        self.nothing.setText(NOTHING.get(chosen, ""))
+        self.pages.setCurrentWidget(self.table if shown else self.nothing)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.table.set_theme(theme)
+
+    def _open(self, claim: Claim) -> None:
+        self.intended.emit(ShowPanel(*leading_to(claim)))
+
+
 class ClaimRows(TitledRows):
     """Verdicts as rows."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(_COLUMNS, parent)
         self.verdicts: tuple[Verdict, ...] = ()
-        self.leads_to: dict[str, str] = {}
         self.marks: dict[Outcome, QIcon] = {}
 
     def replace(self, verdicts: tuple[Verdict, ...]) -> None:
@@ -109,8 +158,9 @@ class ClaimRows(TitledRows):
             value = f"{claim.quantity}: cannot be told, {verdict.why_null}"
         elif outcome(verdict) == "pending":
             value = f"{claim.quantity}: not checked yet, expected {expected(verdict)}"
-        lines = (claim.statement, value, f"“{claim.article}”", self.leads_to.get(claim.panel, ""))
-        return "\n".join(filter(None, lines))
+        entry = PANELS.get(claim.panel)
+        opens = f"Click to open {claim.panel.capitalize() if entry is None else entry.title}."
+        return "\n".join((claim.statement, value, f"“{claim.article}”", opens))
 
 
 class ClaimsTable(QTableView):
@@ -228,3 +278,62 @@ def _cells(verdict: Verdict) -> tuple[str, ...]:
         expected(verdict),
         SHORT_ARTICLES.get(claim.article, claim.article),
     )
+
+
+class TwoLines(QStyledItemDelegate):
+    """Draws a claim, and below it in small what is measured or why nothing is."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.muted = QColor(theme.muted)
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | Any
+    ) -> None:
+        """Draw the line's background, then both texts, elided."""
+        self.initStyleOption(option, index)
+        option.text = ""
+        style, widget = option.widget.style(), option.widget
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, widget)
+        left = option.rect.adjusted(GRID, 2, -GRID, -2)
+        upper = QRect(left.left(), left.top(), left.width(), 18)
+        lower = QRect(left.left(), upper.bottom(), left.width(), 14)
+        painter.save()
+        for text, rect, pixels, color in (
+            (index.data(), upper, TEXT, option.palette.color(option.palette.ColorRole.Text)),
+            (index.data(Qt.ItemDataRole.UserRole), lower, SMALL, self.muted),
+        ):
+            font = QFont(option.font)
+            font.setPixelSize(pixels)
+            painter.setFont(font)
+            painter.setPen(color)
+            shown = painter.fontMetrics().elidedText(
+                text, Qt.TextElideMode.ElideRight, rect.width()
+            )
+            painter.drawText(rect, Qt.AlignmentFlag.AlignVCenter, shown)
+        painter.restore()
+
+
+def outcome_mark(how: Outcome, color: str, ratio: float) -> QIcon:
+    """Draw a tick, a cross or an open ring: they differ in shape, not only in colour.
+
+    What is not checked yet has no mark.
+    """
+    pixmap = QPixmap(QSize(MARK, MARK) * ratio)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(color), 1.6))
+    if how == "holds":
+        painter.drawPolyline([QPointF(1.5, 6.5), QPointF(4.5, 9.5), QPointF(10.5, 2.5)])
+    elif how == "fails":
+        painter.drawLine(QPointF(2.5, 2.5), QPointF(9.5, 9.5))
+        painter.drawLine(QPointF(9.5, 2.5), QPointF(2.5, 9.5))
+    elif how == "unknown":
+        painter.drawEllipse(QRectF(2.0, 2.0, 8.0, 8.0))
+    painter.end()
+    icon = QIcon(pixmap)
+    # Selected lines would tint the mark otherwise.
+    icon.addPixmap(pixmap, QIcon.Mode.Selected)
+    return icon

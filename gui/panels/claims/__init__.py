@@ -1,0 +1,1 @@
+"""The claims panel: the ledger as a table, its words, its figure."""
