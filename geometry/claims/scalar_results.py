@@ -80,7 +80,7 @@ class Scalar:
 def scalar_results(
     model: PositionalModel,
     positions: tuple[int, int] | None = None,
-    components: tuple[int, int, int] = (1, 2, 3),
+    components: tuple[int, ...] = (1, 2, 3),
     *,
     check: Callable[[], None] | None = None,
 ) -> tuple[Scalar, ...]:
@@ -137,7 +137,7 @@ class _Table:
         self,
         model: PositionalModel,
         positions: tuple[int, int] | None,
-        components: tuple[int, int, int],
+        components: tuple[int, ...],
     ) -> None:
         self.measured = Measurements(model, Scope(positions))
         self.model, self.components = model, components

@@ -22,7 +22,7 @@ from gui.commands.terminal import open_in_step, print_table, progress_bar, say
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.panels.compare_question import Line
+    from gui.panels.compare.question import Line
 
 ENDINGS = (".csv", ".md", ".tex", ".json")
 
@@ -54,7 +54,7 @@ def table(
     to 1 and numbers in full precision; .json says what each means.
     """
     from geometry.claims.scalar_results import QUANTITIES
-    from gui.panels import compare_text as text
+    from gui.panels.compare import words as text
 
     span, axes = parse_positions(positions), parse_components(components)
     keys = [quantity.key for quantity in QUANTITIES]
@@ -85,7 +85,7 @@ def _line(
 ) -> Line:
     from geometry.checkpoints.errors import RangeError
     from geometry.claims.scalar_results import scalar_results
-    from gui.panels.compare_question import Line, RowOf
+    from gui.panels.compare.question import Line, RowOf
 
     last = model.n_positions - 1
     shown = span or (min(1, last), last)
@@ -98,7 +98,7 @@ def _line(
 
 def _write(out: Path, lines: list[Line]) -> None:
     from geometry.checkpoints.whole_files import not_written, write_text
-    from gui.panels import compare_text as text
+    from gui.panels.compare import words as text
 
     write = {".csv": text.comma_separated, ".md": text.markdown, ".tex": text.latex,
              ".json": text.as_json}[out.suffix.lower()]  # fmt: skip

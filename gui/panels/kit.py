@@ -18,6 +18,7 @@ import numpy as np
 from gui.plots.spec import Part
 from gui.services.overlay_curves import told_apart
 from gui.services.questions import Question, Stepwise, Subjects, resolve
+from gui.state.aligned_curve import Laying
 from gui.state.guides import Guide
 from gui.style.theme import LIGHT, Theme
 
@@ -188,10 +189,86 @@ class Saved(Control):
         return value if self.read is None else self.read(value)
 
 
+# ---- what the user wants of others than the panel ----------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPanel:
+    """Another panel is to be shown, by its name, with some choices."""
+
+    name: str
+    choices: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSource:
+    """A source is to be opened."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class HideCurves:
+    """The compared models' curves that panels leave out: a panel's name and a model's key each."""
+
+    hidden: frozenset[tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class AddModel:
+    """Another model is to be shown beside the open one; where on the screen to ask which."""
+
+    at: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MakeMain:
+    """The compared model with this key is to be the open one."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveModel:
+    """The compared model with this key is to be shown no more."""
+
+    key: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayOver:
+    """Another curve is to be laid over the shown one; None for none."""
+
+    laying: Laying | None
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button beside the controls; ``intends`` makes an intent of the point below it."""
+
+    text: str
+    tip: str
+    intends: Callable[[tuple[int, int]], object]
+
+
 # ---- what is shown -------------------------------------------------------------------------
 
 C = TypeVar("C")
 R = TypeVar("R")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shown:
+    """One of the models side by side: its key, and what is shown of it; no model while it is read.
+
+    The open model's key is :data:`gui.state.compared.MAIN`.
+    """
+
+    key: int
+    name: str
+    model: PositionalModel | None
+    positions: tuple[int, int]
+    components: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -208,12 +285,15 @@ class Scope:
         Numbers of the components on the axes, from 1.
     pca
         The components of the range; None while they are not fitted.
+    grid
+        All models side by side, the open one among them.
     """
 
     model: PositionalModel
     positions: tuple[int, int]
     components: tuple[int, ...]
     pca: PositionPCA | None = None
+    grid: tuple[Shown, ...] = ()
 
 
 def _no_token(position: int) -> str | None:
@@ -333,6 +413,10 @@ class PanelSpec(ABC, Generic[C, R]):
     """What still works where this does not, as a sentence."""
     controls: ClassVar[tuple[Control, ...]] = ()
     """In their order; each is for one field of the choices, and decides how that is saved."""
+    buttons: ClassVar[tuple[Button, ...]] = ()
+    """Beside the controls."""
+    about_grid: ClassVar[bool] = False
+    """Whether it is about all models side by side, and not about the open one alone."""
     follows_drag: ClassVar[bool] = False
     """Whether it asks anew while a range is dragged, a few times a second; else when it ends."""
     guides_current: ClassVar[bool] = False

@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
 from gui.panels.controls import ControlRow
-from gui.panels.kit import AnyPanel, Json, Scope, View, all_numbers, all_scripts, changed, saved
+from gui.panels.kit import (
+    AnyPanel,
+    Button,
+    HideCurves,
+    Json,
+    Scope,
+    Shown,
+    View,
+    all_numbers,
+    all_scripts,
+    changed,
+    saved,
+)
 from gui.panels.overlay_legend import OverlayLegend
 from gui.panels.result_header import ResultHeader
 from gui.services.controller import Controller
 from gui.services.loading import short_name
 from gui.services.overlay_curves import OverlayCurve, OverlayCurves, overlay_color
 from gui.state.answer import Answer
+from gui.state.compared import MAIN
 from gui.state.session import Session
+from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import GRID, LIGHT, Theme, format_bytes
+from gui.widgets.tooltips import wrapped
 from gui.widgets.words_page import WordsPage
 from gui.widgets.working_strip import WorkingStrip
 
@@ -35,31 +50,6 @@ if TYPE_CHECKING:
     from gui.state.guides import Guide
 
 CANCELLED = "This was cancelled before it was done."
-
-
-# ---- what the user wants of others than the panel ----------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ShowPanel:
-    """Another panel is to be shown, by its name, with some choices."""
-
-    name: str
-    choices: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSource:
-    """A source is to be opened."""
-
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class HideCurves:
-    """The compared models' curves that panels leave out: a panel's name and a model's key each."""
-
-    hidden: frozenset[tuple[str, int]]
 
 
 class PanelBody(QWidget):
@@ -100,6 +90,10 @@ class PanelBody(QWidget):
     def keys(self) -> Mapping[int, Callable[[], None]]:
         """Return what keys without a modifier do now."""
         return {}
+
+    def take_focus(self) -> None:
+        """Let the keys go to what they are meant for here."""
+        self.setFocus()
 
     def fill_menu(self, menu: QMenu) -> None:
         """Add what the panel's menu offers before saving and copying."""
@@ -154,6 +148,7 @@ class ResultPanel(Panel):
         self._answer: Answer | None = None
         self._ready: Answer | None = None
         self._in_front = True
+        self._grid = Listening()
         self._guide: Guide | None = None
         self._guided: object = None
         self.header = ResultHeader(spec.formula, spec.meaning, spec.explanation, theme)
@@ -161,6 +156,9 @@ class ResultPanel(Panel):
         self.controls = ControlRow(spec, theme, lambda field, value: self._choose(field, value))
         for widget in self.controls.widgets.values():
             self.header.add(widget)
+        self.buttons = {button.text: self._button(button) for button in spec.buttons}
+        for made in self.buttons.values():
+            self.header.add(made)
         self.legend = OverlayLegend(theme)
         self.legend.hide()
         self.legend.toggled.connect(self._on_toggled)
@@ -195,11 +193,35 @@ class ResultPanel(Panel):
             # What takes long waits for the end of a drag.
             self.listen(events.positions, self.ask)
             self.listen(events.dragging, self.ask)
+        if self.spec.about_grid:
+            self.listen(events.main_at, self.ask)
+            self.listen(events.compared, self._follow_grid)
+            self._follow_grid()
         for signal in (events.hover, events.selection, events.tokens):
             self.listen(signal, self._show_marks)
         # A guide may depend on the current position, and on the components of the curve.
         for signal in (events.selection, events.curve):
             self.listen(signal, self._show_guide)
+
+    def _button(self, button: Button) -> QPushButton:
+        made = QPushButton(button.text)
+        made.setToolTip(wrapped(button.tip))
+
+        def press() -> None:
+            at = made.mapToGlobal(QPoint(0, made.height()))
+            self.intended.emit(button.intends((at.x(), at.y())))
+
+        made.clicked.connect(press)
+        return made
+
+    def _follow_grid(self) -> None:
+        """Listen to the models side by side that there are now."""
+        self._grid.stop()
+        for one in self.session.compared:
+            events = one.session.events
+            for signal in (events.model, events.positions, events.components, events.dragging):
+                self._grid.to(signal, self.ask)
+        self.ask()
 
     # ---- choices ---------------------------------------------------------------------------
 
@@ -256,7 +278,10 @@ class ResultPanel(Panel):
         self._show_legend()
 
     def _waits_for_drag(self) -> bool:
-        return self.session.dragging and not self.spec.follows_drag
+        if self.spec.follows_drag:
+            return False
+        others = self.session.compared if self.spec.about_grid else ()
+        return any(one.dragging for one in (self.session, *(other.session for other in others)))
 
     def _question(self, session: Session) -> Any:
         return self.spec.question(_scope(session), self.choices)
@@ -429,9 +454,17 @@ class ResultPanel(Panel):
     def release(self) -> None:
         """Stop listening."""
         self.others.close()
+        self._grid.stop()
         if isinstance(self.content, PanelBody):
             self.content.stop()
         super().release()
+
+    def take_focus(self) -> None:
+        """Let the keys go to what they are meant for here."""
+        if isinstance(self.content, PanelBody):
+            self.content.take_focus()
+        else:
+            self.setFocus()
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size in which a plot can be read."""
@@ -444,6 +477,11 @@ class ResultPanel(Panel):
     # ---- what the session says -----------------------------------------------------------------
 
     def _on_model_changed(self) -> None:
+        if self.spec.about_grid and self.session.model is not None and self._ready is not None:
+            # What is shown names its models: it stays, with the keys in it, until more is known.
+            self._answer = None
+            self.ask()
+            return
         self._answer = self._ready = None
         self._follow_model()
         self._show_answer()
@@ -646,4 +684,12 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
 
 def _scope(session: Session) -> Scope:
     assert session.model is not None
-    return Scope(session.model, session.positions, session.components, session.pca)
+    shown = [_shown(one.key, one.name, one.session) for one in session.compared]
+    shown.insert(session.main_at, _shown(MAIN, session.model.name, session))
+    return Scope(session.model, session.positions, session.components, session.pca, tuple(shown))
+
+
+def _shown(key: int, name: str, session: Session) -> Shown:
+    model = session.model
+    name = name if model is None else model.name
+    return Shown(key, name, model, session.positions, session.components)

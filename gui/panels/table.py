@@ -48,6 +48,7 @@ PANELS = {
     entry.name: entry
     for entry in (
         PanelEntry("capture", "Capture", "capture:CapturePanel"),
+        PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
     )
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.models.computed import is_computed
 from gui.scene.shown_range import inside
 from gui.services.loading import Wanted, path_exists, remembered_name
 from gui.state.aligned_curve import Laying, OfCompared
@@ -202,7 +203,9 @@ class Reopening:
             self._comparing.move(MAIN, work.main_at)
         else:
             self._lay(work, self._keys(work))
-        if work.fingerprint and work.fingerprint != model.fingerprint:
+        # A formula is the same model everywhere; its last bits depend on the linear algebra here.
+        kept = not work.fingerprint or is_computed(work.source)
+        if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         session.work = work
 

@@ -211,12 +211,6 @@ def _directions(session: Session, theme: Theme) -> Panel:
     return DirectionsPanel(session, theme)
 
 
-def _compare(session: Session, theme: Theme) -> Panel:
-    from gui.panels.compare import ComparePanel
-
-    return ComparePanel(session, theme)
-
-
 def _lesson(session: Session, theme: Theme) -> Panel:
     from gui.panels.lesson import LessonPanel
 
@@ -248,7 +242,7 @@ DOCKS = (
     Dock("kernels", "Kernels", BOTTOM, _kernels, lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
-    Dock("compare", "Compare", BOTTOM, _compare, lazy=True),
+    Dock("compare", "Compare", BOTTOM, _result("compare"), lazy=True),
     Dock("claims", "Claims", BOTTOM, _result("claims"), lazy=True),
     Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
     Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),

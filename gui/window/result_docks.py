@@ -12,7 +12,16 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 from gui.export.save_film import FilmSaver
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
-from gui.panels.panel import HideCurves, OpenSource, ResultPanel, ShowPanel, connect
+from gui.panels.kit import (
+    AddModel,
+    HideCurves,
+    LayOver,
+    MakeMain,
+    OpenSource,
+    RemoveModel,
+    ShowPanel,
+)
+from gui.panels.panel import ResultPanel, connect
 from gui.services.controller import Controller
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -157,10 +166,6 @@ class ResultDocks:
         made.showRequested.connect(self._show)
         made.openRequested.connect(controller.open)
         made.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
-        if name == "compare":
-            made.addRequested.connect(self._choose_model)
-            made.mainRequested.connect(controller.comparing.make_main)
-            made.removeRequested.connect(controller.comparing.remove)
         if name == "training":
             made.films = self._films
             connect_gathering(made.gather, controller.gatherer)
@@ -174,6 +179,14 @@ class ResultDocks:
                 self._controller.open(source)
             case HideCurves(hidden):
                 self._session.hidden_curves = hidden
+            case AddModel(at):
+                self._choose_model(QPoint(*at))
+            case MakeMain(key):
+                self._controller.comparing.make_main(key)
+            case RemoveModel(key):
+                self._controller.comparing.remove(key)
+            case LayOver(laying):
+                self._session.laying = laying
             case _:
                 raise TypeError(f"nobody answers {wanted!r}")
 

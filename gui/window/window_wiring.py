@@ -110,7 +110,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "compare_alone": window.beside.toggle_alone,
         "cameras_linked": window.grid.link_cameras,
         "ranges_linked": lambda on: window.set_field("ranges_linked", on),
-        "lay_over": lambda: window.focus_on("compare", "focus_overlay"),
+        "lay_over": lambda: window.focus_on("compare", "take_focus"),
         "compare_clear": controller.comparing.clear,
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.compare import ComparePanel
-from gui.panels.compare_table import CompareTable
-from gui.panels.compare_text import COLUMNS
+from gui.panels.compare.table import CompareTable
+from gui.panels.compare.words import COLUMNS
+from gui.panels.kit import AddModel, MakeMain, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.compared import Compared
@@ -35,15 +35,25 @@ class CompareStage(ResultStage):
         size: tuple[int, int] = (900, 260),
     ) -> None:
         self.others: list[Controller] = []
-        self.told: list[tuple[str, Any]] = []
-        super().__init__(qtbot, ComparePanel, jobs, theme=theme, size=size)
-        self.panel.addRequested.connect(lambda _: self.told.append(("add", None)))
-        self.panel.mainRequested.connect(lambda key: self.told.append(("main", key)))
-        self.panel.removeRequested.connect(lambda key: self.told.append(("remove", key)))
+        super().__init__(qtbot, "compare", jobs, theme=theme, size=size)
+
+    @property
+    def told(self) -> list[tuple[str, Any]]:
+        """What the user wanted of others than the panel."""
+        found: list[tuple[str, Any]] = []
+        for wanted in self.intents:
+            match wanted:
+                case AddModel():
+                    found.append(("add", None))
+                case MakeMain(key):
+                    found.append(("main", key))
+                case RemoveModel(key):
+                    found.append(("remove", key))
+        return found
 
     @property
     def table(self) -> CompareTable:
-        found: CompareTable = self.panel.table
+        found: CompareTable = self.panel.content.table
         return found
 
     def beside(self, source: Path | str | None, name: str) -> Session:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from geometry.models.computed import is_computed
 from gui.panels.options import CHOICES
 from gui.panels.table import PANELS
 from gui.services.bookmark_file import read_bookmarks
@@ -34,6 +35,8 @@ def plain(value):
 
 LOST = {"spectra": ("k",)}
 """Options that 0.1 itself did not bring back in a window: a k above 30 became 30."""
+LATER = {"compare"}
+"""Panels that had no choices in 0.1."""
 
 
 # ---- what was read ---------------------------------------------------------------------
@@ -189,7 +192,7 @@ def test_among_them_all_panels_have_choices():
         **{
             name: {control.field for control in entry.spec.controls}
             for name, entry in PANELS.items()
-            if entry.spec.controls
+            if entry.spec.controls and name not in LATER
         },
     }
 
@@ -227,8 +230,12 @@ def assert_same_view(shown, expected):
     if expected["camera"] is not None:
         for part in ("position", "focal_point", "up", "parallel_scale"):
             assert shown["camera"][part] == pytest.approx(expected["camera"][part], abs=1e-6)
-    of_window = ("camera", "turn", "window", "layout", "bookmarks", "others")
-    assert without(shown, *of_window) == without(expected, *of_window)
+    left_out = ["camera", "turn", "window", "layout", "bookmarks", "others", "panels"]
+    if is_computed(expected["source"]):
+        left_out.append("fingerprint")  # of numbers whose last bits depend on the machine
+    assert without(shown, *left_out) == without(expected, *left_out)
+    if "panels" in shown:
+        assert without(shown["panels"], *LATER) == expected["panels"]
     assert len(shown.get("others", ())) == len(expected.get("others", ()))
     for one, other in zip(shown.get("others", ()), expected.get("others", ()), strict=True):
         assert_same_view(one, other)
@@ -272,7 +279,7 @@ def test_a_window_goes_to_the_bookmarks(name, start_application, remembered, wai
         shown = described_work(window.work.take())
         saved = one["work"]
         assert {field: shown["session"][field] for field in saved["session"]} == saved["session"]
-        same = ("source", "positions", "laying", "fingerprint")
+        same = ("source", "positions", "laying")
         assert [shown[part] for part in same] == [saved[part] for part in same]
 
 

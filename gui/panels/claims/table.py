@@ -42,8 +42,8 @@ from gui.panels.claims.words import (
     outcome,
 )
 from gui.panels.claims_links import leading_to
-from gui.panels.kit import View
-from gui.panels.panel import PanelBody, ShowPanel
+from gui.panels.kit import ShowPanel, View
+from gui.panels.panel import PanelBody
 from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, TEXT, Theme

@@ -6,9 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
-from gui.panels.compare import ALONE
-from gui.panels.compare_text import MARK, NO_NUMBER, PENDING, written
+from gui.panels.compare.table import ALONE
+from gui.panels.compare.words import MARK, NO_NUMBER, PENDING, written
 from gui.services.answers import Answers
+from gui.style.theme import LIGHT
 from tests.gui.compare_stage import LEFT, TITLES, CompareStage
 
 
@@ -105,14 +106,14 @@ def test_too_short_a_range_says_why(three):
 
 def test_only_the_open_model_says_how_to_add_others(qtbot, write_table):
     stage = CompareStage(qtbot)
-    assert stage.panel.message.text().startswith("Open a model to see")
+    assert stage.panel.words.message.text().startswith("Open a model to see")
     stage.open(write_table())
-    assert stage.panel.alone.isVisible()
-    assert stage.panel.alone.text() == ALONE
-    QTest.mouseClick(stage.panel.add, LEFT)
+    assert stage.panel.content.alone.isVisible()
+    assert stage.panel.content.alone.text() == ALONE
+    QTest.mouseClick(stage.panel.buttons["Add model…"], LEFT)
     assert stage.told == [("add", None)]
     stage.beside(write_table(name="other"), "other")
-    assert not stage.panel.alone.isVisible()
+    assert not stage.panel.content.alone.isVisible()
 
 
 # ---- what is on its way --------------------------------------------------------------------------
@@ -139,16 +140,16 @@ def test_lines_appear_one_by_one(qtbot, hand_jobs, write_table, monkeypatch):
     hand_jobs.drag_on(slot)
     steps = []
     monkeypatch.setattr("gui.services.questions.TELL_S", 0.0)
-    stage.panel.show_result = lambda result: steps.append(result)
+    monkeypatch.setattr(stage.panel, "_draw", lambda: steps.append(stage.panel.result))
     hand_jobs.compute(slot)
     first, second = steps
     assert [line.scalars is None for line in first.lines] == [True, True]
     assert [line.scalars is None for line in second.lines] == [False, True]
-    del stage.panel.show_result
-    stage.panel.show_result(second)
+    monkeypatch.undo()
+    stage.panel.set_theme(LIGHT)
     assert stage.column("Range") == ["1–199", "1–199 · computing…"]
     assert stage.column("Turns")[1] == PENDING
-    assert stage.panel.caption(second).endswith("1 still to be measured")
+    assert stage.panel.caption().endswith("1 still to be measured")
     hand_jobs.deliver(slot)
     assert stage.column("Range") == ["1–199", "1–199"]
 
@@ -160,7 +161,7 @@ def test_what_was_measured_is_not_measured_again(three, monkeypatch):
         measured.append(model.name)
         return scalar_results(model, *arguments, **options)
 
-    monkeypatch.setattr("gui.panels.compare_question.scalar_results", counted)
+    monkeypatch.setattr("gui.panels.compare.question.scalar_results", counted)
     three.session.compared = three.session.compared[::-1]
     assert three.column("Model") == ["helix", "walk", "short"]
     assert measured == []

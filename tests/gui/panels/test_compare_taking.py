@@ -8,8 +8,17 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
-from gui.panels.compare_figure import CHARACTERS, compare_figure
-from gui.panels.compare_text import NO_NUMBER, in_order, latex, markdown, named, numbers, written
+from gui.panels.compare.words import (
+    CHARACTERS,
+    NO_NUMBER,
+    compare_figure,
+    in_order,
+    latex,
+    markdown,
+    named,
+    numbers,
+    written,
+)
 from tests.gui.compare_stage import CompareStage
 
 
@@ -92,7 +101,7 @@ def test_numbers_follow_the_order_and_leave_out_what_is_being_read(two):
     two.beside(None, "later")
     two.click_title("Positions")
     two.click_title("Positions")
-    assert two.panel.numbers(two.panel.result)["model"].tolist() == ["other_%", "helix"]
+    assert two.panel.numbers()["model"].tolist() == ["other_%", "helix"]
     assert len(numbers(lines(two)[:0])["components"]) == 0
 
 
@@ -103,7 +112,7 @@ def test_sorting_leaves_equal_lines_in_their_order(two, write_table):
 
 
 def test_the_figure_has_every_number_within_its_edges(two):
-    figure = two.panel.figure(two.panel.result)()
+    figure = two.panel.figure()()
     texts = [text.get_text() for text in figure.texts]
     found = of(two.session)
     for quantity in QUANTITIES:

@@ -22,7 +22,7 @@ from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
 
-CHOSEN: dict[str, dict[str, object]] = {}
+CHOSEN: dict[str, dict[str, object]] = {"compare": {"sorted_by": [3, True]}}
 """Other choices than the defaults, of panels whose choices have no control."""
 COMPARED = [name for name, entry in PANELS.items() if entry.spec.compares(entry.spec.defaults)]
 

@@ -16,7 +16,6 @@ import pytest
 from geometry.models.residual_stream import Subject
 from gui.panels import table
 from gui.panels.claims.words import outcome
-from gui.panels.compare import ComparePanel
 from gui.panels.dimensions import DimensionsPanel
 from gui.panels.directions import DirectionsPanel
 from gui.panels.experiment import ExperimentPanel
@@ -45,7 +44,7 @@ CLASSES = {
     for made in (
         SpectraPanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
         DimensionsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
-        TrainingPanel, ComparePanel,
+        TrainingPanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.overlay_row import NOTHING, RANGE, STEP, OverlayRow
+from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, OverlayRow
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
@@ -215,7 +215,7 @@ def test_in_the_window_it_lies_over_the_curve(
     application.controller.comparing.add(str(write_table(helix(120, 24, 9), "other")))
     window.docks["compare"].raise_()
     wait_until_idle(application)
-    row = window.panels["compare"].overlay
+    row = window.panels["compare"].content.aligned
     (other,) = session.compared
     keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
     window.activateWindow()

@@ -70,7 +70,6 @@ CASES = [
     ("experiment", {"page": "steps", "before": True, "settings": SETTINGS}),
     ("experiment", {"page": "price", "before": False, "settings": None}),
     ("training", {"third": "loss"}),
-    ("compare", {}),
 ]  # fmt: skip
 LAZY = [dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM]
 
@@ -132,7 +131,7 @@ def test_what_is_told_shows_the_same_again(stage, qtbot, session, name, wanted):
     with qtbot.waitExposed(other.panel):
         other.panel.show()
     assert other.panel.options() == wanted
-    assert name == "compare" or other.panel.question() == question  # that one holds its models
+    assert other.panel.question() == question
 
 
 @pytest.mark.parametrize("name", sorted(CHOICES))

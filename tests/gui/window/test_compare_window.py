@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from gui.panels.compare_text import MARK
+from gui.panels.compare.words import MARK
 from tests.gui.compare_stage import TITLES
 
 
@@ -22,7 +22,7 @@ def window(start_application, write_gpt2, write_table, helix, wait_until_idle):
 
 
 def column(app, title):
-    rows = app.window.panels["compare"].table.rows
+    rows = app.window.panels["compare"].content.table.rows
     return [rows.index(row, TITLES.index(title)).data() for row in range(rows.rowCount())]
 
 
@@ -34,7 +34,7 @@ def test_models_beside_the_open_one_have_their_lines(window):
 
 
 def test_enter_makes_a_model_the_open_one_and_its_line_stays(window, qtbot, wait_until_idle):
-    table = window.window.panels["compare"].table
+    table = window.window.panels["compare"].content.table
     window.window.activateWindow()
     table.values.setFocus()
     qtbot.waitUntil(table.values.hasFocus)
@@ -51,7 +51,7 @@ def test_enter_makes_a_model_the_open_one_and_its_line_stays(window, qtbot, wait
 
 
 def test_delete_takes_a_model_away(window, wait_until_idle):
-    table = window.window.panels["compare"].table
+    table = window.window.panels["compare"].content.table
     table.values.selectRow(1)
     QTest.keyClick(table.values, Qt.Key.Key_Delete)
     wait_until_idle(window)
@@ -60,7 +60,7 @@ def test_delete_takes_a_model_away(window, wait_until_idle):
 
 
 def test_the_button_offers_models_in_a_menu_below_it(window, wait_until_idle):
-    button = window.window.panels["compare"].add
+    button = window.window.panels["compare"].buttons["Add model…"]
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)

@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetrics,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QMenu,
     QTableView,
+    QVBoxLayout,
     QWidget,
 )
 
 from geometry.claims.scalar_results import QUANTITIES
-from gui.panels.compare_question import Line
-from gui.panels.compare_rows import ARROWS, CompareRows
-from gui.panels.compare_text import COLUMNS, FIXED, cells
+from gui.panels.base import label
+from gui.panels.compare.aligned_row import OverlayRow
+from gui.panels.compare.question import Line
+from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
+from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
+from gui.panels.kit import LayOver, MakeMain, RemoveModel
+from gui.panels.panel import PanelBody
+from gui.state.compared import MAIN
+from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.titled_rows import Index, TitledRows
+from gui.widgets.tooltips import wrapped
 
+Role = Qt.ItemDataRole
+
+ARROWS = {False: " ▴", True: " ▾"}
+"""On the title of the column that is sorted by: rising, falling."""
 ROW_HEIGHT, TITLE_HEIGHT = 24, 34
 FEWEST_NAME, MOST_NAME = 96, 240
 """Pixels of the names' column."""
@@ -27,6 +50,143 @@ _MOVES = (
     Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home,
     Qt.Key.Key_End,
 )  # fmt: skip
+
+
+ALONE = "Only the open model is here. “Add model…” puts others beside it, one line each."
+
+
+class CompareBody(PanelBody):
+    """The controls of a curve laid over the shown one, and the table below them."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._view: CompareView | None = None
+        self.table = CompareTable(theme)
+        self.table.chosen.connect(self._on_chosen)
+        self.table.removed.connect(self._on_removed)
+        self.table.sorted.connect(lambda by: self.chosen.emit("sorted_by", by))
+        self.table.copyRequested.connect(self._copy)
+        self.alone = label(ALONE, "muted")
+        self.alone.setWordWrap(True)
+        self.aligned = OverlayRow(session, theme)
+        self.aligned.layingRequested.connect(lambda laying: self.intended.emit(LayOver(laying)))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(GRID // 2)
+        column.addWidget(self.aligned)
+        column.addWidget(self.table, 1)
+        column.addWidget(self.alone)
+
+    def draw(self, view: CompareView) -> None:
+        self._view = view
+        self.table.show_lines(sorted_lines(view), view.choices.sorted_by)
+        self.alone.setVisible(len(view.result.lines) == 1)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.table.set_theme(theme)
+
+    def take_focus(self) -> None:
+        self.aligned.what.setFocus()
+
+    def fill_menu(self, menu: QMenu) -> None:
+        menu.addAction("Copy table", self._copy)
+        order = menu.addMenu("Sort by")
+        for number, column in enumerate(COLUMNS):
+            if number:
+                title = column.title.partition("\n")[0]
+                order.addAction(title, partial(self.table.toggle_sorting, number))
+        menu.addSeparator()
+
+    def stop(self) -> None:
+        self.aligned.release()
+
+    def _on_chosen(self, key: int) -> None:
+        if key != MAIN:
+            self.intended.emit(MakeMain(key))
+
+    def _on_removed(self, key: int) -> None:
+        if key != MAIN:
+            self.intended.emit(RemoveModel(key))
+
+    def _copy(self) -> None:
+        if self._view is not None:
+            QGuiApplication.clipboard().setText(tab_separated(sorted_lines(self._view)))
+            self.session.status = "Copied the table"
+
+
+class CompareRows(TitledRows):
+    """The lines in the order that was chosen."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(COLUMNS, parent)
+        self.lines: tuple[Line, ...] = ()
+        self.sorted_by: Sorting | None = None
+        self.muted = QColor(theme.muted)
+
+    def replace(self, lines: Sequence[Line], sorted_by: Sorting | None) -> None:
+        """Show other lines, which are sorted by a column or by none."""
+        if sorted_by != self.sorted_by:
+            self.sorted_by = sorted_by
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
+        same = [line.row.key for line in lines] == [line.row.key for line in self.lines]
+        if same:
+            self.lines = tuple(lines)
+            if lines:
+                last = self.index(len(lines) - 1, len(COLUMNS) - 1)
+                self.dataChanged.emit(self.index(0, 0), last)
+            return
+        self.beginResetModel()
+        self.lines = tuple(lines)
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
+        """Return the number of models."""
+        return 0 if parent.isValid() else len(self.lines)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
+    ) -> Any:
+        """Return a title, with an arrow on that of the column that is sorted by."""
+        found = super().headerData(section, orientation, role)
+        if role == Role.DisplayRole and self.sorted_by is not None and section:
+            column, falling = self.sorted_by
+            if column == section:
+                title, _, unit = found.partition("\n")
+                return f"{title}{ARROWS[falling]}\n{unit}"
+        if role == Role.ToolTipRole and section:
+            return f"{found}\nClick sorts by it"
+        return found
+
+    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+        """Return a cell's text, colour, tip or alignment."""
+        line, column = self.lines[index.row()], index.column()
+        match role:
+            case Role.DisplayRole:
+                return cells(line)[column]
+            case Role.TextAlignmentRole:
+                return self.alignment(column)
+            case Role.ForegroundRole if line.scalars is None:
+                return self.muted
+            case Role.ToolTipRole:
+                return wrapped(self._tip(line, column))
+            case Role.AccessibleTextRole:
+                title = self.columns[column].title.replace("\n", " ")
+                return f"{line.row.name}: {title} {cells(line)[column]}".replace("  ", " ")
+        return None
+
+    def _tip(self, line: Line, column: int) -> str:
+        if line.why:
+            return f"{line.row.name}: {line.why}"
+        if column <= FIXED or line.scalars is None:
+            return f"{line.row.name}\n{self.columns[max(column, 1)].tip}"
+        scalar = line.scalars[column - FIXED - 1]
+        if scalar.value is None:
+            return f"{scalar.quantity.title}: {scalar.why}"
+        value = scalar.value if isinstance(scalar.value, str) else f"{scalar.value:.6g}"
+        if scalar.quantity.kind == "share":
+            value = f"{100 * float(scalar.value):.6g}"
+        return f"{line.row.name} · {named(scalar.quantity)}: {value}"
 
 
 class CompareTable(QWidget):
@@ -40,11 +200,14 @@ class CompareTable(QWidget):
         The key of a line on which Delete was pressed.
     copyRequested()
         Ctrl+C was pressed.
+    sorted(object)
+        The user wants the lines sorted by a column; None for none.
     """
 
     chosen = Signal(int)
     removed = Signal(int)
     copyRequested = Signal()
+    sorted = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,13 +234,18 @@ class CompareTable(QWidget):
         self.setMinimumHeight(TITLE_HEIGHT + 2 * ROW_HEIGHT)
         self._fit()
 
-    def show_lines(self, lines: Sequence[Line]) -> None:
+    def show_lines(self, lines: Sequence[Line], sorted_by: Sorting | None = None) -> None:
         """Show other lines; the marked model stays marked if it is still there."""
-        self._keep_mark(lambda: self.rows.replace(lines))
-
-    def sort_by(self, column: int | None, falling: bool = False) -> None:
-        """Sort by a column, or by none."""
-        self._keep_mark(lambda: self.rows.sort_by(column, falling))
+        marked = self.marked
+        self.rows.replace(lines, sorted_by)
+        if marked is None:
+            return
+        rows = [line.row for line in self.rows.lines]
+        # A model that takes the open one's place takes its key too.
+        same = [n for n, row in enumerate(rows) if row.model and row.model == marked.row.model]
+        same += [n for n, row in enumerate(rows) if row.key == marked.row.key]
+        if same:
+            self.values.selectRow(same[0])
 
     @property
     def marked(self) -> Line | None:
@@ -99,17 +267,15 @@ class CompareTable(QWidget):
     # What the user wants.
 
     def toggle_sorting(self, column: int) -> None:
-        """Sort, then the other way round, then not at all."""
+        """Ask for a column's order, then the other way round, then none."""
         if not column:
             return
         first = column > FIXED and QUANTITIES[column - FIXED - 1].kind != "text"
         by = self.rows.sorted_by
         if by is None or by[0] != column:
-            self.sort_by(column, first)
-        elif by[1] is first:
-            self.sort_by(column, not first)
+            self.sorted.emit((column, first))
         else:
-            self.sort_by(None)
+            self.sorted.emit((column, not first) if by[1] is first else None)
 
     def _on_double_clicked(self, index: QModelIndex) -> None:
         self.chosen.emit(self.rows.lines[index.row()].row.key)
@@ -124,18 +290,6 @@ class CompareTable(QWidget):
             self.chosen.emit(marked.row.key)
 
     # How it looks.
-
-    def _keep_mark(self, change: Any) -> None:
-        marked = self.marked
-        change()
-        if marked is None:
-            return
-        rows = [line.row for line in self.rows.lines]
-        # A model that takes the open one's place takes its key too.
-        same = [n for n, row in enumerate(rows) if row.model and row.model == marked.row.model]
-        same += [n for n, row in enumerate(rows) if row.key == marked.row.key]
-        if same:
-            self.values.selectRow(same[0])
 
     def _fit(self) -> None:
         """Make columns as wide as their titles and numbers, the names' within bounds."""

@@ -41,7 +41,7 @@ class RowOf:
     name: str
     model: ref[PositionalModel] | None
     positions: tuple[int, int]
-    components: tuple[int, int, int]
+    components: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,6 +79,10 @@ class Kept:
             while len(self._found) > MOST_KEPT:
                 self._found.popitem(last=False)
         return known
+
+
+KEPT = Kept()
+"""What was found for models that were compared before."""
 
 
 @dataclass(frozen=True, slots=True)

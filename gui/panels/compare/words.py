@@ -6,17 +6,20 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
-from gui.panels.compare_question import Line
+from gui.panels.compare.question import Line
 from gui.services.snippets import opened
 from gui.state.compared import MAIN
-from gui.style.theme import format_count, format_number
+from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number
 from gui.widgets.table_text import Column
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MARK = "●"
 NO_NUMBER = "–"
@@ -44,12 +47,6 @@ COLUMNS = (
         for one in QUANTITIES
     ),
 )
-KINDS = {
-    "csv": "CSV table (*.csv)",
-    "md": "Markdown table (*.md)",
-    "tex": "LaTeX table (*.tex)",
-    "json": "JSON (*.json)",
-}
 
 
 def written(scalar: Scalar) -> str:
@@ -209,7 +206,7 @@ def latex(lines: Sequence[Line]) -> str:
     return "\n".join([*text, *map(row, rows), r"\hline", r"\end{tabular}"]) + "\n"
 
 
-def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, int, int]]]) -> str:
+def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]]) -> str:
     """Return Python that prints the single numbers of models, each in its range and components."""
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
     return f"""from geometry.claims.scalar_results import scalar_results
@@ -226,3 +223,51 @@ for model, positions, components in shown:
 
 def _value(line: Line, number: int) -> Any:
     return None if line.scalars is None else line.scalars[number].value
+
+
+# ---- a page for print ----
+
+LINE, MARGIN, NAMES, MODEL = 0.19, 0.2, 2.2, 1.3
+"""Inches: a line of text, the edge, the names' column, a model's."""
+CHARACTERS = 20
+"""Of a model's name."""
+
+
+def compare_figure(lines: Sequence[Line], theme: Theme = LIGHT) -> Figure:
+    """Draw the table.
+
+    Parameters
+    ----------
+    lines
+        The models, in their order; those that are not measured are left out.
+    theme
+        Colours.
+    """
+    from matplotlib.figure import Figure
+
+    from gui.plots.mpl_painter import POINTS
+
+    titles, rows = turned(lines)
+    width = 2 * MARGIN + NAMES + MODEL * max(len(titles) - 1, 1)
+    height = 2 * MARGIN + LINE * (len(rows) + 3)
+    figure = Figure(figsize=(width, height), facecolor=theme.viewport)
+    at = height - MARGIN
+
+    def write(x: float, text: str, color: str, size: int = SMALL, side: str = "left") -> None:
+        figure.text(
+            x / width, at / height, text, color=color, fontsize=size * POINTS, ha=side, va="top"
+        )
+
+    write(MARGIN, "Position tables in numbers", theme.text, TEXT)
+    at -= 1.8 * LINE
+    for row in (titles, *rows):
+        write(MARGIN, row[0], theme.muted)
+        for number, cell in enumerate(row[1:], start=1):
+            color = theme.muted if row is titles else theme.text
+            write(MARGIN + NAMES + MODEL * number, _short(cell), color, side="right")
+        at -= LINE
+    return figure
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= CHARACTERS else f"…{name[1 - CHARACTERS :]}"

@@ -1,0 +1,1 @@
+"""The compare panel: models in numbers, and the controls of a curve laid over the shown one."""

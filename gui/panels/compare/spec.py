@@ -1,0 +1,136 @@
+"""Compare: the open model and those beside it, in all their single numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import numpy as np
+
+from gui.panels.compare import words
+from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, Line, RowOf
+from gui.panels.compare.words import COLUMNS, compare_figure, in_order
+from gui.panels.kit import AddModel, Button, PanelSpec, Saved, Scope, Texts, View
+from gui.plots.spec import Part
+from gui.state.compared import MAIN
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Sorting = tuple[int, bool]
+"""A column, and whether its values fall."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the lines are sorted by; None for the order of the models beside each other."""
+
+    sorted_by: Sorting | None = None
+
+
+CompareView = View[Choices, Comparison]
+
+
+def _is_sorting(value: object) -> bool:
+    match value:
+        case None:
+            return True
+        case [int() as column, bool()]:
+            return 0 < column < len(COLUMNS)
+        case _:
+            return False
+
+
+class ComparePanel(PanelSpec[Choices, Comparison]):
+    """A line for each model, a column for each number."""
+
+    name = "compare"
+    formula = "Models"
+    meaning = "side by side, in numbers"
+    explanation = (
+        "Each line is a model in the range that is shown of it, each column one number, defined in"
+        " its title’s tip: variance and rank, the fitted helix, norms, how rough the curve is and"
+        " how often it goes round. A click on a title sorts; Ctrl+C copies the table as it stands,"
+        " shares from 0 to 1."
+    )
+    empty = "Open a model to see its numbers beside those of others."
+    defaults = Choices()
+    controls = (
+        Saved(
+            field="sorted_by",
+            check=_is_sorting,
+            written=lambda by: None if by is None else list(by),
+            read=lambda by: None if by is None else tuple(by),
+        ),
+    )
+    buttons = (
+        Button(
+            "Add model…",
+            "Show another model beside the open one: a line here, and a view of its own",
+            AddModel,
+        ),
+    )
+    about_grid = True
+    body = "gui.panels.compare.table:CompareBody"
+
+    def question(self, scope: Scope, choices: Choices) -> ComparisonOf:
+        rows = (
+            RowOf(
+                one.key,
+                one.name if one.key != MAIN else scope.model.name,
+                None if one.model is None else ref(one.model),
+                one.positions,
+                one.components,
+            )
+            for one in scope.grid
+        )
+        return ComparisonOf(tuple(rows), KEPT)
+
+    def plots(self, view: CompareView) -> Sequence[Part]:
+        return ()
+
+    def heading(self, view: CompareView) -> tuple[str, str]:
+        return "Position tables in numbers", ""
+
+    def caption(self, view: CompareView) -> str:
+        lines = view.result.lines
+        count = "1 model" if len(lines) == 1 else f"{len(lines)} models"
+        waiting = sum(line.scalars is None and not line.why for line in lines)
+        rest = f" · {waiting} still to be measured" if waiting else ""
+        (main,) = (line.row.name for line in lines if line.row.key == MAIN)
+        return f"{count} · {main} is the open one{rest}"
+
+    def figure(self, view: CompareView) -> Figure:
+        return compare_figure(sorted_lines(view), view.theme)
+
+    def texts(self, view: CompareView) -> Texts:
+        lines = sorted_lines(view)
+        return Texts(
+            "Save table",
+            {
+                "csv": ("CSV table (*.csv)", lambda: words.comma_separated(lines)),
+                "md": ("Markdown table (*.md)", lambda: words.markdown(lines)),
+                "tex": ("LaTeX table (*.tex)", lambda: words.latex(lines)),
+                "json": ("JSON (*.json)", lambda: words.as_json(lines)),
+            },
+        )
+
+    def numbers(self, view: CompareView) -> Mapping[str, np.ndarray]:
+        return words.numbers(sorted_lines(view))
+
+    def script(self, view: CompareView) -> str:
+        shown: list[tuple[Any, tuple[int, int], tuple[int, ...]]] = []
+        for line in sorted_lines(view):
+            model = None if line.row.model is None else line.row.model()
+            if model is not None:
+                shown.append((model, line.row.positions, line.row.components))
+        return words.script(shown)
+
+
+def sorted_lines(view: CompareView) -> tuple[Line, ...]:
+    """Return the lines in the order that was chosen."""
+    by = view.choices.sorted_by
+    lines = view.result.lines
+    return lines if by is None else in_order(lines, by[0], falling=by[1])
