@@ -21,7 +21,7 @@ import numpy.typing as npt
 from geometry.checkpoints.errors import SourceError
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import Transfer
+    from geometry.checkpoints.transfer import Transfer
 
 #: The floating-point types that can be read, by their safetensors name. numpy has no bfloat16: its
 #: bits are the upper half of a float32's.

@@ -11,10 +11,9 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements
 from geometry.history.here import history_here
 from geometry.history.last_position import last_position
-from geometry.measures.norms import row_norms
 from geometry.measures.single_dimensions import best_sinusoids
 from geometry.models.residual_stream import Name
-from geometry.pca.components import PositionPCA
+from geometry.pca.components import PositionPCA, row_norms
 from geometry.pca.pca import fit_pca
 
 BLOCK_ROWS = 1024

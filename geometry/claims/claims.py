@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_kernels as kernels
 from geometry.claims import claim_lookback as lookback
 from geometry.claims import claim_measures as measures
@@ -23,7 +24,6 @@ from geometry.claims.measurements import Measurements
 from geometry.history.here import NotFetched
 from geometry.history.last_position import STAYS
 from geometry.hub.faults import HubError
-from geometry.hub.transfer import Cancelled
 
 HELIX = "GPT-2's positional embedding matrix is a helix"
 NORMS = "The norms of positional embeddings are stable"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from geometry.claims.measured_model import DEFAULT_RANK, LEADING, MeasuredModel
 from geometry.claims.measured_range import N_COMPONENTS, MeasuredRange
 from geometry.measures.directions import Directions
-from geometry.measures.heads import HeadProjections, project_heads
+from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import HeadKernels, average_blocks, head_kernels
 from geometry.measures.layernorm import LayerNormErrors, TokenPositionCosines
 from geometry.measures.lookback import LookBack, Scoring, Turning
@@ -18,6 +18,7 @@ from geometry.measures.shape import Shapes
 from geometry.measures.similarity import Similarity
 from geometry.measures.single_dimensions import Sinusoids
 from geometry.measures.spectra import Spectrum
+from geometry.models.head_projections import project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Name, ResidualStream, Subject
 from geometry.pca.components import Array, PositionPCA

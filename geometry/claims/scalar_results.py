@@ -10,10 +10,10 @@ from typing import Literal
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Cancelled
 from geometry.claims import claim_lookback, claim_measures
 from geometry.claims.claim_measures import CannotTell
 from geometry.claims.measurements import Measurements, Scope
-from geometry.hub.transfer import Cancelled
 from geometry.measures.roughness import FEWEST, SHORT_PERIOD, Roughness, roughness
 from geometry.measures.shape import Shapes, fit_shapes
 from geometry.measures.shape_fit import ShapeFit

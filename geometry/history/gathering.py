@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError, SourceError
+from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.history.checkpoints import coarse_first, compact, has_moved, is_its_own
 from geometry.history.history import Floats, History, Skipped, in_memory
 from geometry.history.origins import Snapshot
 from geometry.history.plan import HistoryPlan
 from geometry.history.trainer_log import read_log
 from geometry.hub.faults import HubError
-from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Transfer
 from geometry.history.gathering import Gathering
 from geometry.history.history import History
 from geometry.history.origins import find_history, list_snapshots
@@ -13,7 +14,6 @@ from geometry.history.record import read_history
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
-from geometry.hub.transfer import Transfer
 from geometry.models.model import PositionalModel
 
 

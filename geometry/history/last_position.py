@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.history.history import History, Steps
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array
+from geometry.pca.components import Array, row_norms
 
 NEIGHBOURS = 8
 

@@ -19,8 +19,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.threads import one_thread
 from geometry.history.history import History, Steps
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, PositionPCA, check_range, make_pca
+from geometry.pca.components import Array, PositionPCA, check_range, make_pca, row_norms
 from geometry.pca.exact_pca import EIGENVALUE_FLOOR, fit_pca
 from geometry.pca.pca import procrustes_rotation
 

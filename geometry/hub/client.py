@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, without_login
 from geometry.hub.address import endpoint as endpoint_now
 from geometry.hub.connections import Connections, offline_by_environment
@@ -16,7 +17,6 @@ from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError
 from geometry.hub.patience import Patience, Retries
 from geometry.hub.ranged_file import RangedFile
-from geometry.hub.transfer import Transfer
 
 __all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 

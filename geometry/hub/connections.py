@@ -18,12 +18,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.explanations import offline
 from geometry.hub.faults import NoNetwork
 from geometry.hub.headers import headers_for
 from geometry.hub.patience import Retries
-from geometry.hub.transfer import Transfer
 
 if TYPE_CHECKING:
     import ssl

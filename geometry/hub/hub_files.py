@@ -15,6 +15,7 @@ from geometry.checkpoints.files import KINDS, kind_of
 from geometry.checkpoints.safetensors_store import read_header
 from geometry.checkpoints.stores import ByteFile, Consent, Region, stored_bytes
 from geometry.checkpoints.torch_store import read_places
+from geometry.checkpoints.transfer import Transfer
 from geometry.checkpoints.zip_records import Record
 from geometry.hub.address import HubAddress
 from geometry.hub.faults import BrokenTransfer, NotOnHub, WholeDownload
@@ -23,7 +24,6 @@ from geometry.hub.keeping import keep_soon
 from geometry.hub.kept_index import VERSION, dump_index, load_index
 from geometry.hub.network import Network
 from geometry.hub.ranged_file import RangedFile
-from geometry.hub.transfer import Transfer
 from geometry.hub.whole_file import fitting, read_all
 
 Bytes = npt.NDArray[np.uint8]

@@ -16,8 +16,8 @@ from geometry.checkpoints.stores import (
     numbers,
     stored_bytes,
 )
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.hub_files import HubFiles, tensor_key
-from geometry.hub.transfer import Transfer
 
 
 class HubStore:

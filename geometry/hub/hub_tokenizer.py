@@ -14,9 +14,11 @@ from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
 from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
-from geometry.models.tokens import VOCABULARIES
 
 #: What a tokenizer is built from where there is no tokenizer.json, besides its vocabulary.
+#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
+VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
+                "tokenizer.model", "vocab.bpe")  # fmt: skip
 _BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
 

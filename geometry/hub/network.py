@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub
 from geometry.hub.tensor_cache import TensorCache, default_cache
-from geometry.hub.transfer import Transfer
 
 #: Whoever needs a tensor of more bytes than this from the network says so first.
 LARGE = 20_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import BrokenTransfer, HubBusy, HubError, NoNetwork, duration_text
-from geometry.hub.transfer import Transfer
 
 log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.sizes import size_text
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, parse_address, without_login
 from geometry.hub.answers import Answer, read_answer
 from geometry.hub.connections import Connections
@@ -19,7 +20,6 @@ from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
 from geometry.hub.patience import Patience
 from geometry.hub.pieces import Piece, Sweep
-from geometry.hub.transfer import Transfer
 
 if TYPE_CHECKING:
     import httpx2

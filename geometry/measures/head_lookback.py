@@ -27,7 +27,7 @@ class HeadLookBack:
     Attributes
     ----------
     layer
-        From 0; beyond the first an extrapolation, see :mod:`geometry.measures.heads`.
+        From 0; beyond the first an extrapolation, see :mod:`geometry.models.head_projections`.
     positions
         First and last position, both inclusive.
     preferred : (n_heads,) int64

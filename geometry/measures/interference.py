@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
 from geometry.measures.layernorm import check_tables, token_rows
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array
+from geometry.pca.components import Array, row_norms
 
 SAMPLE = 4096
 #: Pairs whose sums are made at a time.

@@ -39,7 +39,7 @@ class HeadKernels:
     Attributes
     ----------
     layer
-        From 0; beyond the first an extrapolation, see :mod:`geometry.measures.heads`.
+        From 0; beyond the first an extrapolation, see :mod:`geometry.models.head_projections`.
     positions
         First and last query, both inclusive.
     lags : (L,) int

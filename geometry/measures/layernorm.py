@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, check_range, check_table
+from geometry.pca.components import Array, check_range, check_table, row_norms
 
 #: Token rows that are widened to float64 at a time.
 BLOCK_ROWS = 2048

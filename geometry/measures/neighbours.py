@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, PositionPCA, check_range, check_table
+from geometry.pca.components import Array, PositionPCA, check_range, check_table, row_norms
 from geometry.pca.pca import off_subspace_residual
 
 NEAREST = 5

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.measures.stretches import AFTER, measure_stretch
-from geometry.pca.components import Array, check_table
+from geometry.pca.components import Array, check_table, row_norms
 
 CACHED = 128
 NEIGHBOURS = 8
@@ -90,21 +90,6 @@ def _centred_row_norms(table: Array) -> Array:
     # A few rows at a time, which stay in the processor's cache: no copy of the table is made.
     parts = (table[start : start + CACHED] for start in range(0, len(table), CACHED))
     return np.concatenate([row_norms(rows - rows.mean(axis=1, keepdims=True)) for rows in parts])
-
-
-def row_norms(rows: Array) -> Array:
-    """Euclidean norm of each row of (m, d), as (m,), without a copy of the rows.
-
-    Scaled where the squares would leave float64's range.
-    """
-    with np.errstate(over="ignore"):
-        norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    extreme = np.flatnonzero(~((norms > 1e-140) & (norms < np.inf)))
-    if extreme.size:
-        scale = np.abs(rows[extreme]).max(axis=1, keepdims=True)
-        scale[scale == 0.0] = 1.0
-        norms[extreme] = np.linalg.norm(rows[extreme] / scale, axis=1) * scale[:, 0]
-    return norms
 
 
 def find_outliers(norms: Array) -> tuple[int, ...]:

@@ -6,8 +6,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, check_table
+from geometry.pca.components import Array, check_table, row_norms
 
 BLOCK = 4096
 """Rows that are looked at together: a large table is never copied as a whole."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, check_range, check_table
+from geometry.pca.components import Array, check_range, check_table, row_norms
 from geometry.pca.pca import PositionPCA
 
 #: Columns that are transformed at a time.

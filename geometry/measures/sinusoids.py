@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from geometry.models.stack import Sinusoid
+#: How a table is computed.
+Sinusoid = Literal["interleaved", "marian", "tensor2tensor"]
 
 
 def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]:

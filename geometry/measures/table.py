@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.number_files import write_numbers
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, PositionPCA, check_range, check_table
+from geometry.pca.components import Array, PositionPCA, check_range, check_table, row_norms
 from geometry.pca.pca import fit_pca, off_subspace_residual
 
 

@@ -19,10 +19,10 @@ import numpy.typing as npt
 
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import FloatArray, OnThisMachine, TensorInfo
-from geometry.measures.sinusoids import sinusoid
+from geometry.measures.sinusoids import Sinusoid, sinusoid
 from geometry.measures.synthetic import MOST_NUMBERS, parse_curve
 from geometry.models.architecture import Architecture
-from geometry.models.stack import ALONE, Sinusoid
+from geometry.models.stack import ALONE
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel

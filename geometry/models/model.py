@@ -23,7 +23,7 @@ from geometry.models.matrices import WeightName, read_positions
 from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load_tokenizer, tokenize
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import Transfer
+    from geometry.checkpoints.transfer import Transfer
 
 #: What can be asked of a layer, and the token embeddings.
 Matrix = WeightName | Literal["W_E"]

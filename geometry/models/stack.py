@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from geometry.measures.sinusoids import Sinusoid
+
 #: How W_Q, W_K and W_V lie in one stored matrix, along its output axis.
 Fused = Literal["side by side", "by head", "multi-query"]
 
@@ -14,9 +16,6 @@ Scale = Literal["1/sqrt(d_head)", "1"]
 
 #: Which positions beside a query's own its layer reads, where these are not all.
 Window = Literal["some layers", "all layers"]
-
-#: How a table that is not learned is computed; see :mod:`geometry.measures.sinusoids`.
-Sinusoid = Literal["interleaved", "marian", "tensor2tensor"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,7 @@ from typing import Any, Protocol
 
 from geometry.checkpoints.config import first_int, read_json
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
-
-#: Files from which transformers can build a tokenizer where there is no tokenizer.json.
-VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
-                "tokenizer.model", "vocab.bpe")  # fmt: skip
+from geometry.hub.hub_tokenizer import VOCABULARIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,3 +158,18 @@ def make_pca(
     for array in arrays:
         array.flags.writeable = False
     return PositionPCA(positions, *arrays, exact=exact)
+
+
+def row_norms(rows: Array) -> Array:
+    """Euclidean norm of each row of (m, d), as (m,), without a copy of the rows.
+
+    Scaled where the squares would leave float64's range.
+    """
+    with np.errstate(over="ignore"):
+        norms: Array = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    extreme = np.flatnonzero(~((norms > 1e-140) & (norms < np.inf)))
+    if extreme.size:
+        scale = np.abs(rows[extreme]).max(axis=1, keepdims=True)
+        scale[scale == 0.0] = 1.0
+        norms[extreme] = np.linalg.norm(rows[extreme] / scale, axis=1) * scale[:, 0]
+    return norms

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.norms import row_norms
-from geometry.pca.components import Array, PositionPCA, check_table
+from geometry.pca.components import Array, PositionPCA, check_table, row_norms
 from geometry.pca.exact_pca import fit_pca
 from geometry.pca.range_pca import RangePCA
 

@@ -15,8 +15,8 @@ from geometry.models.sources import is_on_hub, open_source
 from gui.commands.terminal import say
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.transfer import Transfer, TransferProgress
     from geometry.hub.tensor_cache import TensorCache
-    from geometry.hub.transfer import Transfer, TransferProgress
     from geometry.models.model import PositionalModel
 
 T = TypeVar("T")
@@ -59,10 +59,10 @@ def open_for_command(
     """
     if not is_on_hub(source):
         return open_source(source, table=table)
+    from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
-    from geometry.hub.transfer import Transfer
 
     transfer, cache = Transfer(on_progress), user_cache()
     network = Network(Hub(offline=offline), cache, transfer, whole, fresh)
@@ -96,8 +96,8 @@ def reading(
     model: PositionalModel, *, offline: bool, on_progress: Callable[[TransferProgress], None] | None
 ) -> Iterator[None]:
     """Let what this thread reads of a model within be told of, and refused, as its opening was."""
+    from geometry.checkpoints.transfer import Transfer
     from geometry.hub.keeping import wait_until_kept
-    from geometry.hub.transfer import Transfer
 
     with for_command_line(offline=offline), model.through(Transfer(on_progress)):
         yield

@@ -9,7 +9,7 @@ from geometry.checkpoints.sizes import size_text
 from geometry.models.catalogue import cached_models, find_entry, is_here, read_catalogue, state
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import TransferProgress
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.catalogue import CatalogueEntry, State
 
 Rows = list[tuple[str, ...]]
@@ -39,8 +39,8 @@ def search_table(
     KeyboardInterrupt
         Ctrl+C was pressed.
     """
+    from geometry.checkpoints.transfer import Transfer
     from geometry.hub.client import Hub
-    from geometry.hub.transfer import Transfer
     from gui.commands.headless import for_command_line, interruptible
 
     hub, transfer = Hub(offline=offline), Transfer(on_progress)

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from geometry.checkpoints.sizes import size_text
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import typer
 from geometry.checkpoints.errors import HelixscopeError
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import TransferProgress
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
     from gui.commands.progress import Bars
 

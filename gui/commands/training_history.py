@@ -16,10 +16,10 @@ from gui.commands.headless import for_command_line, interruptible, user_cache
 from gui.commands.terminal import say
 
 if TYPE_CHECKING:
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.history.history import History
     from geometry.history.origins import Origin
     from geometry.hub.network import Network
-    from geometry.hub.transfer import TransferProgress
     from geometry.models.model import PositionalModel
 
 ADVICE = "A folder of checkpoint-N has one, a model on the Hub with such branches, and “sample”."
@@ -90,10 +90,10 @@ def _fetch(
     whole: bool,
     on_progress: Callable[[TransferProgress], None] | None,
 ) -> History:
+    from geometry.checkpoints.transfer import Transfer, TransferProgress
     from geometry.hub.client import Hub
     from geometry.hub.keeping import wait_until_kept
     from geometry.hub.network import Network
-    from geometry.hub.transfer import Transfer, TransferProgress
 
     transfer, cache = Transfer(), user_cache()
     network = Network(Hub(offline=offline), cache, transfer, whole)

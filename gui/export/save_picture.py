@@ -20,10 +20,10 @@ from geometry.checkpoints.whole_files import whole_file
 from gui.export.grid_picture import picture_of_grid, picture_of_viewport
 from gui.export.pictures import PictureError
 from gui.export.save_result import Background, ask_where
-from gui.panels.base import label
 from gui.state.session import Notice, Session
 from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
+from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 
 _KINDS = {"png": "PNG picture (*.png)"}

@@ -6,58 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from psygnal import SignalInstance
-from PySide6.QtCore import QObject, Qt, QTimer
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
+from gui.panels.throttle import Throttle
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
-
-CALM_MS = 80
-"""Time between two updates of what may wait during a drag."""
-
-
-class Calm(QObject):
-    """Gathers calls while a range is dragged; otherwise they are made at once.
-
-    Parameters
-    ----------
-    session
-        Tells whether a range is dragged.
-    """
-
-    def __init__(self, session: Session, parent: QObject) -> None:
-        super().__init__(parent)
-        self._session = session
-        self._waiting: dict[Callable[[], None], None] = {}
-        self._timer = QTimer(self, interval=CALM_MS, singleShot=True)
-        self._timer.timeout.connect(self.flush)
-
-    def call(self, slot: Callable[[], None]) -> None:
-        """Call a slot now, or soon."""
-        if not self._session.dragging:
-            slot()
-            return
-        self._waiting[slot] = None
-        if not self._timer.isActive():
-            self._timer.start()
-
-    def on_dragging_changed(self, dragging: bool) -> None:
-        """Catch up when a drag ends."""
-        if not dragging:
-            self.flush()
-
-    def flush(self) -> None:
-        """Make the calls that wait."""
-        self._timer.stop()
-        waiting, self._waiting = self._waiting, {}
-        for slot in waiting:
-            slot()
-
-    def stop(self) -> None:
-        """Forget the calls that wait; the owner goes away."""
-        self._timer.stop()
-        self._waiting = {}
 
 
 class Panel(QWidget):
@@ -79,24 +33,24 @@ class Panel(QWidget):
         self.session = session
         self.theme = theme
         self._listening = Listening()
-        self._calm: Calm | None = None
+        self._throttle: Throttle | None = None
 
     def listen(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
         """Call ``slot`` on every change until :meth:`release`; a released panel hears nothing."""
         self._listening.to(signal, slot)
 
-    def listen_calmly(self, signal: SignalInstance, slot: Callable[[], None]) -> None:
+    def listen_throttled(self, signal: SignalInstance, slot: Callable[[], None]) -> None:
         """Listen to what changes with every tick of a drag, without holding up the curve.
 
         While a range is dragged, the slot is called a few times a second and once more at the
         end; otherwise on every change. A panel that is painted with each tick costs the viewport
         a third of its frames: Qt composes the whole window for either.
         """
-        if self._calm is None:
-            self._calm = Calm(self.session, self)
-            self.listen(self.session.events.dragging, self._calm.on_dragging_changed)
-        calm = self._calm
-        self.listen(signal, lambda: calm.call(slot))
+        if self._throttle is None:
+            self._throttle = Throttle(self.session, self)
+            self.listen(self.session.events.dragging, self._throttle.on_dragging_changed)
+        throttle = self._throttle
+        self.listen(signal, lambda: throttle.call(slot))
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; panels that draw themselves extend this."""
@@ -105,16 +59,5 @@ class Panel(QWidget):
     def release(self) -> None:
         """Stop listening to the session; the owner calls this before the panel goes away."""
         self._listening.stop()
-        if self._calm is not None:
-            self._calm.stop()
-
-
-def label(text: str = "", role: str = "", *, selectable: bool = False) -> QLabel:
-    """Make a label of one of the style sheet's roles: muted, small, heading, title, badge."""
-    made = QLabel(text)
-    made.setTextFormat(Qt.TextFormat.PlainText)
-    if role:
-        made.setProperty("role", role)
-    if selectable:
-        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    return made
+        if self._throttle is not None:
+            self._throttle.stop()

@@ -24,9 +24,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import label
-from gui.services.bookmarks import Bookmark
+from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 PICTURE, SMALLER = QSize(160, 100), QSize(112, 70)

@@ -16,11 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.bookmark_row import BookmarkRow
-from gui.services.bookmarks import Bookmark
 from gui.state.session import Session
+from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 EMPTY = (

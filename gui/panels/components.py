@@ -6,9 +6,9 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from geometry.pca.pca import PositionPCA
-from gui.panels.base import label
 from gui.style.theme import Theme, format_percent
 from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
 from gui.widgets.readout import Readout
 from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS, VarianceBars

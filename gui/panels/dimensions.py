@@ -91,7 +91,7 @@ class DimensionsPanel(ResultPanel):
         self.order.chosen.connect(self._on_order_changed)
         self.rows.chosen.connect(self.ask)
         events = session.events
-        self.listen_calmly(events.positions, self.ask)
+        self.listen_throttled(events.positions, self.ask)
         self.listen(events.components, self.ask)
         self.listen(events.model, self._forget_choice)
         for signal in (events.hover, events.tokens):

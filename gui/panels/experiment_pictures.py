@@ -10,12 +10,12 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from geometry.measures.synthetic import KINDS, CurveKind
-from gui.panels.base import label
 from gui.panels.experiment_look import flat, thinned
 from gui.panels.experiment_question import Experiment
 from gui.panels.experiment_text import NAMES, reading
 from gui.state.colors import legible, lookup_table
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 MARGIN = 6

@@ -166,7 +166,7 @@ def experiment_steps(
 
 def token_norm(model: PositionalModel) -> float:
     """Return the mean norm of a model's tokens; 0 where there are none, or not on this machine."""
-    from geometry.measures.heads import mean_token_norm
+    from geometry.models.head_projections import mean_token_norm
 
     try:
         return 0.0 if model.bytes_to_fetch("W_E") else mean_token_norm(model)

@@ -8,7 +8,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from geometry.measures.synthetic import KINDS, CurveKind
-from gui.panels.base import label
 from gui.panels.experiment_form import ExperimentForm
 from gui.panels.experiment_look import MOST_STEPS, colors_of, shares_of
 from gui.panels.experiment_pictures import ExperimentPictures
@@ -17,6 +16,7 @@ from gui.panels.experiment_text import COLUMNS, NAMES, amount, cells
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve
 from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 WIDE = 960

@@ -7,9 +7,9 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QToolButton, QWidget
 
 from geometry.checkpoints.errors import RangeError
-from gui.panels.base import label
 from gui.state.selection import SELECTION_LIMIT, read_positions
 from gui.style.theme import GRID, format_count
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 _ARROWS = (Qt.Key.Key_Left, Qt.Key.Key_Right)

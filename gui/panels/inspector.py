@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.neighbours import Neighbour, PositionDetails
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.go_to import GoTo
 from gui.panels.inspector_text import details_text, selection_text
 from gui.panels.pair_card import PairCard
@@ -26,6 +26,7 @@ from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.style.token_text import token_label
+from gui.widgets.label import label
 from gui.widgets.position_rows import REMOVE, Column, Row
 from gui.widgets.position_table import PositionTable
 from gui.widgets.tooltips import wrapped
@@ -102,12 +103,12 @@ class InspectorPanel(Panel):
         self.listen(events.model, self._show_all)
         self.listen(events.opening, self._show_all)
         self.listen(events.selection, self._on_selection_changed)
-        self.listen_calmly(events.details, self._on_details_changed)
+        self.listen_throttled(events.details, self._on_details_changed)
         self.listen(events.tokens, self._on_tokens_changed)
         self.listen(events.norms, self._on_norms_changed)
-        self.listen_calmly(events.positions, self._show_flags)
+        self.listen_throttled(events.positions, self._show_flags)
         self.listen(events.hover, self._show_tints)
-        self.listen_calmly(events.pair, self._show_pair)
+        self.listen_throttled(events.pair, self._show_pair)
         self.listen(events.measure, self._show_pair)
         self._late.timeout.connect(self._on_late)
         self.go_to.typed.connect(self.selectionRequested)

@@ -8,10 +8,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSpinBox, QWidget
 
-from gui.panels.base import label
 from gui.panels.interference_question import Example, Term, Typed
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped
 

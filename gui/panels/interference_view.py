@@ -7,7 +7,6 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
 from geometry.measures.interference import MEASURES, Measure
-from gui.panels.base import label
 from gui.panels.interference_form import InterferenceForm
 from gui.panels.interference_question import Compared
 from gui.panels.interference_text import (
@@ -22,6 +21,7 @@ from gui.panels.interference_text import (
 from gui.plots.histogram_plot import HistogramPlot
 from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.choice_table import ChoiceTable
+from gui.widgets.label import label
 
 BESIDE, WIDE = 560, 880
 """From these widths on the plot is beside the form, and the numbers beside the plot."""

@@ -56,7 +56,7 @@ class HeadsOf:
 
     def project(self, model: PositionalModel) -> HeadProjections:
         """Make them, in single precision: it is right to more digits than are shown."""
-        from geometry.measures.heads import project_heads
+        from geometry.models.head_projections import project_heads
 
         rows = average_blocks(model.W_pos, BLOCK) if self.averaged else None
         return project_heads(model, self.layer, content=self.content, rows=rows, dtype=np.float32)

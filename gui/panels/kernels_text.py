@@ -124,7 +124,7 @@ def python_of(opened: str, result: Kernels | NearestHead) -> str:
         options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
     return (
         opened
-        + "from geometry.measures.heads import project_heads\n"
+        + "from geometry.models.head_projections import project_heads\n"
         + f"from geometry.measures.kernels import {imports}\n\n"
         + f"heads = project_heads(model{''.join(options)})\n"
         + f"found = head_kernels(heads, {result.positions})\n"

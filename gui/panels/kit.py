@@ -8,6 +8,7 @@ Nothing here knows a toolkit: :mod:`gui.panels.panel` makes the widget when a pa
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from geometry.claims.measurements import Measurements
     from geometry.models.model import PositionalModel
     from geometry.pca.components import PositionPCA
+
+log = logging.getLogger(__name__)
 
 Json = bool | int | float | str | None | list[Any] | dict[str, Any]
 """What a file of saved work can hold."""
@@ -542,25 +545,21 @@ def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
     return {c.field: c.encode(getattr(choices, c.field)) for c in spec.controls}
 
 
-def checked(spec: AnyPanel, options: Mapping[str, Any]) -> dict[str, Json]:
-    """Return the choices in a file, but for those that the panel does not know.
+def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
+    """Return the choices in a file that can be made of a model.
 
-    Raises
-    ------
-    ValueError
-        When one of the others makes no sense.
+    Those that the panel does not know are left out, as are those that make no sense, and those of
+    layers, heads and weights that the model lacks.
     """
-    known = {control.field: control for control in spec.controls}
-    for name, value in options.items():
-        if name in known and not known[name].accepts(value):
-            raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
-    return {name: value for name, value in options.items() if name in known}
-
-
-def fitting(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
-    """Return choices but for those of layers, heads and weights that a model lacks."""
-    known = {control.field: control for control in spec.controls}
-    return {name: value for name, value in options.items() if known[name].fits(value, model)}
+    found = {}
+    for control in spec.controls:
+        if control.field in options:
+            value = options[control.field]
+            if not control.accepts(value):
+                log.warning("%s of %s cannot be %r", control.field, spec.name, value)
+            elif control.fits(value, model):
+                found[control.field] = value
+    return found
 
 
 def all_numbers(spec: AnyPanel, view: View[Any, Any]) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.lesson_page import ANSWER, LessonPage
 from gui.panels.lesson_question import FactsOf
 from gui.services.lessons.text import Facts, text_for, wanted_for
@@ -17,6 +17,7 @@ from gui.state.lessons import PANEL_LINK, Course, Section
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 NO_MODEL = (

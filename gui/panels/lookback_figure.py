@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gui.panels.training.training_curves import Line
 from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.plots.figure_models import draw_others, name_models
+from gui.plots.scrub_plot import Line
 from gui.services.overlay_curves import OverlayLine, span_with
 from gui.style.theme import LIGHT, SMALL, Theme
 

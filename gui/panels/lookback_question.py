@@ -154,7 +154,7 @@ class HeadsLookBackOf:
         TensorUnavailable
             The checkpoint or the family lacks what this needs.
         """
-        from geometry.measures.heads import project_heads
+        from geometry.models.head_projections import project_heads
 
         about.tell(None, "Projecting positions into all heads")
         heads = project_heads(about.model)

@@ -7,7 +7,7 @@ import numpy as np
 from geometry.measures.lookback import KINDS, Kind, Scoring
 from geometry.models.model import PositionalModel
 from gui.panels.lookback_question import LookedBack, OfHeads, OfPositions, Turned
-from gui.panels.training.training_curves import Line
+from gui.plots.scrub_plot import Line
 from gui.scene.scene_state import titled
 from gui.services.snippets import opening
 from gui.style.theme import SERIES, Theme, format_number, format_percent
@@ -177,7 +177,7 @@ def script(
         return (
             opening(model)
             + "from geometry.measures.head_lookback import look_back_heads\n"
-            + "from geometry.measures.heads import project_heads\n\n"
+            + "from geometry.models.head_projections import project_heads\n\n"
             + f"found = look_back_heads(project_heads(model), {result.positions}, "
             + f"scoring={scoring!r})\n"
             + f"at = found.queries[0].index({lag})\n"

@@ -191,29 +191,13 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
 """Of each panel, by its dock's name, what is saved, and which values each may have."""
 
 
-def checked(said: Any) -> dict[str, dict[str, Any]]:
-    """Return the choices in a file, but for those of panels, and by names, that nobody knows.
-
-    Raises
-    ------
-    ValueError
-        When one of the others makes no sense.
-    """
-    if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
-        raise ValueError("what panels show has no names")
-    found: dict[str, dict[str, Any]] = {}
-    for panel, options in said.items():
-        if panel in PANELS:
-            if known := kit.checked(PANELS[panel].spec, options):
-                found[panel] = known
-            continue
-        checks = CHOICES.get(panel, {})
-        for name, value in options.items():
-            if name in checks:
-                if not checks[name](value):
-                    raise ValueError(f"{name} of {panel} cannot be {value!r}")
-                found.setdefault(panel, {})[name] = value
-    return found
+def usable(panel: str, options: Options, model: PositionalModel) -> dict[str, Any]:
+    """Return the choices in a file that make sense for a panel, and that a model has."""
+    if panel in PANELS:
+        return kit.usable(PANELS[panel].spec, options, model)
+    checks = CHOICES.get(panel, {})
+    known = {name: value for name, value in options.items() if name in checks}
+    return fitting({name: value for name, value in known.items() if checks[name](value)}, model)
 
 
 def fitting(options: Options, model: PositionalModel) -> dict[str, Any]:

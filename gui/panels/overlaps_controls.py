@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QGridLayout, QHBoxLayou
 
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.base import label
 from gui.panels.overlaps_look import GREY, MAX_BLUR, Look
 from gui.panels.overlaps_question import FigureOf, OverlapsOf, article_figure, plain
 from gui.panels.subject_picker import SubjectPicker
 from gui.state.colors import lookup_table
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 

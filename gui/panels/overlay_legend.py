@@ -8,9 +8,9 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.panels.base import label
 from gui.services.overlay_curves import OverlayCurve, overlay_color
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 HEIGHT = 20

@@ -188,7 +188,7 @@ class ResultPanel(Panel):
         self.listen(events.answers, self._on_answers_changed)
         self.listen(events.components, self.ask)
         if self.spec.follows_drag:
-            self.listen_calmly(events.positions, self.ask)
+            self.listen_throttled(events.positions, self.ask)
         else:
             # What takes long waits for the end of a drag.
             self.listen(events.positions, self.ask)

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QSizePolicy, QVB
 from superqt import QElidingLabel
 
 from geometry.measures.neighbours import PositionDetails
-from gui.panels.base import label
 from gui.style.theme import GRID, format_number
 from gui.style.token_text import token_label
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 NOT_YET = "…"

@@ -13,11 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.components import ComponentChooser
 from gui.panels.presets import Preset, range_presets
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
+from gui.widgets.label import label
 from gui.widgets.range_slider import RangeSlider
 from gui.widgets.readout import Readout
 from gui.widgets.tooltips import wrapped
@@ -137,7 +138,7 @@ class PositionsPanel(Panel):
         self.listen(events.positions, self._on_positions_changed)
         self.listen(events.dragging, self._update_badge)
         self.listen(events.components, self._on_curve_changed)
-        self.listen_calmly(events.curve, self._on_curve_changed)
+        self.listen_throttled(events.curve, self._on_curve_changed)
 
     # -- what the user wants ----------------------------------------------------------------
 

@@ -13,11 +13,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.services.loading import short_name
 from gui.state import selection as select
 from gui.state.session import Session
 from gui.style.theme import GRID, TEXT, Theme, format_bytes, format_count
+from gui.widgets.label import label
 from gui.widgets.token_flow import TokenFlow
 
 TYPING_PAUSE_MS = 150

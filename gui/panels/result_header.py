@@ -6,9 +6,9 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QToolTip, QWidget
 
-from gui.panels.base import label
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.flow_row import FlowRow
+from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped
 

@@ -7,13 +7,13 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.measures.shape_fit import FREE
-from gui.panels.base import label
 from gui.panels.figure_text import CURVES, VERDICTS
 from gui.panels.shape_question import Curve, Shape
 from gui.panels.shape_text import rough_parts
 from gui.style.theme import GRID, Theme, format_number
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
+from gui.widgets.label import label
 from gui.widgets.position_rows import Column, Row
 from gui.widgets.tooltips import wrapped
 

@@ -63,7 +63,7 @@ class SimilarityPanel(OverlayPanel):
         self.header.add(self.rows)
         self.rows.chosen.connect(self.ask)
         events = session.events
-        self.listen_calmly(events.positions, self.ask)
+        self.listen_throttled(events.positions, self.ask)
         self.listen(events.components, self.ask)
         self.listen(events.hover, self._on_hover_changed)
         self.listen(events.selection, self._on_selection_changed)

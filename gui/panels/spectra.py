@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 from geometry.checkpoints.stores import RegionStore
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
-from gui.panels.base import label
 from gui.panels.figure_text import spectra_scope, spectra_title
 from gui.panels.matrix_chips import MatrixChips
 from gui.panels.options import subject_of
@@ -24,6 +23,7 @@ from gui.panels.subject_text import WORDS, subject_colors, subject_name
 from gui.services.snippets import opening, written
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count, format_number, format_percent
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QSizePolicy, QToolButton, QWidget
 
-from gui.panels.base import label
 from gui.style.theme import GRID
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 SWATCH = QSize(20, 12)

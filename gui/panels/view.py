@@ -6,11 +6,12 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QImage, QPixmap
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QSizePolicy, QWidget
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.state.colors import lookup_table
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS, GRID, Theme
 from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 from gui.widgets.variance_bars import N_BARS

@@ -11,8 +11,9 @@ import numpy as np
 from gui.state.colors import ColorScale, color_scale
 from gui.state.guides import Guide, shown_guides
 from gui.state.selection import to_label
-from gui.state.session import Outside, Projection, Session
+from gui.state.session import Session
 from gui.state.timeline import COMPONENTS, Lapse, columns_for, shown_lapse
+from gui.state.values import Outside, Projection
 from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
 

@@ -24,7 +24,7 @@ from gui.style.listening import Listening
 from gui.style.theme import format_bytes, format_part
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import TransferProgress
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
     from geometry.models.residual_stream import ResidualStream
     from gui.services.questions import Progress
@@ -152,7 +152,7 @@ class Answers:
     # ---- work ----------------------------------------------------------------------------
 
     def _start(self, question: Any) -> None:
-        from geometry.hub.transfer import Transfer
+        from geometry.checkpoints.transfer import Transfer
         from gui.services.questions import Progress, Seldom, Subjects
 
         assert self._model is not None

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gui.services.bookmarks import MOST, Bookmark
+from gui.services.bookmarks import MOST
 from gui.services.file_writing import write_whole
 from gui.services.work_file import (
     LARGEST,
@@ -27,6 +27,7 @@ from gui.services.work_file import (
     pack_work,
     unpack_work,
 )
+from gui.state.work import Bookmark
 
 if TYPE_CHECKING:
     from gui.state.work import Work

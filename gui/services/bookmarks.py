@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,44 +15,12 @@ from gui.state.session import Notice
 
 if TYPE_CHECKING:
     from gui.state.session import Session
-    from gui.state.work import Work
+    from gui.state.work import Bookmark, Work
 
 MOST = 200
 """Bookmarks that are kept: more would neither be found again nor read in a moment."""
 WAIT_S = 2.0
 """How long another window may take to write its bookmarks."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Bookmark:
-    """A view to come back to.
-
-    Attributes
-    ----------
-    key
-        32 hexadecimal digits, its own for ever.
-    name, note
-        What the user calls it, and says of it.
-    model
-        What the model is called, as in captions.
-    work
-        What is shown.
-    picture
-        A small PNG of it.
-    """
-
-    key: str
-    name: str
-    note: str
-    model: str
-    work: Work
-    picture: bytes
-
-    @property
-    def scope(self) -> str:
-        """The model and the range: "gpt2 · positions 1–1023"."""
-        first, last = self.work.positions
-        return f"{self.model} · positions {first}–{last}"
 
 
 Change = Callable[[tuple[Bookmark, ...]], tuple[Bookmark, ...]]

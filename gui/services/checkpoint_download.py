@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import WholeDownload
-from geometry.hub.transfer import Transfer
 from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.loading import Wanted
 from gui.services.notices import ONLINE, notice_of
+from gui.state.checkpoint_download import GatherState
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -28,36 +29,6 @@ log = logging.getLogger(__name__)
 
 LIST, GATHER, SO_FAR = "history list", "history", "history so far"
 """Slots of the jobs."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class GatherState:
-    """How far it is with the checkpoints of the open model's training.
-
-    Attributes
-    ----------
-    stage
-        "looking" for what there is; "listed": it is known, or why it is not; "gathering".
-    plan
-        What is to be gathered, and what that costs; None where there is nothing to choose from.
-    progress
-        While "gathering", once it is known.
-    skipped
-        Checkpoints that were left out the last time.
-    why, advice
-        What went wrong, and what to do; "" where nothing did.
-    whole
-        Bytes of whole files, where the user is asked before those are downloaded; else 0, or -1
-        where nobody says how many.
-    """
-
-    stage: Literal["looking", "listed", "gathering"]
-    plan: HistoryPlan | None = None
-    progress: Gathered | None = None
-    skipped: tuple[Skipped, ...] = ()
-    why: str = ""
-    advice: str = ""
-    whole: int = 0
 
 
 @dataclass(frozen=True, slots=True)

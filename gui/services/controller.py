@@ -35,7 +35,8 @@ from gui.services.prompting import Prompting
 from gui.services.reopening import Reopening, is_work
 from gui.services.timeline import Lapsing
 from gui.state.guides import NO_GUIDES, Guide, with_guide
-from gui.state.session import ColorBy, Notice, Session
+from gui.state.session import Notice, Session
+from gui.state.values import ColorBy
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:

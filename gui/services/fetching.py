@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from geometry.hub.transfer import Transfer, TransferProgress
+from geometry.checkpoints.transfer import Transfer, TransferProgress
 from gui.services.loading import Wanted
 from gui.state.session import Session
 from gui.style.listening import Listening

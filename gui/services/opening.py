@@ -12,7 +12,7 @@ from gui.services.loading import Look, Opened, Wanted, first_source, has_version
 from gui.state.session import Notice, Session
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import TransferProgress
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
 
 SHORT_COMMIT = 7

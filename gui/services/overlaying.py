@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from geometry.hub.transfer import Transfer
+from geometry.checkpoints.transfer import Transfer
 from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.loading import Wanted, open_from, remembered_name, short_name

@@ -11,7 +11,7 @@ from gui.services.jobs.jobs import Jobs, OnError
 from gui.state.session import Session
 
 if TYPE_CHECKING:
-    from geometry.hub.transfer import Transfer, TransferProgress
+    from geometry.checkpoints.transfer import Transfer, TransferProgress
     from geometry.models.model import PositionalModel, TokenizedPrompt
 
 MISHAP = "The prompt could not be split into tokens"

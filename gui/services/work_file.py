@@ -35,7 +35,7 @@ from gui.services.work_parts import (
 from gui.state.work import FIELDS, OtherView, Work, whole
 
 if TYPE_CHECKING:
-    from gui.services.bookmarks import Bookmark
+    from gui.state.work import Bookmark
 
 FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"
@@ -246,11 +246,12 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
 
 
 def _panels(said: Any) -> dict[str, dict[str, Any]]:
+    """Return panels' options by name; what each may be, the panels know that take them."""
     if said is None:
         return {}
-    from gui.panels.options import checked  # it knows all panels, and nothing else needs it
-
-    return checked(said)
+    if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
+        raise ValueError("what panels show has no names")
+    return said
 
 
 def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from gui.state.camera import VIEWS
-from gui.state.session import ColorBy, Outside, Quantity
+from gui.state.values import ColorBy, Outside, Quantity
 
 Place = tuple[str, str]
 """A name, and the rule of a range or "" for that of the step."""
@@ -99,7 +99,9 @@ class Setup:
     needs: Condition = ()
 
 
-def parse_setup(table: Mapping[str, Any], panels: Collection[str]) -> Setup:
+def parse_setup(
+    table: Mapping[str, Any], panels: Collection[str], features: Collection[str]
+) -> Setup:
     """Read a setup from a TOML table.
 
     Parameters
@@ -108,6 +110,8 @@ def parse_setup(table: Mapping[str, Any], panels: Collection[str]) -> Setup:
         Keys as in :class:`Setup`.
     panels
         Names of the panels that there are.
+    features
+        What a step can need of a model.
 
     Raises
     ------
@@ -121,6 +125,8 @@ def parse_setup(table: Mapping[str, Any], panels: Collection[str]) -> Setup:
             raise BadSetup(f"a setup has no “{key}”, only {', '.join(known)}", key)
         try:
             read[key] = _READ[key](value)
+            if key == "needs":
+                _check_needs(read[key], features)
         except BadSetup as error:
             raise BadSetup(f"“{key}”: {error}", key) from None
     setup = replace(Setup(), **read)
@@ -245,13 +251,13 @@ def _rule(value: Any) -> str:
 
 
 def _needs(value: Any) -> Condition:
-    from gui.services.lessons.facts import FEATURES
+    return parse_condition(_a(str, "a text")(value))
 
-    condition = parse_condition(_a(str, "a text")(value))
+
+def _check_needs(condition: Condition, features: Collection[str]) -> None:
     for term in condition:
-        if term.name not in FEATURES:
-            raise BadSetup(f"a step can need {', '.join(FEATURES)}, and not “{term.name}”")
-    return condition
+        if term.name not in features:
+            raise BadSetup(f"a step can need {', '.join(features)}, and not “{term.name}”")
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from psygnal import SignalGroupDescriptor
 
+from gui.state.values import ColorBy, ModelState, Outside, Projection, Quantity
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from geometry.checkpoints.transfer import TransferProgress
     from geometry.history.history import History
     from geometry.history.timelapse import Basis
-    from geometry.hub.transfer import TransferProgress
     from geometry.measures.neighbours import PairDistance, PositionDetails
     from geometry.measures.norms import NormProfile
     from geometry.measures.row_lengths import RowLengths
@@ -28,21 +30,14 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel, TokenizedPrompt
     from geometry.pca.curve import Curve
     from geometry.pca.pca import PositionPCA
-    from gui.services.bookmarks import Bookmark
-    from gui.services.checkpoint_download import GatherState
     from gui.state.aligned_curve import Laid, Laying
     from gui.state.answer import Answer
+    from gui.state.checkpoint_download import GatherState
     from gui.state.compared import Compared
     from gui.state.guides import Guide
     from gui.state.lessons import Course, Lesson
     from gui.state.timeline import Lapse
-    from gui.state.work import Work
-
-ColorBy = Literal["position", "norm", "residual", "component"]
-Outside = Literal["hidden", "faint"]
-Projection = Literal["perspective", "parallel"]
-Quantity = Literal["norm", "step", "residual"]
-ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
+    from gui.state.work import Bookmark, Work
 
 
 @dataclass(frozen=True, slots=True)

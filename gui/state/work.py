@@ -10,11 +10,10 @@ import numpy as np
 
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
-from gui.state.session import ColorBy, Outside, Projection, Quantity
+from gui.state.values import ColorBy, Outside, Projection, Quantity
 from gui.style.theme import COLORMAPS
 
 if TYPE_CHECKING:
-    from gui.services.bookmarks import Bookmark
     from gui.state.aligned_curve import Laying
 
 
@@ -96,6 +95,38 @@ class Work:
     main_at: int = 0
     laying: Laying | None = None
     panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bookmark:
+    """A view to come back to.
+
+    Attributes
+    ----------
+    key
+        32 hexadecimal digits, its own for ever.
+    name, note
+        What the user calls it, and says of it.
+    model
+        What the model is called, as in captions.
+    work
+        What is shown.
+    picture
+        A small PNG of it.
+    """
+
+    key: str
+    name: str
+    note: str
+    model: str
+    work: Work
+    picture: bytes
+
+    @property
+    def scope(self) -> str:
+        """The model and the range: "gpt2 · positions 1–1023"."""
+        first, last = self.work.positions
+        return f"{self.model} · positions {first}–{last}"
 
 
 def _one_of(literal: Any) -> Callable[[Any], bool]:

@@ -57,7 +57,7 @@ class ViewGrid(QWidget):
         self._alone: int | None = None
         self._joined: set[int] = set()
         self._laid_out: tuple[object, ...] = ()
-        self.bar = GridBar(session, theme)
+        self.bar = GridBar(session)
         self.bar.addRequested.connect(add)
         self.bar.clearRequested.connect(comparing.clear)
         self.bar.camerasLinked.connect(self.link_cameras)
@@ -117,7 +117,6 @@ class ViewGrid(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         self._theme = theme
-        self.bar.set_theme(theme)
         self.strip.set_theme(theme)
         for cell in self.cells.values():
             cell.viewport.set_theme(theme)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
-from gui.panels.base import Panel, label
 from gui.services.comparing import MOST
 from gui.state.session import Session
-from gui.style.theme import GRID, Theme
+from gui.style.listening import Listening
+from gui.style.theme import GRID
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 
-class GridBar(Panel):
+class GridBar(QWidget):
     """Says how many models there are, and how they are linked.
 
     Signals
@@ -30,8 +31,10 @@ class GridBar(Panel):
     rangesLinked = Signal(bool)
     clearRequested = Signal()
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.session = session
+        self._listening = Listening()
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.count = label(role="muted")
         self.add = QPushButton("Add model…")
@@ -65,9 +68,13 @@ class GridBar(Panel):
         self.cameras.clicked.connect(self.camerasLinked)
         self.ranges.clicked.connect(self.rangesLinked)
         for name in ("compared", "cameras_linked", "ranges_linked"):
-            self.listen(session.events[name], self._on_changed)
+            self._listening.to(session.events[name], self._on_changed)
         self._alone = False
         self._on_changed()
+
+    def release(self) -> None:
+        """Stop listening to the session."""
+        self._listening.stop()
 
     def set_alone(self, alone: bool) -> None:
         """Say how many of the models are seen: one that fills the grid, or all."""

@@ -6,12 +6,12 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from gui.panels.base import label
 from gui.scene.scene_state import titled
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, format_percent
 from gui.viewport.viewport import Viewport
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 MARK = 8

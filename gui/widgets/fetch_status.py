@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QToolButton, QWidget
 
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.opening_row import FixedText
 from gui.widgets.transfer_text import is_measured, transfer_lines

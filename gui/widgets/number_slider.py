@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QSpinBox, QWidget
 
-from gui.panels.base import label
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 WIDTH, HEIGHT = 120, 22

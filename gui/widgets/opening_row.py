@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import GRID, SMALL, TEXT, Theme
 from gui.widgets.tooltips import wrapped
 from gui.widgets.transfer_text import is_measured, transfer_lines

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QWidget
 
-from gui.panels.base import label
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 from gui.widgets.number_slider import Slider, slider_style
 from gui.widgets.tooltips import wrapped
 

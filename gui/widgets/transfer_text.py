@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import format_bytes, format_part
 
 SMALL_PIECE = 200_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from gui.panels.base import label
 from gui.style.theme import GRID
+from gui.widgets.label import label
 
 
 class WordsPage(QWidget):

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
 
-from gui.services.bookmarks import Bookmark, Bookmarks
+from gui.services.bookmarks import Bookmarks
 from gui.services.reopening import beside, found, is_work, take_laying, take_other, take_work
 from gui.state.aligned_curve import OfCompared
 from gui.state.camera import CameraPose
+from gui.state.work import Bookmark
 from gui.style.listening import Listening
 from gui.window.docks import DOCKS
 

@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import label
 from gui.style.theme import GRID
+from gui.widgets.label import label
 from gui.window.actions import COMMANDS, Command
 
 Rows = tuple[tuple[str, str], ...]

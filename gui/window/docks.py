@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea

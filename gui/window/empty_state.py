@@ -5,11 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from geometry.hub.transfer import TransferProgress
-from gui.panels.base import Panel, label
+from geometry.checkpoints.transfer import TransferProgress
+from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.fetch_status import FetchBar, transfer_text
+from gui.widgets.label import label
 
 WELCOME = "Open a model to see its positional embeddings"
 EXPLANATION = (

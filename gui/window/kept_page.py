@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.panels.base import label
 from gui.services.jobs.jobs import Jobs
 from gui.services.kept_models import (
     Cache,
@@ -33,6 +32,7 @@ from gui.services.kept_models import (
 )
 from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.kept_table import ROW_HEIGHT, KeptTable
 from gui.window.settings import LEAST_CACHE, MOST_CACHE

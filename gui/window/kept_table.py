@@ -23,9 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import label
 from gui.services.kept_models import short_name, when
 from gui.style.theme import GRID, format_bytes, format_count
+from gui.widgets.label import label
 from gui.widgets.table_text import Column
 from gui.widgets.titled_rows import Index, TitledRows
 

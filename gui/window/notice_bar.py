@@ -5,9 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.state.session import Notice, Session
 from gui.style.theme import GRID, Theme, format_bytes
+from gui.widgets.label import label
 from gui.window.dialogs import choose, show_text
 
 

@@ -102,13 +102,13 @@ class ResultDocks:
         model = self._session.model
         if not options or model is None:
             return
-        from gui.panels.options import fitting
+        from gui.panels.options import usable
 
         for name, chosen in options.items():
             if name in self._panels:
-                self._panels[name].configure(**fitting(chosen, model))
+                self._panels[name].configure(**usable(name, chosen, model))
             elif name in self._table:
-                self._wanted[name] = fitting(chosen, model)
+                self._wanted[name] = usable(name, chosen, model)
 
     def _forget_wanted(self) -> None:
         self._wanted.clear()

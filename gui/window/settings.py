@@ -8,7 +8,8 @@ from typing import cast, get_args
 from platformdirs import user_config_path
 from PySide6.QtCore import QByteArray, QSettings
 
-from gui.state.session import Outside, Projection, Session
+from gui.state.session import Session
+from gui.state.values import Outside, Projection
 from gui.style.theme import COLORMAPS, ThemeChoice
 
 APP = "helixscope"

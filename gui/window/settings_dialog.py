@@ -9,12 +9,12 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
-from gui.panels.base import label
 from gui.services.jobs.jobs import Jobs
 from gui.services.kept_models import Cache
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 from gui.window.kept_page import KeptPage
 

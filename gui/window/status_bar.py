@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QStatusBar, QWidget
 
-from gui.panels.base import label
 from gui.services.jobs.qt_jobs import SLOW_MS
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme
 from gui.widgets.fetch_status import FetchStatus
+from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 _READY = Session().status

@@ -5,9 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenuBar
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_percent
+from gui.widgets.label import label
 
 
 class Summary(Panel):
@@ -31,7 +32,7 @@ class Summary(Panel):
         row.addWidget(self._words)
         bar.setCornerWidget(self)
         self.listen(session.events.model, self._on_changed)
-        self.listen_calmly(session.events.curve, self._on_changed)
+        self.listen_throttled(session.events.curve, self._on_changed)
 
     def _on_changed(self) -> None:
         model, curve = self.session.model, self.session.curve

@@ -27,10 +27,10 @@ import numpy as np
 from checkpoints import SMALL, write_gpt2
 from ratios import Report, interleave
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
 from geometry.models.sources import open_source
 from geometry.pca.first_look import first_look
 

@@ -14,9 +14,9 @@ from ratios import Report, interleave
 from safetensors.numpy import save_file
 
 from geometry.checkpoints.threads import one_thread
-from geometry.measures.heads import attention_input, project_heads
 from geometry.measures.kernels import HeadKernels, attention_map, head_kernels
 from geometry.models.attention_layer import AttentionLayer
+from geometry.models.head_projections import attention_input, project_heads
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub, Retries
 from geometry.hub.faults import HubError
-from geometry.hub.transfer import Transfer
 from tests.loopback_hub import LoopbackHub
 
 ADDRESS = HubAddress("openai-community/gpt2")

@@ -10,7 +10,7 @@ import torch
 from safetensors.numpy import save_file
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.hub.transfer import Transfer, TransferProgress
+from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import kept, network_of, serve
 from tests.loopback_hub import LoopbackHub

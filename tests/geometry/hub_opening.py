@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save_file
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub, Retries
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
 from geometry.models.matrices import WEIGHTS
 from geometry.models.model import PositionalModel
 from tests.loopback_hub import LoopbackHub

@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.claims.claims import Claim, Verdict
-from gui.panels.base import label
 from gui.panels.claims.spec import Choices, Ledger
 from gui.panels.claims.words import (
     SHORT_ARTICLES,
@@ -47,6 +46,7 @@ from gui.panels.panel import PanelBody
 from gui.panels.table import PANELS
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, TEXT, Theme
+from gui.widgets.label import label
 from gui.widgets.table_text import Column
 from gui.widgets.titled_rows import Index, TitledRows
 from gui.widgets.tooltips import wrapped

@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.services.alignment_text import other_model, readout, script
 from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.drop_down import DropDown
 from gui.widgets.flow_row import FlowRow
+from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 
@@ -143,7 +144,7 @@ class OverlayRow(Panel):
         for signal in (events.laying, events.model, events.compared, events.history):
             self.listen(signal, self._fill)
         for signal in (events.laid, events.not_laid, events.snapshot):
-            self.listen_calmly(signal, self._show_result)
+            self.listen_throttled(signal, self._show_result)
 
     # What the session says.
 

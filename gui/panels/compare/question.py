@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from weakref import ref
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.scalar_results import Scalar, scalar_results
-from geometry.hub.transfer import Cancelled
 from gui.services.questions import Progress, Subjects
 
 if TYPE_CHECKING:

@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.claims.scalar_results import QUANTITIES
-from gui.panels.base import label
 from gui.panels.compare.aligned_row import OverlayRow
 from gui.panels.compare.question import Line
 from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
@@ -36,6 +35,7 @@ from gui.panels.panel import PanelBody
 from gui.state.compared import MAIN
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.label import label
 from gui.widgets.titled_rows import Index, TitledRows
 from gui.widgets.tooltips import wrapped
 

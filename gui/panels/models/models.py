@@ -16,13 +16,14 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.hub.address import parse_address
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.models.model_line import Line, identity
 from gui.panels.models.model_list import ModelList
 from gui.panels.models.model_rows import list_groups
 from gui.services.loading import has_versions, remembered_name, short_name
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
 from gui.widgets.opening_row import OpeningRow
 from gui.widgets.tooltips import wrapped
 

@@ -15,7 +15,7 @@ from PySide6.QtGui import QContextMenuEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedLayout, QVBoxLayout, QWidget
 
 from geometry.measures.stretches import AFTER
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.norms import norms_compared, norms_taking
 from gui.panels.norms.norms_body import NormsBody
 from gui.panels.norms.norms_header import NormsHeader
@@ -33,6 +33,7 @@ from gui.services.loading import short_name
 from gui.services.overlay_curves import OverlayCurves, overlay_color
 from gui.state.session import Session
 from gui.style.theme import GRID, LIGHT, Theme
+from gui.widgets.label import label
 
 if TYPE_CHECKING:
     import numpy as np
@@ -142,8 +143,8 @@ class NormsPanel(Panel):
         self.listen(events.selection, self._on_selection_changed)
         self.listen(events.hover, self._on_hover_changed)
         self.listen(events.tokens, self._on_hover_changed)
-        self.listen_calmly(events.positions, self._on_positions_changed)
-        self.listen_calmly(events.curve, self._on_curve_changed)
+        self.listen_throttled(events.positions, self._on_positions_changed)
+        self.listen_throttled(events.curve, self._on_curve_changed)
 
     # What the session says.
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QWidget
 
-from gui.panels.base import label
 from gui.style.theme import GRID
+from gui.widgets.label import label
 
 if TYPE_CHECKING:
     from gui.panels.norms.norms_legend import NormsLegend, NormsRow

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.measures.stretches import AFTER
-from gui.panels.base import label
 from gui.panels.norms.norms_reading import Beside, Reading
 from gui.panels.norms.norms_text import (
     AFTER_TIP,
@@ -28,9 +27,10 @@ from gui.panels.norms.norms_text import (
     stretch_note,
     summary,
 )
-from gui.state.session import Quantity
+from gui.state.values import Quantity
 from gui.style.theme import GRID
 from gui.widgets.flow_row import FlowRow
+from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 

@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import label
 from gui.panels.norms.norms_compared import laid_over, note_of
 from gui.panels.norms.norms_reading import Reading, overlay_stretch
 from gui.state.session import Session
 from gui.style.theme import GRID, format_number, format_percent
+from gui.widgets.label import label
 from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from geometry.measures.stretches import Stretch, measure_stretch
 from gui.panels.norms.norms_compared import laid_over
-from gui.state.session import Quantity, Session
+from gui.state.session import Session
+from gui.state.values import Quantity
 
 if TYPE_CHECKING:
     from geometry.pca.components import Array

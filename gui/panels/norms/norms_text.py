@@ -10,7 +10,7 @@ from geometry.measures.norms import NEIGHBOURS, OUTLIER_LOG_RATIO
 from geometry.measures.stretches import AFTER
 from gui.panels.norms.norms_reading import Beside, Reading
 from gui.plots.plot_marks import format_position
-from gui.state.session import Quantity
+from gui.state.values import Quantity
 from gui.style.theme import format_count, format_number, format_percent
 from gui.style.token_text import token_label
 

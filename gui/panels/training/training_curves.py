@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from geometry.history.last_position import NEIGHBOURS
 from gui.panels.training.training_question import Training
-from gui.style.theme import SERIES, Theme, format_number, format_percent
+from gui.plots.scrub_plot import Line
+from gui.style.theme import SERIES, Theme
 
 MOST_SELECTED = 3
 """Selected positions with a norm curve of their own: the ones selected last."""
 
 DESCRIBES = 0.5
 """The turns of a helix of a lower R² say nothing about the positions."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Line:
-    """One quantity over a training.
-
-    Attributes
-    ----------
-    name
-        What it is called.
-    values : (n,)
-        One for each snapshot; NaN where there is none.
-    color
-        ``#rrggbb``.
-    percent
-        Whether it is a share, said in percent.
-    dashed
-        Whether it is what was to be expected and not what was found.
-    digits, unit
-        Decimals that are said, and the sign behind them.
-    """
-
-    name: str
-    values: np.ndarray
-    color: str
-    percent: bool = False
-    dashed: bool = False
-    digits: int = 2
-    unit: str = ""
-
-    def said(self, snapshot: int) -> str:
-        """Say the value at a snapshot; "–" if there is none."""
-        value = float(self.values[snapshot])
-        if not np.isfinite(value):
-            return "–"
-        number = format_number(value, self.digits) + self.unit
-        return format_percent(value) if self.percent else number
-
-    def runs(self) -> Iterator[slice]:
-        """Yield the stretches that have values: a line does not cross those that have none."""
-        known = np.concatenate([[False], np.isfinite(self.values), [False]])
-        edges = np.flatnonzero(known[1:] != known[:-1])
-        for start, stop in edges.reshape(-1, 2):
-            yield slice(int(start), int(stop))
 
 
 def share_lines(training: Training, theme: Theme) -> tuple[Line, ...]:

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gui.panels.training.training_curves import (
-    Line,
     loss_lines,
     norm_lines,
     places_of,
@@ -19,6 +18,7 @@ from gui.panels.training.training_curves import (
 )
 from gui.panels.training.training_question import Training
 from gui.plots.figure_base import CHARACTERS, POINTS, name_axes, new_figures
+from gui.plots.scrub_plot import Line
 from gui.style.theme import LIGHT, SMALL, Theme
 
 SIZE = (9.6, 3.0)

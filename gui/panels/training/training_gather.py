@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
-from gui.panels.base import Panel, label
+from gui.panels.base import Panel
 from gui.panels.training.training_gather_text import (
     about_text,
     budget_text,
@@ -18,10 +18,11 @@ from gui.panels.training.training_gather_text import (
     progress_text,
     skipped_text,
 )
-from gui.services.checkpoint_download import GatherState
+from gui.state.checkpoint_download import GatherState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.fetch_status import FetchBar
+from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from geometry.history.history import Skipped
     from geometry.history.plan import HistoryPlan
     from geometry.models.model import PositionalModel
-    from gui.services.checkpoint_download import GatherState
+    from gui.state.checkpoint_download import GatherState
 
 MOST_NAMED = 12
 """Checkpoints that were left out with a line of their own; more would not fit on a screen."""

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.panels.base import label
 from gui.state.timeline import Lapse
 from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
 from gui.widgets.number_slider import Slider, slider_style
 from gui.widgets.opening_row import FixedText
 from gui.widgets.tooltips import wrapped

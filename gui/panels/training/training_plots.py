@@ -10,7 +10,6 @@ from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.panels.training.training_curves import (
-    Line,
     loss_lines,
     norm_lines,
     places_of,
@@ -19,7 +18,7 @@ from gui.panels.training.training_curves import (
     verdict,
 )
 from gui.panels.training.training_question import Training
-from gui.plots.scrub_plot import CurveLegend, ScrubPlot
+from gui.plots.scrub_plot import CurveLegend, Line, ScrubPlot
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.opening_row import FixedText
 

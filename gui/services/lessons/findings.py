@@ -96,8 +96,8 @@ class Findings:
     @property
     def kernels(self) -> HeadKernels:
         """What the heads of the first layer attend to by position alone."""
-        from geometry.measures.heads import project_heads
         from geometry.measures.kernels import head_kernels
+        from geometry.models.head_projections import project_heads
 
         return self._once(
             ("lesson kernels", self.positions),

@@ -213,7 +213,7 @@ class _Reader:
         condition = self._condition(number, opening[1] or "", FEATURES)
         lines = block[1:-1]
         try:
-            setup = parse_setup(_toml(lines, self._file, number + 1), self._panels)
+            setup = parse_setup(_toml(lines, self._file, number + 1), self._panels, FEATURES)
         except BadSetup as error:
             line = number + 1 + _line_of(error.key, lines)
             raise self._error(line, str(error)) from None

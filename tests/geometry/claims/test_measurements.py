@@ -8,11 +8,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from geometry.checkpoints.once import Once
+from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claims import CLAIMS, check, check_claims, known_verdict
 from geometry.claims.measured_model import LEADING, MeasuredModel
 from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import NoNetwork
-from geometry.hub.transfer import Cancelled
 from geometry.models.sources import open_source
 
 N, D = 160, 16

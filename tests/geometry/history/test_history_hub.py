@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.transfer import Cancelled, Transfer
 from geometry.history.gathering import Gathered, Gathering
 from geometry.history.here import NotFetched, history_here
 from geometry.history.last_position import last_position
@@ -17,7 +18,6 @@ from geometry.hub.client import Hub
 from geometry.hub.faults import HubBusy, NotOnHub, Offline
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import default_cache
-from geometry.hub.transfer import Cancelled, Transfer
 from geometry.models.catalogue import cached_models
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import QUICK, asked, network_of

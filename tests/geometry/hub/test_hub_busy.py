@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.client import Hub
 from geometry.hub.faults import HubBusy
 from geometry.hub.retry_after import wait_asked_for
-from geometry.hub.transfer import Transfer, TransferProgress
 from tests.geometry.hub_asking import ADDRESS, ASKS, QUICK, WEIGHTS, fails
 from tests.loopback_hub import Fault, LoopbackHub
 

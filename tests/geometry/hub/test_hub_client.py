@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.client import FETCH_BYTES, HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubError
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_asking import ADDRESS, DATA, WEIGHTS, on_one_server, ranges
 from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
 

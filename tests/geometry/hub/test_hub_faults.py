@@ -3,10 +3,10 @@
 import pytest
 
 from geometry.checkpoints.sizes import size_text
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub
 from geometry.hub.faults import AccessDenied, NotOnHub, WholeDownload, duration_text
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, WEIGHTS, fails
 from tests.loopback_hub import OTHER_TOKEN, RIGHT_TOKEN, Fault, LoopbackHub
 

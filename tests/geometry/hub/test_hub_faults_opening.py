@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import HubBusy, HubError, WholeDownload
-from geometry.hub.transfer import Transfer
 from geometry.models.sources import open_source
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept, network_of

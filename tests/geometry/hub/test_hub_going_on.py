@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.client import HEAD_BYTES, Hub
 from geometry.hub.faults import BrokenTransfer, HubBusy, NoNetwork, WholeDownload
-from geometry.hub.transfer import Transfer, TransferProgress
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, on_one_server, ranges
 from tests.loopback_hub import Fault, LoopbackHub
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub
 from geometry.hub.keeping import PATIENCE_S, keep_soon, opening, wait_until_kept
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import add_two_shards, asked, kept, network_of
 from tests.loopback_hub import Fault, LoopbackHub

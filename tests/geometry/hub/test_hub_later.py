@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
+from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import BrokenTransfer
-from geometry.hub.transfer import Transfer, TransferProgress
 from geometry.models.sources import open_source
 from tests.geometry.hub_opening import (
     add_files,
@@ -83,7 +83,7 @@ def test_what_is_read_later_does_not_answer_to_the_openings_watcher(
 def test_one_tensor_is_waited_for_while_another_comes_and_the_wait_can_be_cancelled(
     loopback_hub: LoopbackHub, tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from geometry.hub.transfer import Cancelled
+    from geometry.checkpoints.transfer import Cancelled
 
     loopback_hub.add(GPT2, write_true_size(tmp_path / "files", GPT2))
     model = open_source(GPT2, network=network_of(loopback_hub, cache))

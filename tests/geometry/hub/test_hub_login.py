@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, parse_address, without_login
 from geometry.hub.client import Hub
 from geometry.hub.faults import HubError
 from geometry.hub.headers import headers_for
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_opening import QUICK
 from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_asking import ADDRESS, DATA, WEIGHTS, open_sockets
 from tests.loopback_hub import Fault, LoopbackHub
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub, Retries
 from geometry.hub.explanations import explained
 from geometry.hub.faults import NoNetwork, Offline
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import Fault, LoopbackHub
 

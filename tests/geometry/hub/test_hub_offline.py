@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.transfer import Transfer
 from geometry.claims.report import report
 from geometry.hub.client import Hub
 from geometry.hub.faults import Offline
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.network import Network, default_network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
 from geometry.models.catalogue import (
     FETCHED_GROUP,
     OTHER_GROUP,

@@ -9,9 +9,9 @@ import torch
 import transformers
 
 from geometry.checkpoints.errors import SourceError
+from geometry.checkpoints.transfer import Transfer, TransferProgress
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
 from geometry.hub.hub_torch import TAIL_BYTES
-from geometry.hub.transfer import Transfer, TransferProgress
 from geometry.models.sources import open_source
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.hub_opening import (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.hub.transfer import Cancelled, Transfer
+from geometry.checkpoints.transfer import Cancelled, Transfer
 from tests.conftest import ROOT
 from tests.geometry.hub_kinds import KINDS, NAME, Served, attempt, cancelled_at, serve_kind_of
 from tests.geometry.hub_opening import kept
@@ -101,7 +101,7 @@ from pathlib import Path
 from geometry.hub.client import Hub
 from geometry.hub.network import Network
 from geometry.hub.tensor_cache import TensorCache
-from geometry.hub.transfer import Transfer
+from geometry.checkpoints.transfer import Transfer
 from geometry.models.sources import open_source
 network = Network(Hub(endpoint=sys.argv[1]), TensorCache(Path(sys.argv[2])), Transfer())
 open_source({NAME!r}, network=network)

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
+from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.hub.client import Hub, Retries
-from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
 from tests.geometry.hub_asking import ADDRESS, ASKS, DATA, FOREVER, WEIGHTS, open_sockets
 from tests.loopback_hub import Fault, LoopbackHub, Playing
 

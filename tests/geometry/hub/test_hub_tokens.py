@@ -5,10 +5,10 @@ import traceback
 
 import pytest
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub
 from geometry.hub.faults import AccessDenied, HubError, NotOnHub
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_asking import ADDRESS, DATA, WEIGHTS
 from tests.loopback_hub import RIGHT_TOKEN, Fault, LoopbackHub
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
+from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from tests.geometry.hub_asking import FOREVER
 
 
@@ -22,7 +22,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock that transfers look at."""
     clock = Clock()
-    monkeypatch.setattr("geometry.hub.transfer.time", clock)
+    monkeypatch.setattr("geometry.checkpoints.transfer.time", clock)
     return clock
 
 

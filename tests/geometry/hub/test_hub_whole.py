@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.transfer import Cancelled, Transfer, TransferProgress
 from geometry.hub.faults import HubError, WholeDownload
 from geometry.hub.keeping import wait_until_kept
-from geometry.hub.transfer import Cancelled, Transfer, TransferProgress
 from geometry.models.model import PositionalModel
 from geometry.models.sources import open_source
 from tests.geometry.hub_kinds import write_model

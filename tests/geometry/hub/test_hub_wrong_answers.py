@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress
 from geometry.hub.client import Hub
 from geometry.hub.faults import BrokenTransfer, HubError
-from geometry.hub.transfer import Transfer
 from tests.geometry.hub_asking import ADDRESS, DATA, QUICK, WEIGHTS, fails
 from tests.loopback_hub import Fault, LoopbackHub
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.scalar_results import QUANTITIES, scalar_results
-from geometry.hub.transfer import Cancelled
 from geometry.measures.norms import norm_profile
 from geometry.measures.roughness import roughness
 from geometry.measures.shape import fit_shapes

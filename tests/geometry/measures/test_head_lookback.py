@@ -8,8 +8,9 @@ from geometry.claims.claim_lookback import different_lags, in_heads
 from geometry.claims.claim_measures import CannotTell
 from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.head_lookback import look_back_heads, preferred_lags
-from geometry.measures.heads import HeadProjections, project_heads
+from geometry.measures.heads import HeadProjections
 from geometry.measures.lookback import follow_turning
+from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 
 

@@ -9,8 +9,9 @@ import torch
 import transformers
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.heads import HeadProjections, project_heads
+from geometry.measures.heads import HeadProjections
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
+from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from tests.geometry.family_cases import BERT, GPT
 

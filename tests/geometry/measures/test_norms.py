@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geometry.measures.norms import find_outliers, norm_profile, row_norms
+from geometry.measures.norms import find_outliers, norm_profile
 from geometry.models.sources import open_source
+from geometry.pca.components import row_norms
 
 
 def random_table(seed, n=40, d=6):

@@ -11,8 +11,8 @@ import torch
 import transformers
 
 from geometry.checkpoints.errors import TensorUnavailable
-from geometry.measures.heads import mean_token_norm, project_heads
 from geometry.models.attention_layer import AttentionLayer
+from geometry.models.head_projections import mean_token_norm, project_heads
 from geometry.models.sources import open_source
 from tests.geometry.family_cases import BART, BERT, CASES, Case, bart, bert
 from tests.geometry.models.test_families import built, run

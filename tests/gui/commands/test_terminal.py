@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from geometry.checkpoints.errors import HelixscopeError
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from gui.commands.progress import amount_text
 from gui.commands.terminal import print_table, progress_bar, say, sentence
 

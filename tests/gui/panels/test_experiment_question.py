@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.heads import mean_token_norm
 from geometry.measures.synthetic import KINDS
+from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources import open_source
 from gui.panels.experiment_question import MOST_POSITIONS, ExperimentLike, ExperimentOf
 from gui.panels.experiment_text import amount, reading, scope

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.measures.heads import project_heads
 from geometry.measures.kernels import attention_map
+from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from tests.gui.result_stage import write_small_gpt2
 

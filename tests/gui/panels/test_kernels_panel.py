@@ -10,8 +10,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.measures.heads import project_heads
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
+from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from gui.panels.head_wall import SHADES
 from gui.panels.kernels import KernelsPanel

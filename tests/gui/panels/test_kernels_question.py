@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from geometry.checkpoints.errors import RangeError
-from geometry.measures.heads import project_heads
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
+from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from gui.panels.kernels_question import LEAST, MOST, HeadsOf, KernelsOf
 from gui.services.questions import Subjects, resolve

@@ -11,12 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.claims.measurements import Measurements, Scope
-from geometry.measures.heads import project_heads
 from geometry.measures.kernels import head_kernels
 from geometry.measures.lookback_range import look_back_range
 from geometry.measures.roughness import roughness
 from geometry.measures.shape import fit_shapes
 from geometry.measures.similarity import similarity
+from geometry.models.head_projections import project_heads
 from geometry.models.residual_stream import Subject
 from geometry.pca.pca import fit_pca
 from gui.panels.layernorm import LayerNormPanel

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from gui.panels.options import CHOICES, checked, fitting
+from gui.panels.options import CHOICES, fitting, usable
 from gui.panels.table import PANELS
 from gui.style.theme import LIGHT
 from gui.widgets.segmented import Segmented
@@ -115,10 +115,10 @@ def test_what_is_told_shows_the_same_again(stage, qtbot, session, name, wanted):
     panel = shown.panel
     first = panel.options()
     assert through_json(first) == first
-    assert first == checked({name: first}).get(name, {})
+    assert first == usable(name, first, shown.session.model)
     assert wanted != first or not wanted
     panel.configure(**wanted)
-    assert panel.options() == wanted == checked({name: wanted}).get(name, {})
+    assert panel.options() == wanted == usable(name, wanted, shown.session.model)
     question, answer = panel.question(), shown.answer
     panel.configure(**panel.options())
     assert panel.options() == wanted
@@ -136,13 +136,14 @@ def test_what_is_told_shows_the_same_again(stage, qtbot, session, name, wanted):
 
 @pytest.mark.parametrize("name", sorted(CHOICES))
 def test_every_choice_that_is_offered_may_be_saved(stage, name):
-    panel = stage(name).panel
+    shown = stage(name)
+    panel, model = shown.panel, shown.session.model
     said = panel.options()
     for choice in panel.findChildren(Segmented):
         told = [key for key, value in said.items() if value == choice.value()]
         for key in told:
             for value in choice.buttons:
-                assert checked({name: {key: value}}) == {name: {key: value}}
+                assert usable(name, {key: value}, model) == {key: value}
 
 
 def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object]]:
@@ -180,21 +181,9 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
     ],
     ids=range(25),
 )
-def test_what_makes_no_sense_is_refused(panel, options):
-    (name,) = options
-    with pytest.raises(ValueError, match=rf"^{name} of {panel} cannot be "):
-        checked({panel: options})
-
-
-@pytest.mark.parametrize("said", [[], "shape", {"shape": []}, {"shape": None}], ids=range(4))
-def test_what_has_no_names_is_refused(said):
-    with pytest.raises(ValueError, match="no names"):
-        checked(said)
-
-
-def test_panels_and_names_that_nobody_knows_are_left_out():
-    said = {"shape": {"in_view": False, "later": 1}, "tomorrow": {"a": 1}, "claims": {}}
-    assert checked(said) == {"shape": {"in_view": False}}
+def test_what_makes_no_sense_is_left_out(panel, options, open_table):
+    table = open_table(np.random.default_rng(0).normal(size=(20, 8)))
+    assert usable(panel, options, table) == {}
 
 
 def test_layers_and_heads_that_a_model_lacks_are_left_out(stage):

@@ -16,10 +16,10 @@ from gui.services.bookmark_file import (
     read_bookmarks,
     write_bookmarks,
 )
-from gui.services.bookmarks import Bookmark
 from gui.services.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
 from gui.services.work_file import VERSION as WORK_VERSION
 from gui.state.aligned_curve import Laying, OfRange
+from gui.state.work import Bookmark
 from tests.gui.services.test_work_file import WORK, same
 
 ONE = Bookmark("0" * 32, "“Coil”", "From the\nside", "gpt2", WORK, b"\x89PNG one")

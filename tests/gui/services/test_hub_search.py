@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.hub.transfer import Cancelled
+from geometry.checkpoints.transfer import Cancelled
 from geometry.models.catalogue import find_entry
 from gui.services.controller import Controller
 from gui.services.hub_search import HUB_GROUP

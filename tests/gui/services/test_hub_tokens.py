@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.hub.transfer import Cancelled, TransferProgress
+from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from geometry.models import catalogue
 from gui.panels.prompt import PromptPanel
 from gui.services.controller import Controller

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from geometry.models.catalogue import read_catalogue
 from gui.panels.models.models import ModelPanel
 from gui.state.session import ModelRow, Session

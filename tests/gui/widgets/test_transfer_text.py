@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import FIGURE_SPACE, format_bytes, format_part, format_rough
 from gui.widgets.transfer_text import is_measured, transfer_lines
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.hub.transfer import TransferProgress
+from geometry.checkpoints.transfer import TransferProgress
 from gui.state.session import Session
 from gui.style.theme import LIGHT
 from gui.window.status_bar import StatusBar

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from geometry.hub.transfer import Cancelled
+from geometry.checkpoints.transfer import Cancelled
 from gui.services.answers import Answers
 from gui.services.questions import Progress, Subjects
 from gui.state.session import Session

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geometry.hub.transfer import Cancelled
+from geometry.checkpoints.transfer import Cancelled
 from geometry.models.residual_stream import Subject
 from gui.services.answers import Answers
 from gui.services.jobs.jobs import InlineJobs

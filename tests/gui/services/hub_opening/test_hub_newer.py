@@ -2,7 +2,7 @@
 
 import pytest
 
-from geometry.hub.transfer import Cancelled, TransferProgress
+from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from gui.services.notices import ONLINE, UNSET
 from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot
 from tests.stand_ins import N_POSITIONS, write_stand_in

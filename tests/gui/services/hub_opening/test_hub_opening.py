@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from geometry.hub.transfer import Cancelled, TransferProgress
+from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from tests.gui.services.hub_opening.hub_models import GPT2, MEDIUM, next_start, snapshot

@@ -1,0 +1,153 @@
+"""Positions projected into every head's query and key space, through a model's own weights.
+
+Exact for the first layer, whose input is token plus position. In deeper layers the rows are what
+the embeddings bring into the residual stream, read through that layer's own LayerNorm: an
+extrapolation, since by then the layers before have written to it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.measures.heads import HeadProjections
+from geometry.models.addable_tokens import addable_tokens
+from geometry.models.attention_layer import AttentionLayer
+from geometry.models.model import PositionalModel
+from geometry.pca.components import Array
+
+#: Token rows that are widened to float64 at a time.
+BLOCK_ROWS = 4096
+
+
+def project_heads(
+    model: PositionalModel,
+    layer: int = 0,
+    *,
+    content: bool = False,
+    rows: npt.ArrayLike | None = None,
+    dtype: type[np.floating] = np.float64,
+) -> HeadProjections:
+    """Project positions into every head's query and key space.
+
+    Rows pass what the family puts before this layer's attention: LayerNorm over the embeddings' sum
+    or right before the attention, with gain, bias and epsilon; the map to the layers' size; the
+    biases of queries and keys. Tokens and token types are left out.
+
+    Parameters
+    ----------
+    model
+        The open model.
+    layer
+        From 0; see the module on deeper ones.
+    content
+        Let a token be there as LayerNorm's denominator sees it: √(‖p_i‖² + e²) with e the mean norm
+        of the token embeddings (as the family scales them, with the token type, centred where
+        LayerNorm centres).
+    rows : (n_positions, d_embedding)
+        Other rows than ``model.W_pos``.
+    dtype
+        Of the result and the products; LayerNorm is always in float64.
+
+    Raises
+    ------
+    TensorUnavailable
+        The checkpoint or the family lacks what this needs; or, with content, not exactly one
+        LayerNorm is on the way.
+    """
+    attention = AttentionLayer(model.layers, layer)
+    x = attention_input(model, attention, model.W_pos if rows is None else rows, content=content)
+    x = x.astype(dtype, copy=False)
+    n_heads = attention.n_heads
+    W_Q, b_Q = attention.projection("W_Q")
+    queries = _split(_project(x, W_Q, b_Q), n_heads)
+    W_K, b_K = attention.projection("W_K")
+    d_head = queries.shape[2]
+    if W_K.shape[0] % d_head or n_heads % (W_K.shape[0] // d_head):
+        raise TensorUnavailable(
+            f"{len(W_K)} rows of W_K do not fit {n_heads} heads of {d_head} dimensions."
+        )
+    keys = _split(_project(x, W_K, b_K), len(W_K) // d_head)
+    if len(keys) < n_heads:
+        keys = np.repeat(keys, n_heads // len(keys), axis=0)
+    for array in (queries, keys):
+        array.flags.writeable = False
+    return HeadProjections(
+        layer, queries, keys, attention.scale(d_head), model.causal, attention.window
+    )
+
+
+def attention_input(
+    model: PositionalModel,
+    attention: AttentionLayer,
+    rows: npt.ArrayLike,
+    *,
+    content: bool = False,
+) -> Array:
+    """Return (n, d_hidden) float64: what queries and keys of a layer are made of.
+
+    See :func:`project_heads`.
+    """
+    first, own = attention.norms()
+    e = 0.0
+    if content:
+        if (first is None) == (own is None):
+            have = "no LayerNorm comes" if first is None else "two LayerNorms come"
+            raise TensorUnavailable(
+                f"In {model.name} {have} between the embeddings and the attention of layer "
+                f"{attention.layer}: tokens cannot be put into one denominator.",
+                "Look at it without tokens.",
+            )
+        norm = first or own
+        assert norm is not None
+        e = mean_token_norm(model, centred=norm.centred)
+    x = np.asarray(rows, dtype=np.float64)
+    if first is not None:
+        x = first(x, e)
+    x = attention.enter(x)
+    if own is not None:
+        x = own(x, e)
+    return x
+
+
+def mean_token_norm(model: PositionalModel, *, centred: bool = True) -> float:
+    """Return the mean norm of the token embeddings as the family adds them to positions.
+
+    Raises
+    ------
+    TensorUnavailable
+        There are none, or they are of another width than the positions.
+    """
+    tokens, kind = addable_tokens(model), model.token_type
+    total = 0.0
+    for start in range(0, len(tokens), BLOCK_ROWS):
+        block = model.token_scale * tokens[start : start + BLOCK_ROWS].astype(np.float64)
+        if kind is not None:
+            block += kind
+        if centred:
+            block -= block.mean(axis=1, keepdims=True)
+        total += float(np.sqrt(np.einsum("ij,ij->i", block, block)).sum())
+    return total / len(tokens)
+
+
+def _project(
+    x: npt.NDArray[np.floating], weight: Array, bias: Array | None
+) -> npt.NDArray[np.floating]:
+    if weight.shape[1] != x.shape[1]:
+        raise TensorUnavailable(
+            f"Positions have {x.shape[1]} dimensions and the layers {weight.shape[1]}, and no map "
+            "between them is in this checkpoint."
+        )
+    out: npt.NDArray[np.floating] = x @ weight.T.astype(x.dtype, copy=False)
+    if bias is not None:
+        out += bias.astype(x.dtype, copy=False)
+    return out
+
+
+def _split(flat: npt.NDArray[np.floating], heads: int) -> npt.NDArray[np.floating]:
+    """Turn (n, heads · d_head) into (heads, n, d_head)."""
+    n, width = flat.shape
+    if width % heads:
+        raise TensorUnavailable(f"{width} dimensions of queries do not fit {heads} heads.")
+    return np.ascontiguousarray(flat.reshape(n, heads, -1).swapaxes(0, 1))
