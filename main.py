@@ -28,9 +28,9 @@ from gui.commands.arguments import (
     parse_size,
 )
 from gui.commands.export_command import export
+from gui.commands.headless import open_in_step
 from gui.commands.table_command import table
 from gui.commands.terminal import (
-    open_in_step,
     print_table,
     progress_bar,
     say,

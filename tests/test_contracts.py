@@ -1,10 +1,13 @@
 """Which way imports may point, and what an import may not drag in."""
 
+import ast
 import json
 import pkgutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import geometry
 
@@ -31,3 +34,53 @@ def test_geometry_is_numbers_only_when_it_runs(run_python):
     listed = "import json, sys; print(json.dumps([m.partition('.')[0] for m in sys.modules]))"
     output = run_python("\n".join([*(f"import {name}" for name in names), listed]))
     assert not set(json.loads(output)) & (TOOLKITS | SLOW)
+
+
+def imported(tree: ast.AST, modules: set[str]) -> set[str]:
+    """The modules that a file imports: at the top, in functions, and for types alone."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names} & modules
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for name in node.names:
+                whole = f"{node.module}.{name.name}"
+                found |= {whole if whole in modules else node.module} & modules
+    return found
+
+
+def cycles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of modules that reach each other."""
+    reach = {}
+    for start in graph:
+        seen, ahead = set(), list(graph[start])
+        while ahead:
+            module = ahead.pop()
+            if module not in seen:
+                seen.add(module)
+                ahead += graph[module]
+        reach[start] = seen
+    in_cycles = {module for module in graph if module in reach[module]}
+    groups = {frozenset(m for m in reach[one] if one in reach[m]) for one in in_cycles}
+    return sorted(map(set, groups), key=sorted)
+
+
+@pytest.mark.parametrize("package", ["geometry", "gui"])
+def test_no_modules_import_each_other_in_a_circle(package):
+    """Neither at import, nor in functions, nor under TYPE_CHECKING."""
+    files = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        files[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    modules = set(files)
+    graph = {
+        name: imported(ast.parse(path.read_text("utf-8")), modules) - {name}
+        for name, path in files.items()
+    }
+    assert len(graph) > 50
+    assert cycles(graph) == []
+
+
+def test_circles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}
+    assert cycles(graph) == [{"b", "c"}]

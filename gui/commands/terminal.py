@@ -3,10 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
-
-import typer
 
 from geometry.checkpoints.errors import HelixscopeError
 
@@ -48,29 +45,6 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 
     with Bars(Console(stderr=True), steps) as bars:
         yield Steps(bars)
-
-
-def open_in_step(
-    step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
-) -> "PositionalModel":
-    """Open a command's source, as its options say, as one of its steps.
-
-    Raises
-    ------
-    typer.BadParameter
-        The options contradict each other.
-    HelixscopeError
-        It cannot be opened.
-    """
-    from gui.commands.headless import open_for_command
-
-    if offline and fresh:
-        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
-    work = partial(
-        open_for_command, source, table,
-        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
-    )  # fmt: skip
-    return step("Opening", work)
 
 
 def say_written(what: str, model: "PositionalModel") -> None:

@@ -17,7 +17,7 @@ from geometry.pca.curve import place_curve
 from gui.export.film import FILMS, Film, film_size
 from gui.scene.scene_state import resolve_scene
 from gui.state.session import Session
-from gui.state.timeline import COMPONENTS, Lapse, columns_for, shown_lapse
+from gui.state.timeline import COMPONENTS, Lapse, columns_for
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class LapseFrames:
 
     def __init__(self, session: Session, look: FilmLook) -> None:
         self._session = replace(session, hover=None, snapshot=0)
-        lapse = shown_lapse(self._session)
+        lapse = self._session.shown_lapse
         if lapse is None:
             raise HelixscopeError(
                 "There is no time-lapse of what is shown now",

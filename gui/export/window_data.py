@@ -16,7 +16,6 @@ from gui.scene.scene_state import resolve_scene
 from gui.services.alignment import SLOT as LAID
 from gui.services.alignment_text import caption
 from gui.services.loading import remembered_name
-from gui.state.timeline import shown_lapse
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -104,7 +103,7 @@ def shown_of(session: Session) -> Shown | None:
 
 def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
     """Return what there is of each position, in the order of a table's columns."""
-    model, curve, lapse = session.model, session.curve, shown_lapse(session)
+    model, curve, lapse = session.model, session.curve, session.shown_lapse
     assert model is not None
     assert curve is not None
     count = model.n_positions
@@ -163,7 +162,7 @@ def _of_laid(laid: Laid) -> dict[str, Datum]:
 
 def _snapshot(session: Session) -> str:
     """Say which snapshot of the training is shown."""
-    lapse = shown_lapse(session)
+    lapse = session.shown_lapse
     assert lapse is not None
     assert session.snapshot is not None
     return lapse.caption(session.snapshot)

@@ -13,9 +13,7 @@ from gui.services.alignment import SLOT as LAID
 from gui.services.alignment_text import drawing, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
-from gui.state.guides import shown_guides
 from gui.state.session import Session
-from gui.state.timeline import shown_lapse
 
 if TYPE_CHECKING:
     from gui.state.camera import CameraPose
@@ -105,7 +103,7 @@ class _Part:
 
     def text(self) -> str:
         """Return them."""
-        lapse = shown_lapse(self._session)
+        lapse = self._session.shown_lapse
         shown = self._curve() if lapse is None else [*self._curve(), *self._snapshot()]
         beside = [*self._missing(), *self._laid(), *self._measured()]
         lines = [*shown, *self._fields(), *beside, *self._picture()]
@@ -148,7 +146,7 @@ class _Part:
 
     def _snapshot(self) -> list[str]:
         """Return what shows the model as it was at a step of its training."""
-        lapse = shown_lapse(self._session)
+        lapse = self._session.shown_lapse
         assert lapse is not None
         assert self._session.snapshot is not None
         step = int(lapse.history.steps[self._session.snapshot])
@@ -165,7 +163,7 @@ class _Part:
     def _missing(self) -> list[str]:
         """Say what of the picture a script does not draw."""
         drawn = [self._session.guides.get(slot) for slot in (LAID, MEASURE)]
-        others = [guide for guide in shown_guides(self._session) if guide not in drawn]
+        others = [guide for guide in self._session.shown_guides if guide not in drawn]
         lines = [line for guide in others for line in guide.caption.splitlines()]
         return [f"# Not drawn here: {line}" for line in lines]
 
@@ -173,7 +171,7 @@ class _Part:
         """Return the lines of the line that is measured, if one is."""
         pair, curve = self._session.pair, self._session.curve
         guide = self._session.guides.get(MEASURE)
-        if pair is None or curve is None or guide not in shown_guides(self._session):
+        if pair is None or curve is None or guide not in self._session.shown_guides:
             return []
         said = f"{tuple(pair.positions)}, {tuple(curve.components)}"
         return [
@@ -187,7 +185,7 @@ class _Part:
     def _laid(self) -> list[str]:
         """Return the lines of the curve that lies over this one, if one does."""
         laid = self._session.laid
-        if laid is None or self._session.guides.get(LAID) not in shown_guides(self._session):
+        if laid is None or self._session.guides.get(LAID) not in self._session.shown_guides:
             return []
         return drawing(laid, other_model(self._session))
 

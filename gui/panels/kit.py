@@ -264,7 +264,7 @@ R = TypeVar("R")
 class Shown:
     """One of the models side by side: its key, and what is shown of it; no model while it is read.
 
-    The open model's key is :data:`gui.state.compared.MAIN`.
+    The open model's key is :data:`gui.state.session.MAIN`.
     """
 
     key: int

@@ -34,8 +34,7 @@ from gui.services.controller import Controller
 from gui.services.loading import short_name
 from gui.services.overlay_curves import OverlayCurve, OverlayCurves, overlay_color
 from gui.state.answer import Answer
-from gui.state.compared import MAIN
-from gui.state.session import Session
+from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import GRID, LIGHT, Theme, format_bytes

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any
 
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QMenu
 
-if TYPE_CHECKING:
-    from gui.panels.norms.norms import NormsPanel
-    from gui.panels.result_panel import ResultPanel
 
-    Showing: TypeAlias = ResultPanel | NormsPanel
-
-
-def result_menu(panel: Showing) -> QMenu:
+def result_menu(panel: Any) -> QMenu:
     """Return the menu of a panel; its actions are enabled while there is a result."""
     menu = QMenu(panel)
     for text, act in (
@@ -29,25 +23,25 @@ def result_menu(panel: Showing) -> QMenu:
     return menu
 
 
-def show_menu(panel: Showing, at: QPoint) -> None:
+def show_menu(panel: Any, at: QPoint) -> None:
     """Show the menu at a point of the screen; it goes when it is done."""
     menu = panel.menu()
     menu.aboutToHide.connect(menu.deleteLater)
     menu.popup(at)
 
 
-def _save_figure(panel: Showing) -> None:
+def _save_figure(panel: Any) -> None:
     panel.saver.save_figure(panel, panel.file_name(), panel.figure(panel.result))
 
 
-def _save_numbers(panel: Showing) -> None:
+def _save_numbers(panel: Any) -> None:
     numbers = panel.numbers(panel.result)
     panel.saver.save_numbers(panel, panel.file_name(), lambda: numbers)
 
 
-def _copy_figure(panel: Showing) -> None:
+def _copy_figure(panel: Any) -> None:
     panel.saver.copy_figure(panel.figure(panel.result))
 
 
-def _copy_python(panel: Showing) -> None:
+def _copy_python(panel: Any) -> None:
     panel.saver.copy_text(panel.python())

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.state.colors import ColorScale, color_scale
-from gui.state.guides import Guide, shown_guides
+from gui.state.guides import Guide
 from gui.state.selection import to_label
 from gui.state.session import Session
-from gui.state.timeline import COMPONENTS, Lapse, columns_for, shown_lapse
+from gui.state.timeline import COMPONENTS, Lapse, columns_for
 from gui.state.values import Outside, Projection
 from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
@@ -90,7 +90,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     curve, model = session.curve, session.model
     if curve is None or model is None:
         return None
-    lapse = shown_lapse(session)
+    lapse = session.shown_lapse
     if lapse is not None:
         return _resolve_snapshot(session, lapse)
     shares = curve.explained_variance_ratio
@@ -99,7 +99,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     names = tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in c)
     side = f" · {model.side}" if model.side else ""
     sphere = _sphere(session) if session.sphere else None
-    guides = shown_guides(session)
+    guides = session.shown_guides
     caption: tuple[str, ...] = (
         f"{titled(model)}{side} · positions {first}–{last} · centred"
         + (" · computed, not learned" if model.computed else ""),
@@ -208,7 +208,7 @@ def _labels(session: Session) -> dict[int, str]:
 
 def point_text(session: Session, position: int) -> str:
     """Say what a point is: its position, norm and token, as far as they are known."""
-    text, lapse = f"position {position}", shown_lapse(session)
+    text, lapse = f"position {position}", session.shown_lapse
     if lapse is not None:
         assert session.snapshot is not None
         norm = float(lapse.timelapse.norms[session.snapshot, position])

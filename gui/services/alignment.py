@@ -26,9 +26,8 @@ from gui.state.aligned_curve import (
     find_more,
     lay,
 )
-from gui.state.compared import Compared
 from gui.state.guides import Guide, with_guide
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import format_count

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.state.session import Notice
+from gui.state.work import MOST_BOOKMARKS
 
 if TYPE_CHECKING:
     from gui.state.session import Session
     from gui.state.work import Bookmark, Work
 
-MOST = 200
-"""Bookmarks that are kept: more would neither be found again nor read in a moment."""
 WAIT_S = 2.0
 """How long another window may take to write its bookmarks."""
 
@@ -80,8 +79,7 @@ class Bookmarks:
         OSError
             It cannot be read now.
         """
-        from gui.services.bookmark_file import read_bookmarks
-        from gui.services.work_file import NewerVersion
+        from gui.services.work_file import NewerVersion, read_bookmarks
 
         try:
             found, left_out = read_bookmarks(self._file)
@@ -187,7 +185,7 @@ class Bookmarks:
         """Change what the file has; False if that cannot be, which is then said."""
         from filelock import FileLock, Timeout
 
-        from gui.services.bookmark_file import write_bookmarks
+        from gui.services.work_file import write_bookmarks
 
         session = self._session
         try:
@@ -195,9 +193,10 @@ class Bookmarks:
             with FileLock(self._file.with_suffix(".lock"), timeout=WAIT_S):
                 self._take_in()
                 changed = change(session.bookmarks)
-                if len(changed) > MOST:
+                if len(changed) > MOST_BOOKMARKS:
                     session.notice = Notice(
-                        f"There are {MOST} bookmarks already.", "Remove some of them first."
+                        f"There are {MOST_BOOKMARKS} bookmarks already.",
+                        "Remove some of them first.",
                     )
                     return False
                 if changed != session.bookmarks:
@@ -219,8 +218,8 @@ class Bookmarks:
 
     def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
         """Keep a damaged file under another name, leave what was found in its place, and say so."""
-        from gui.services.bookmark_file import write_bookmarks
         from gui.services.file_writing import write_whole
+        from gui.services.work_file import write_bookmarks
 
         names = chain((".broken",), (f".{n}.broken" for n in count(2)))
         aside = next(free for name in names if not (free := self._file.with_suffix(name)).exists())

@@ -16,8 +16,7 @@ from gui.services.loading import Opened, Wanted, short_name
 from gui.services.measuring import Measuring
 from gui.services.opening import Opening
 from gui.services.pair_measuring import PairMeasuring
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -46,7 +45,7 @@ class Cell:
     Parameters
     ----------
     key, source
-        As in :class:`gui.state.compared.Compared`.
+        As in :class:`gui.state.session.Compared`.
     jobs, fetching, opener
         As for :class:`gui.services.opening.Opening`; the slots are this cell's own.
     on_shown

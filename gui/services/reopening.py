@@ -16,8 +16,7 @@ from gui.scene.shown_range import inside
 from gui.services.loading import Wanted, path_exists, remembered_name
 from gui.state.aligned_curve import Laying, OfCompared
 from gui.state.camera import Place
-from gui.state.compared import MAIN
-from gui.state.session import Notice, Session
+from gui.state.session import MAIN, Notice, Session
 
 # What reads and writes the files is not needed for the first frame.
 if TYPE_CHECKING:

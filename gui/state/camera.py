@@ -219,7 +219,8 @@ def _mix_directions(
     start: np.ndarray, end: np.ndarray, axis: np.ndarray, fraction: float
 ) -> np.ndarray:
     """Go along the great circle from one direction to another (around ``axis`` if opposite)."""
-    a, b = start / np.linalg.norm(start), end / np.linalg.norm(end)
+    a: np.ndarray = start / np.linalg.norm(start)
+    b: np.ndarray = end / np.linalg.norm(end)
     angle = np.arccos(np.clip(a @ b, -1.0, 1.0))
     if angle < 1e-6:
         return b

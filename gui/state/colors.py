@@ -10,7 +10,6 @@ import numpy as np
 from cmap import Colormap
 
 from gui.state.session import ColorLimits, Session
-from gui.state.timeline import shown_lapse
 from gui.style.theme import format_number
 
 MIN_CONTRAST = 2.0
@@ -135,7 +134,7 @@ def own_scale(session: Session) -> ColorScale:
     assert session.model is not None
     assert session.curve is not None
     n_positions = session.model.n_positions
-    now = "" if shown_lapse(session) is None else " (as it is now)"
+    now = "" if session.shown_lapse is None else " (as it is now)"
     if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
         last = n_positions - 1
         values = np.arange(n_positions, dtype=np.float32)

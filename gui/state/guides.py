@@ -12,7 +12,7 @@ import numpy as np
 from geometry.pca.components import PositionPCA
 
 if TYPE_CHECKING:
-    from gui.state.session import Session
+    pass
 
 SAME_DIRECTION = 1e-6
 """How far the cosine of two components that count as one may be from 1."""
@@ -84,19 +84,6 @@ def with_guide(guides: Mapping[str, Guide], slot: str, guide: Guide | None) -> M
     if guide is not None:
         others[slot] = guide
     return MappingProxyType(dict(sorted(others.items())))
-
-
-def shown_guides(session: Session) -> tuple[Guide, ...]:
-    """Return the guides that are in the basis that is shown."""
-    curve = session.curve
-    if curve is None or session.snapshot is not None:
-        return ()
-    return tuple(
-        guide
-        for guide in session.guides.values()
-        if guide.components == curve.components
-        and same_basis(guide.pca, curve.pca, guide.components)
-    )
 
 
 def same_basis(pca: PositionPCA, other: PositionPCA, components: tuple[int, ...]) -> bool:

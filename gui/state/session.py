@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from psygnal import SignalGroupDescriptor
 
+from gui.state.guides import same_basis
 from gui.state.values import ColorBy, ModelState, Outside, Projection, Quantity
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from gui.state.aligned_curve import Laid, Laying
     from gui.state.answer import Answer
     from gui.state.checkpoint_download import GatherState
-    from gui.state.compared import Compared
     from gui.state.guides import Guide
     from gui.state.lessons import Course, Lesson
     from gui.state.timeline import Lapse
@@ -114,6 +114,10 @@ class Notice:
     source: str = ""
     retry: bool = False
     whole: int = 0
+
+
+MAIN = 0
+"""The key of the open model, which no :class:`Compared` has."""
 
 
 def _identity() -> np.ndarray:
@@ -320,6 +324,31 @@ class Session:
         return self.curve.pca if self.curve is not None else None
 
     @property
+    def shown_lapse(self) -> Lapse | None:
+        """The time-lapse of which :attr:`snapshot` is shown; None if the model is as it is.
+
+        While another range is fitted than the one it was made of, the model is shown as it is.
+        """
+        lapse, curve, snapshot = self.lapse, self.curve, self.snapshot
+        if lapse is None or curve is None or snapshot is None:
+            return None
+        fits = curve.pca.positions == lapse.positions and 0 <= snapshot < lapse.n_snapshots
+        return lapse if fits else None
+
+    @property
+    def shown_guides(self) -> tuple[Guide, ...]:
+        """The guides that are in the basis that is shown."""
+        curve = self.curve
+        if curve is None or self.snapshot is not None:
+            return ()
+        return tuple(
+            guide
+            for guide in self.guides.values()
+            if guide.components == curve.components
+            and same_basis(guide.pca, curve.pca, guide.components)
+        )
+
+    @property
     def current(self) -> int | None:
         """The current position: the one selected last."""
         return self.selection[-1] if self.selection else None
@@ -345,3 +374,27 @@ class Session:
         if self.tokens is None or not 0 <= position < len(self.tokens.texts):
             return None
         return self.tokens.texts[position]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Compared:
+    """One of the models beside the open one.
+
+    Attributes
+    ----------
+    key
+        Tells it from the others for as long as the program runs; never used again.
+    source
+        What was opened for it.
+    name
+        What it is called: the same as in captions once it is open.
+    session
+        What is shown of it: its model (None while that is being read), range, components, curve
+        and norms. How it is coloured, and which positions are selected and hovered, follow the
+        open model's session, as far as its table has them.
+    """
+
+    key: int
+    source: str
+    name: str
+    session: Session

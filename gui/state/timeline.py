@@ -13,7 +13,6 @@ from gui.style.theme import format_count, format_number, format_percent, format_
 if TYPE_CHECKING:
     from geometry.history.history import History
     from geometry.history.timelapse import Basis, Timelapse
-    from gui.state.session import Session
 
 COMPONENTS = (1, 2, 3)
 """What a time-lapse is seen in, 1-based."""
@@ -78,18 +77,6 @@ class Lapse:
             return f"PC 1–3 of step {last} hold {held} of the variance at this step"
         share = float(self.timelapse.top3[snapshot])
         return f"this step’s own PC 1–3, aligned  =  {format_percent(share)} of its variance"
-
-
-def shown_lapse(session: Session) -> Lapse | None:
-    """Return the time-lapse of which ``session.snapshot`` is shown; None if the model is as it is.
-
-    While another range is fitted than the one it was made of, the model is shown as it is.
-    """
-    lapse, curve = session.lapse, session.curve
-    if lapse is None or curve is None or session.snapshot is None:
-        return None
-    fits = curve.pca.positions == lapse.positions and 0 <= session.snapshot < lapse.n_snapshots
-    return lapse if fits else None
 
 
 def columns_for(components: tuple[int, ...]) -> tuple[int, int, int]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from gui.state.aligned_curve import Laying
 
 
+MOST_BOOKMARKS = 200
+"""Bookmarks that are kept: more would neither be found again nor read in a moment."""
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class OtherView:
     """A model beside the open one.

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.services.comparing import Comparing
 from gui.services.overlay_curves import overlay_color
-from gui.state.compared import MAIN
-from gui.state.session import Session
+from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.color_strip import ColorStrip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,12 @@ from gui.state.camera import CameraPose
 from gui.state.work import Bookmark
 from gui.style.listening import Listening
 from gui.window.docks import DOCKS
+from gui.window.palette_items import Item
 
 if TYPE_CHECKING:
     from gui.state.work import OtherView, Work
     from gui.style.theme import Theme
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 DOCK = "bookmarks"
 PICTURE = (320, 240)
@@ -47,7 +49,7 @@ class BookmarkKeeper:
         Where bookmarks are kept.
     """
 
-    def __init__(self, window: MainWindow, file: Path) -> None:
+    def __init__(self, window: HostWindow, file: Path) -> None:
         self._window = window
         self.bookmarks = Bookmarks(window.session, file)
         self._theme: Theme | None = None
@@ -118,6 +120,13 @@ class BookmarkKeeper:
             if window.session.model is not None:
                 window.viewport.camera.left.emit(window.viewport.camera.place)
             window.controller.go_to(one.work)
+
+    def items(self) -> list[Item]:
+        """Return what the command palette offers: to go to each of them."""
+        return [
+            Item(f"Go to “{one.name}”", "Bookmarks", partial(self.go_to, one.key))
+            for one in self.all()
+        ]
 
     def all(self) -> tuple[Bookmark, ...]:
         """Return all bookmarks, in their order."""

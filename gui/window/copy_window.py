@@ -12,10 +12,10 @@ from gui.window.save_data import results_in_sight
 if TYPE_CHECKING:
     from gui.export.window_script import Sight
     from gui.viewport.viewport import Viewport
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 
-def window_script(window: MainWindow) -> str:
+def window_script(window: HostWindow) -> str:
     """Return a script that shows again what a window with a model shows."""
     from gui.export.window_script import Sight, script
 
@@ -32,7 +32,7 @@ def window_script(window: MainWindow) -> str:
     return script(window.session, sight(window.viewport), panels, others)
 
 
-def copy_window(window: MainWindow) -> None:
+def copy_window(window: HostWindow) -> None:
     """Put the script on the clipboard."""
     if window.session.model is not None and window.session.curve is not None:
         QGuiApplication.clipboard().setText(window_script(window))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 from gui.window.docks import DOCKS
 
 if TYPE_CHECKING:
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 MOST_STEPS = 2_000
 """Controls that are passed by at most, looking for one that can be seen."""
@@ -26,7 +26,7 @@ def in_front(dock: QDockWidget) -> bool:
     return dock.isVisible() and (dock.isFloating() or not dock.visibleRegion().isEmpty())
 
 
-def go_round(window: MainWindow, step: int) -> None:
+def go_round(window: HostWindow, step: int) -> None:
     """Put the focus into the next panel in sight, or the one before; the 3D view is one of them."""
     seen = [dock.name for dock in DOCKS if in_front(window.docks[dock.name])]
     places: list[tuple[QWidget, Callable[[], object]]] = [
@@ -38,20 +38,20 @@ def go_round(window: MainWindow, step: int) -> None:
     places[((at[0] if at else 0) + step) % len(places)][1]()
 
 
-def focus_view(window: MainWindow) -> None:
+def focus_view(window: HostWindow) -> None:
     """Put the focus into the 3D view, so that it is seen to be there."""
     window.activateWindow()  # the focus may be in a panel that floats
     window.viewport.interactor.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
-def _enter(window: MainWindow, name: str) -> None:
+def _enter(window: HostWindow, name: str) -> None:
     window.focus_on(name)
     panel = window.docks[name].widget()
     if panel is not None and panel.hasFocus() and panel.focusProxy() is None:
         panel.focusNextChild()
 
 
-def past_hidden(window: MainWindow, step: Callable[[], bool]) -> bool:
+def past_hidden(window: HostWindow, step: Callable[[], bool]) -> bool:
     """Step to another control, and on from each that is in a tab behind another.
 
     Parameters

@@ -15,7 +15,7 @@ from gui.window.docks import RIGHT
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.camera import Place
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 BESIDE = ("inspector", "prompt")
 """The panels of the lesson's column; one of them is below it."""
@@ -51,14 +51,14 @@ class Before:
     place: Place
 
     @classmethod
-    def of(cls, window: MainWindow) -> Before:
+    def of(cls, window: HostWindow) -> Before:
         """Remember how a window is."""
         session = window.session
         fields = {name: getattr(session, name) for name in (*ALWAYS, *OF_MODEL)}
         kept = MappingProxyType(fields)
         return cls(window.saveState(), kept, session.model, window.viewport.camera.place)
 
-    def give_back(self, window: MainWindow) -> None:
+    def give_back(self, window: HostWindow) -> None:
         """Make the window as it was; of another model it shows what it shows."""
         same = self.model is window.session.model
         for name in (*ALWAYS, *(OF_MODEL if same else ())):
@@ -68,7 +68,7 @@ class Before:
             window.viewport.camera.return_to(self.place)
 
 
-def make_room(window: MainWindow, lesson: QDockWidget) -> None:
+def make_room(window: HostWindow, lesson: QDockWidget) -> None:
     """Put the lesson on top of the right column, as wide as its lines need."""
     if lesson.isFloating():
         lesson.setFloating(False)
@@ -82,7 +82,7 @@ def make_room(window: MainWindow, lesson: QDockWidget) -> None:
     window.resizeDocks([lesson], [WIDTH], Qt.Orientation.Horizontal)
 
 
-def show_beside(window: MainWindow, lesson: QDockWidget, beside: str) -> None:
+def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
     """Show one of the panels of the lesson's column below it, or none."""
     for name in BESIDE:
         dock = window.docks[name]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gui.services.lessons.text import Facts
     from gui.state.lesson_setup import Setup
     from gui.state.lessons import Course, Lesson, Step
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Teaching(QObject):
         Where lessons are.
     """
 
-    def __init__(self, window: MainWindow, folders: Sequence[Path]) -> None:
+    def __init__(self, window: HostWindow, folders: Sequence[Path]) -> None:
         super().__init__(window)
         self._window, self._folders = window, folders
         self._session, self._dock = window.session, window.docks[DOCK]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
@@ -27,7 +26,7 @@ from gui.window.docks import DOCKS
 from gui.window.palette_items import Item, matching, positions_meant
 
 if TYPE_CHECKING:
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
 FROM_TOP = 72
@@ -45,11 +44,11 @@ class Palette(QFrame):
         Whose commands, panels and models these are.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: HostWindow, bookmarks: Sequence[Item] = ()) -> None:
         super().__init__(window, Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("role", "palette")
-        self._window, self._items = window, items_of(window)
+        self._window, self._items = window, items_of(window, bookmarks)
         self._muted = QColor(window.viewport.scene.theme.muted)
         self.field = QLineEdit()
         self.field.setPlaceholderText("A command, a panel, a model, or a position")
@@ -131,7 +130,7 @@ class Palette(QFrame):
         return super().eventFilter(watched, event)
 
 
-def items_of(window: MainWindow) -> list[Item]:
+def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
     """Return what can be done in a window now."""
     actions = window.commands.by_name
     found = [
@@ -149,10 +148,7 @@ def items_of(window: MainWindow) -> list[Item]:
         for dock in DOCKS
         if dock.name not in ("lesson", "bookmarks")  # which have commands
     ]
-    found += [
-        Item(f"Go to “{one.name}”", "Bookmarks", partial(window.bookmarks.go_to, one.key))
-        for one in window.bookmarks.all()
-    ]
+    found += bookmarks
     session, opening = window.session, window.controller.open
     found += [
         Item(f"Open {short_name(source)}", "Recent", _open(opening, source))
@@ -165,7 +161,7 @@ def items_of(window: MainWindow) -> list[Item]:
     return found
 
 
-def _bring(window: MainWindow, dock: str) -> Callable[[], None]:
+def _bring(window: HostWindow, dock: str) -> Callable[[], None]:
     return lambda: window.focus_on(dock)
 
 

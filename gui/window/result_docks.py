@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
@@ -28,7 +28,10 @@ from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.window.dock_tabs import DockTabs
 from gui.window.docks import BOTTOM, DOCKS, Dock
-from gui.window.window_wiring import connect_gathering
+
+if TYPE_CHECKING:
+    from gui.panels.training.training_gather import GatherForm
+    from gui.services.checkpoint_download import Gatherer
 
 
 class ResultDocks:
@@ -206,3 +209,12 @@ class ResultDocks:
         if options:
             self._panels[name].configure(**options)
         self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+def connect_gathering(form: GatherForm, gatherer: Gatherer) -> None:
+    """Connect the form that gathers checkpoints of a training."""
+    form.lookRequested.connect(gatherer.look)
+    form.countRequested.connect(gatherer.choose)
+    form.gatherRequested.connect(gatherer.gather)
+    form.wholeRequested.connect(lambda count: gatherer.gather(count, whole=True))
+    form.cancelRequested.connect(gatherer.cancel)

@@ -11,7 +11,7 @@ from gui.state.session import Notice
 
 if TYPE_CHECKING:
     from gui.export.window_data import WindowData
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 _KINDS = {
     "npz": "NumPy arrays, of everything (*.npz)",
@@ -28,7 +28,7 @@ class DataSaver:
         Whose models and panels are exported.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: HostWindow) -> None:
         self._window = window
 
     def ask(self) -> None:
@@ -68,7 +68,7 @@ class DataSaver:
         return WindowData.of(self._window.session, panels)
 
 
-def results_in_sight(window: MainWindow) -> Iterator[tuple[str, Any]]:
+def results_in_sight(window: HostWindow) -> Iterator[tuple[str, Any]]:
     """Go through the panels that can be seen and show a result, with their names.
 
     What a panel behind another one shows may be of a range that is shown no more.

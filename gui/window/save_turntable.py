@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gui.export.film_dialog import FilmOptions
     from gui.export.turntable import Turn
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 _WHAT = "the turntable"
 
@@ -33,7 +33,7 @@ class TurntableSaver:
         Whose viewport is filmed.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, window: HostWindow) -> None:
         self._window = window
         self._chosen: tuple[FilmOptions, Turn] | None = None
 

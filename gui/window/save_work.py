@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +30,8 @@ from gui.window.docks import BOTTOM, DOCKS
 from gui.window.settings import LAYOUT_VERSION
 
 if TYPE_CHECKING:
-    from gui.state.work import OtherView, Work
-    from gui.window.main_window import MainWindow
+    from gui.state.work import Bookmark, OtherView, Work
+    from gui.window.host import HostWindow
 
 KIND = f"Helixscope work (*{ENDING})"
 
@@ -42,10 +43,15 @@ class WorkSaver:
     ----------
     window
         Whose model, range, selection, camera and panel in front are saved.
+    bookmarks_for
+        Returns the bookmarks that go into a file.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(
+        self, window: HostWindow, bookmarks_for: Callable[[Path], tuple[Bookmark, ...]]
+    ) -> None:
         self._window, self.session = window, window.session
+        self._bookmarks_for = bookmarks_for
         self.file: Path | None = None
         self._awaited: dict[int, OtherView] = {}
         self._listening = Listening()
@@ -117,7 +123,7 @@ class WorkSaver:
         work, session = self.take(path), self._window.session
         if work is None:
             return
-        work = replace(work, bookmarks=self._window.bookmarks.for_file(path))
+        work = replace(work, bookmarks=self._bookmarks_for(path))
         try:
             write_work(work, path)
         except HelixscopeError as error:

@@ -10,14 +10,13 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from gui.panels.norms.overlay_menu import overlay_choices
 from gui.services.loading import remembered_name
-from gui.state.compared import MAIN
-from gui.state.session import Notice
+from gui.state.session import MAIN, Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.grid import ViewGrid
 
 if TYPE_CHECKING:
-    from gui.window.main_window import MainWindow
+    from gui.window.host import HostWindow
 
 ARTICLE = ("OpenAI's GPT-2", "Stanford's GPT-2 small")
 """Groups of the catalogue: the nine models that the helix article shows side by side."""
@@ -34,7 +33,7 @@ class SideBySide:
         Colours to start with.
     """
 
-    def __init__(self, window: MainWindow, theme: Theme) -> None:
+    def __init__(self, window: HostWindow, theme: Theme) -> None:
         self._window = window
         self._comparing = window.controller.comparing
         self._others: tuple[str, list[str]] = "", []
@@ -125,7 +124,7 @@ class SideBySide:
             self._comparing.add(folder)
 
     def _add_file(self) -> None:
-        from gui.window.main_window import FILE_FILTER
+        from gui.window.host import FILE_FILTER
 
         title = "Show a tensor file beside the open model"
         file, _ = QFileDialog.getOpenFileName(self._window, title, "", FILE_FILTER)

@@ -14,8 +14,7 @@ from gui.panels.compare.words import COLUMNS
 from gui.panels.kit import AddModel, MakeMain, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from gui.style.theme import LIGHT, Theme
 from tests.gui.result_stage import ResultStage
 

@@ -16,8 +16,7 @@ from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 PANELS = (

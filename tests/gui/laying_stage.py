@@ -10,8 +10,7 @@ import numpy as np
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 
 KEY = 7
 """Of the first model that is put beside the open one."""

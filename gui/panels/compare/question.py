@@ -28,7 +28,7 @@ class RowOf:
     Attributes
     ----------
     key
-        That of the model beside the open one; :data:`gui.state.compared.MAIN` for the open one.
+        That of the model beside the open one; :data:`gui.state.session.MAIN` for the open one.
     name
         What it is called.
     model

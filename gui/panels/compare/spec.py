@@ -14,7 +14,7 @@ from gui.panels.compare.question import KEPT, Comparison, ComparisonOf, Line, Ro
 from gui.panels.compare.words import COLUMNS, compare_figure, in_order
 from gui.panels.kit import AddModel, Button, PanelSpec, Saved, Scope, Texts, View
 from gui.plots.spec import Part
-from gui.state.compared import MAIN
+from gui.state.session import MAIN
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,8 +32,7 @@ from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
 from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
 from gui.panels.kit import LayOver, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
-from gui.state.compared import MAIN
-from gui.state.session import Session
+from gui.state.session import MAIN, Session
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.label import label
 from gui.widgets.titled_rows import Index, TitledRows

@@ -14,7 +14,7 @@ from geometry.claims.scalar_results import QUANTITIES, Quantity, Scalar
 from geometry.models.model import PositionalModel
 from gui.panels.compare.question import Line
 from gui.services.snippets import opened
-from gui.state.compared import MAIN
+from gui.state.session import MAIN
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme, format_count, format_number
 from gui.widgets.table_text import Column
 

@@ -13,8 +13,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 
 
 @pytest.fixture

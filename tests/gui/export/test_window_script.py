@@ -13,8 +13,7 @@ from gui.export.window_script import SCALE, Sight, script
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.camera import CameraPose
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from gui.window.copy_window import window_script
 
 SIGHT = Sight(

@@ -300,12 +300,14 @@ def test_without_a_model_there_is_nothing_to_keep(start_application, key, monkey
 
 
 def test_the_palette_goes_there(two, wait_until_idle):
-    (item,) = matching(items_of(two.window), "go to view 1")
+    (item,) = matching(items_of(two.window, two.window.bookmarks.items()), "go to view 1")
     assert (item.title, item.kind) == ("Go to “View 1”", "Bookmarks")
     item.run()
     wait_until_idle(two)
     assert two.session.positions == (4, 120)
-    assert len(matching(items_of(two.window), "show the bookmarks")) == 1
+    assert (
+        len(matching(items_of(two.window, two.window.bookmarks.items()), "show the bookmarks")) == 1
+    )
 
 
 def test_reset_layout_closes_it_and_the_menu_opens_it(two):

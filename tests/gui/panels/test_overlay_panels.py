@@ -190,7 +190,7 @@ def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix
     made = beside(SpectraPanel)
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
-    from gui.state.compared import Compared
+    from gui.state.session import Compared
 
     made.session.compared = (Compared(7, "slow", "slow", other),)
     assert made.chips[7].shown_text == "slow …"

@@ -10,9 +10,7 @@ from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, OverlayRow
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
-from gui.state.compared import Compared
-from gui.state.guides import shown_guides
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from gui.style.theme import LIGHT
 from tests.gui.training_stage import write_trained
 
@@ -90,15 +88,15 @@ def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
     press(row.how.buttons["basis"])
     assert shown(row) == {"how", "middle", "copy", "readout"}
     assert row.middle.value() == "own"
-    before = shown_guides(opened)[0].lines[0]
+    before = opened.shown_guides[0].lines[0]
     press(row.middle.buttons["basis"])
     assert opened.laying.middle == "basis"
-    assert np.abs(shown_guides(opened)[0].lines[0] - before).max() > 0.01
+    assert np.abs(opened.shown_guides[0].lines[0] - before).max() > 0.01
     assert row.readout.text().startswith("PC\N{NO-BREAK SPACE}1, 2, 3 hold ")
     choose(row, NOTHING)
     assert opened.laying is None
     assert shown(row) == set()
-    assert shown_guides(opened) == ()
+    assert opened.shown_guides == ()
 
 
 def test_other_positions_are_others_at_first_and_can_be_typed(row, opened):

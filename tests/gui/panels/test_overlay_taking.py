@@ -20,8 +20,7 @@ from gui.panels.shape import ShapePanel
 from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import PANELS, Beside
 

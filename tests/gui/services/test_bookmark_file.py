@@ -8,15 +8,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.services.bookmark_file import (
+from gui.services.work_file import (
     FOLDER,
+    JSON,
     LIST,
     VERSION,
+    NewerVersion,
+    WorkError,
     pack_bookmarks,
+    pack_work,
     read_bookmarks,
+    read_work,
     write_bookmarks,
+    write_work,
 )
-from gui.services.work_file import JSON, NewerVersion, WorkError, pack_work, read_work, write_work
 from gui.services.work_file import VERSION as WORK_VERSION
 from gui.state.aligned_curve import Laying, OfRange
 from gui.state.work import Bookmark

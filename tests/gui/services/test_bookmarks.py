@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from gui.services import bookmark_file
 from gui.services import bookmarks as module
-from gui.services.bookmark_file import read_bookmarks, write_bookmarks
+from gui.services import work_file as bookmark_file
 from gui.services.bookmarks import Bookmarks
 from gui.services.reopening import take_work
-from gui.services.work_file import WorkError
+from gui.services.work_file import WorkError, read_bookmarks, write_bookmarks
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
 from tests.gui.services.test_work_file import WORK
@@ -229,7 +228,7 @@ def test_a_damaged_file_stays_where_nothing_can_be_written(
     def full(*_):
         raise WorkError("The bookmarks cannot be written: No space left on device")
 
-    monkeypatch.setattr("gui.services.bookmark_file.write_bookmarks", full)
+    monkeypatch.setattr("gui.services.work_file.write_bookmarks", full)
     bookmarks.load()
     assert names(session) == ["View 2", "View 3"]
     assert "No space left" in session.notice.text
@@ -253,7 +252,7 @@ def test_nothing_is_put_aside_while_another_window_writes(
 
 def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
-    monkeypatch.setattr("gui.services.bookmark_file.VERSION", 0)
+    monkeypatch.setattr("gui.services.work_file.VERSION", 0)
     assert Bookmarks(session, file).add("View 4", "gpt2", WORK, b"") is None
     assert "newer" in session.notice.text
     assert file.read_bytes() == before

@@ -11,8 +11,7 @@ from gui.services.controller import Controller
 from gui.services.reopening import take_work
 from gui.state.aligned_curve import Laying, OfCompared
 from gui.state.colors import color_scale
-from gui.state.compared import MAIN
-from gui.state.session import Notice
+from gui.state.session import MAIN, Notice
 
 
 @pytest.fixture

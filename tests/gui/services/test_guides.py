@@ -11,7 +11,7 @@ from gui.export.pictures import render_scene
 from gui.scene.guide_lines import DASHES, LIT_SIZES, dashes, lit_levels
 from gui.scene.scene_state import resolve_scene
 from gui.state.colors import point_colors
-from gui.state.guides import Guide, same_basis, shown_guides, with_guide
+from gui.state.guides import Guide, same_basis, with_guide
 from gui.style.theme import DARK, LIGHT
 from tests.gui.scene_stage import rgb
 
@@ -99,9 +99,9 @@ def test_another_model_begins_without_any(opened, controller, write_table, helix
 def test_a_snapshot_of_the_training_is_without_guides(opened, controller):
     controller.show_guide("shape", guide_of(opened))
     opened.snapshot = 0
-    assert shown_guides(opened) == ()
+    assert opened.shown_guides == ()
     opened.snapshot = None
-    assert len(shown_guides(opened)) == 1
+    assert len(opened.shown_guides) == 1
 
 
 def test_the_caption_says_what_a_guide_is(opened, controller):

@@ -11,7 +11,7 @@ from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.timeline import nearest_step
 from gui.state.session import Session
-from gui.state.timeline import columns_for, shown_lapse
+from gui.state.timeline import columns_for
 from tests.geometry.history_stage import growing
 from tests.gui.training_stage import LAST, STEPS, write_trained
 
@@ -119,10 +119,10 @@ def test_colours_of_the_model_as_it_is_say_so(trained):
 def test_while_another_range_is_fitted_the_model_is_shown_as_it_is(trained, controller):
     trained.snapshot = 2
     controller.request_positions(10, 30)
-    assert shown_lapse(trained) is None
+    assert trained.shown_lapse is None
     assert resolve_scene(trained).coordinates is trained.curve.coordinates
     controller.answers.ask("training", TrainingOf(trained.positions))
-    assert shown_lapse(trained).positions == (10, 30)
+    assert trained.shown_lapse.positions == (10, 30)
     assert trained.snapshot == 2
 
 

@@ -17,8 +17,7 @@ from gui.services.alignment_text import caption, readout
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
-from gui.state.compared import Compared
-from gui.state.session import Session
+from gui.state.session import Compared, Session
 from tests.gui.conftest import D_MODEL
 from tests.gui.laying_stage import KEY, Beside, lines
 

@@ -10,7 +10,7 @@ from gui.export.save_picture import PictureOptions
 from gui.scene.scene_state import resolve_scene
 from gui.services.overlay_curves import overlay_color
 from gui.state.aligned_curve import Laying, OfCompared
-from gui.state.compared import MAIN
+from gui.state.session import MAIN
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
 from gui.window.main_window import MainWindow

@@ -1,0 +1,73 @@
+"""What the parts of the window may use of it: what is shown, its docks and panels, its dialogs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
+
+from gui.export.save_film import FilmSaver
+from gui.services.controller import Controller
+from gui.state.session import Session
+from gui.viewport.grid import ViewGrid
+from gui.viewport.viewport import Viewport
+from gui.window.actions import Actions
+from gui.window.result_docks import ResultDocks
+from gui.window.settings import Settings
+
+FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
+
+
+class HostWindow(QMainWindow):
+    """The window as its parts see it.
+
+    :class:`gui.window.main_window.MainWindow` makes the parts and fills these attributes; a part
+    that imported it would import itself.
+    """
+
+    session: Session
+    controller: Controller
+    settings: Settings
+    viewport: Viewport
+    grid: ViewGrid
+    films: FilmSaver
+    docks: dict[str, QDockWidget]
+    results: ResultDocks
+    commands: Actions
+
+    @property
+    @abstractmethod
+    def panels(self) -> dict[str, Any]:
+        """The panels by their docks' names; built when first wanted, after the first frame."""
+
+    @abstractmethod
+    def make_lesson_panel(self) -> Any:
+        """Make the panel of lessons, in its dock."""
+
+    def open_folder(self) -> None:
+        """Ask for a model folder and open it."""
+        folder = QFileDialog.getExistingDirectory(self, "Open a Hugging Face model folder")
+        if folder:
+            self.controller.open(folder)
+
+    def open_file(self) -> None:
+        """Ask for a tensor file and open it."""
+        file, _ = QFileDialog.getOpenFileName(self, "Open a tensor file", "", FILE_FILTER)
+        if file:
+            self.controller.open(file)
+
+    def set_field(self, field: str, value: object) -> None:
+        """Set what the user wants, a field of the session."""
+        setattr(self.session, field, value)
+
+    def focus_on(self, dock: str, method: str = "setFocus") -> None:
+        """Bring a panel to the front and call its method that takes the focus."""
+        self.bring(dock)
+        getattr(self.panels[dock], method)()
+
+    def bring(self, dock: str) -> None:
+        """Bring a panel to the front; the focus stays where it is."""
+        self.docks[dock].show()
+        self.docks[dock].raise_()
+        self.results.need(dock)
