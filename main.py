@@ -28,15 +28,9 @@ from gui.commands.arguments import (
     parse_size,
 )
 from gui.commands.export_command import export
-from gui.commands.headless import open_in_step
+from gui.commands.steps import open_in_step, progress_bar
 from gui.commands.table_command import table
-from gui.commands.terminal import (
-    print_table,
-    progress_bar,
-    say,
-    say_written,
-    sentence,
-)
+from gui.commands.terminal import print_table, say, say_written, sentence
 from gui.commands.timelapse_command import timelapse
 from gui.commands.training_command import train
 

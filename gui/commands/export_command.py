@@ -22,8 +22,8 @@ from gui.commands.arguments import (
     parse_positions,
     parse_size,
 )
-from gui.commands.headless import open_in_step
-from gui.commands.terminal import progress_bar, say_written
+from gui.commands.steps import open_in_step, progress_bar
+from gui.commands.terminal import say_written
 
 
 class AboutName(StrEnum):

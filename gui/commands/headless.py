@@ -8,14 +8,11 @@ from concurrent.futures import Future
 from configparser import ConfigParser
 from configparser import Error as ConfigError
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, TypeVar
-
-import typer
 
 from geometry.models.matrices import WEIGHTS
 from geometry.models.sources import is_on_hub, open_source
-from gui.commands.terminal import Steps, say
+from gui.commands.terminal import say
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer, TransferProgress
@@ -161,24 +158,3 @@ def interruptible(transfer: Transfer, work: Callable[[], T]) -> T:
         thread.join(_GRACE_S)
         raise
     return result.result()
-
-
-def open_in_step(
-    step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
-) -> PositionalModel:
-    """Open a command's source, as its options say, as one of its steps.
-
-    Raises
-    ------
-    typer.BadParameter
-        The options contradict each other.
-    HelixscopeError
-        It cannot be opened.
-    """
-    if offline and fresh:
-        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
-    work = partial(
-        open_for_command, source, table,
-        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
-    )  # fmt: skip
-    return step("Opening", work)

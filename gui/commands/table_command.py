@@ -18,8 +18,8 @@ from gui.commands.arguments import (
     parse_components,
     parse_positions,
 )
-from gui.commands.headless import open_in_step
-from gui.commands.terminal import print_table, progress_bar, say
+from gui.commands.steps import open_in_step, progress_bar
+from gui.commands.terminal import print_table, say
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel

@@ -1,53 +1,18 @@
 """What the headless commands say: progress on a terminal only, tables, one sentence on errors."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 
 if TYPE_CHECKING:
-    from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
-    from gui.commands.progress import Bars
-
-T = TypeVar("T")
 
 
-class Steps:
-    """Does a command's work step by step, and shows it if there are bars.
-
-    Attributes
-    ----------
-    tell
-        What a transfer is told to; None where nobody looks.
-    """
-
-    def __init__(self, bars: "Bars | None" = None) -> None:
-        self._bars = bars
-        self.tell: Callable[[TransferProgress], None] | None = None if bars is None else bars.tell
-
-    def __call__(self, message: str, work: Callable[[], T]) -> T:
-        """Do one step: return what the work returns."""
-        return work() if self._bars is None else self._bars.step(message, work)
-
-
-@contextmanager
-def progress_bar(steps: int) -> Iterator[Steps]:
-    """Give what does the steps; bars follow them on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield Steps()
-        return
-    from rich.console import Console
-
-    from gui.commands.progress import Bars
-
-    with Bars(Console(stderr=True), steps) as bars:
-        yield Steps(bars)
-
-
-def say_written(what: str, model: "PositionalModel") -> None:
+def say_written(what: str, model: PositionalModel) -> None:
     """Say what was written, and of which model."""
     commit = f" at commit {model.commit[:7]}" if model.commit else ""
     say(f"Wrote {what}: {model.name}{commit}.")

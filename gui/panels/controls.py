@@ -47,6 +47,8 @@ class ControlRow:
             blocked = widget.blockSignals(True)
             if isinstance(widget, QCheckBox):
                 widget.setChecked(value)
+            elif isinstance(control, Number) and control.shown is not None:
+                pass  # what it shows depends on the result
             elif isinstance(widget, NumberSlider | Segmented):
                 widget.show_value(value)
             elif isinstance(widget, DropDown):
@@ -77,7 +79,8 @@ class ControlRow:
             control = self._controls[name]
             if isinstance(control, Number) and isinstance(widget, NumberSlider):
                 widget.set_bounds(control.least, max(control.most(result), control.least))
-                widget.show_value(getattr(choices, name))
+                value = getattr(choices, name)
+                widget.show_value(value if control.shown is None else control.shown(value, result))
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -95,10 +98,13 @@ class ControlRow:
             box.toggled.connect(change)
             return box
         if isinstance(control, Number):
-            first = getattr(self._spec.defaults, control.field)  # also the bound of no result
+            default = getattr(self._spec.defaults, control.field)
+            first = default if isinstance(default, int) else control.least
+            # The default is also the bound while there is no result.
             number = NumberSlider(control.text, control.least, first, first, control.tip, theme)
             number.slider.setVisible(control.slider)
-            number.changed.connect(change)
+            chosen = control.chosen
+            number.changed.connect(change if chosen is None else lambda n: change(chosen(n)))
             return number
         if isinstance(control, Choice) and not control.listed:
             options = [(option.value, option.text, option.tip) for option in control.options]

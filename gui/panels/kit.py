@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -77,13 +77,14 @@ class Control:
         return True
 
     def encode(self, value: Any) -> Json:
-        """Return a value as it is written into a file."""
-        encoded: Json = value
-        return encoded
+        """Return a value as it is written into a file: tuples as lists, dataclasses as dicts."""
+        if is_dataclass(value) and not isinstance(value, type):
+            return {one.name: self.encode(getattr(value, one.name)) for one in fields(value)}
+        return [self.encode(one) for one in value] if isinstance(value, tuple) else value
 
     def decode(self, value: Any) -> Any:
-        """Return what :meth:`encode` was given; other panels may pass either."""
-        return value
+        """Return what :meth:`encode` was given: lists as tuples; other panels may pass either."""
+        return tuple(self.decode(one) for one in value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,16 +124,23 @@ class Number(Control):
     """A whole number, with a slider or without.
 
     ``most`` returns the upper bound that a result has; what the user wants beyond it is kept for
-    the next result, and shown and drawn as the bound.
+    the next result, and shown and drawn as the bound. Where the choice is no number, ``shown``
+    returns the number of a choice in a result, ``chosen`` the choice of a number, and ``check``
+    stands for :meth:`accepts`.
     """
 
     text: str
     least: int = 1
     most: Callable[[Any], int]
     slider: bool = True
+    shown: Callable[[Any, Any], int] | None = None
+    chosen: Callable[[int], object] | None = None
+    check: Check | None = None
 
     def accepts(self, value: object) -> bool:
         """Return whether it is a whole number from ``least`` on."""
+        if self.check is not None:
+            return self.check(value)
         whole = isinstance(value, int) and not isinstance(value, bool)
         return whole and self.least <= value <= MOST  # type: ignore[operator]
 
@@ -166,13 +174,12 @@ class Saved(Control):
         As :meth:`Control.accepts`.
     suits
         As :meth:`Control.fits`.
-    written, read
-        As :meth:`Control.encode` and :meth:`Control.decode`, where the value is no JSON.
+    read
+        As :meth:`Control.decode`, where a file has something else than lists for tuples.
     """
 
     check: Check
     suits: Callable[[Any, PositionalModel], bool] | None = None
-    written: Callable[[Any], Json] | None = None
     read: Callable[[Any], Any] | None = None
 
     def accepts(self, value: object) -> bool:
@@ -183,13 +190,18 @@ class Saved(Control):
         """Ask :attr:`suits`."""
         return self.suits is None or self.suits(value, model)
 
-    def encode(self, value: Any) -> Json:
-        """Ask :attr:`written`."""
-        return value if self.written is None else self.written(value)
-
     def decode(self, value: Any) -> Any:
         """Ask :attr:`read`."""
-        return value if self.read is None else self.read(value)
+        return Control.decode(self, value) if self.read is None else self.read(value)
+
+
+def whole_numbers(least: int, fewest: int = 0) -> Check:
+    """Return a check for lists of whole numbers."""
+    return lambda value: (
+        isinstance(value, list | tuple)
+        and len(value) >= fewest
+        and all(type(one) is int and least <= one <= MOST for one in value)
+    )
 
 
 # ---- what the user wants of others than the panel ----------------------------------------------

@@ -375,11 +375,11 @@ class ResultPanel(Panel):
             body = getattr(import_module(module), name)
             content: PanelBody | PaintedRow = body(self.session, self.theme)
             assert isinstance(content, PanelBody)
-            content.intended.connect(self.intended)
         else:
             from gui.plots.qt_painter import PaintedRow
 
             content = PaintedRow(self.session, self.theme)
+        content.intended.connect(self.intended)
         content.chosen.connect(self._choose)
         content.hoverRequested.connect(self.hoverRequested)
         content.selectionRequested.connect(self.selectionRequested)

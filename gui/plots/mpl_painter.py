@@ -77,6 +77,12 @@ def paint(
             paint_image(place, part, theme)
         else:
             paint_plot(place, part, theme)
+    labelled = any(curve.label for part in drawn if isinstance(part, Plot) for curve in part.curves)
+    if labelled:
+        figure.legend(
+            frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text,
+            loc="outside lower left", ncols=len(drawn),
+        )  # fmt: skip
     title_axes(axes[0], title, detail, theme)
     name_models(figure, others, own, theme)
     return figure
@@ -94,11 +100,10 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
         axes.set_yscale("log")
     if plot.x.span is not None:
         axes.set_xlim(*plot.x.span)
-    if plot.y.span is not None:
-        axes.set_ylim(*plot.y.span)
+    y = plot.y.home or plot.y.span
+    if y is not None:
+        axes.set_ylim(*y)
     name_axes(axes, _titled(plot.x), _titled(plot.y))
-    if any(curve.label for curve in plot.curves):
-        axes.legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4)
 
 
 def paint_image(axes: Axes, image: Image, theme: Theme) -> None:

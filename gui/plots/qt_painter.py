@@ -29,10 +29,13 @@ class PaintedPlot(QWidget):
     """A choice of the panel, by its name, and its new value."""
     hovered = Signal(object)
     """The position under the mouse, or None."""
+    intended = Signal(object)
+    """What a click on a point intends."""
 
     def __init__(self, plot: Plot, theme: Theme) -> None:
         super().__init__()
         self._plot = plot
+        self._curve = 0
         self._marks: tuple[int | None, tuple[int, ...]] = (None, ())
         if plot.over == "position":
             self.widget: CurvePlot = PositionCurves(theme, plot.x.title, plot.y.title)
@@ -43,6 +46,7 @@ class PaintedPlot(QWidget):
             )  # fmt: skip
         self.widget.setAccessibleName(plot.name)
         self.widget.pointHovered.connect(self._on_hovered)
+        self.widget.pointClicked.connect(self._on_clicked)
         self.widget.markerDragged.connect(self._on_dragged)
         _fill(self, self.widget)
 
@@ -57,6 +61,8 @@ class PaintedPlot(QWidget):
             if axis.title != said.title:
                 axis.set_title(said.title, self.widget.theme)
         self.widget.set_curves(plot.curves, plot.x.span, plot.y.span, rules=plot.rules)
+        if plot.y.home is not None:
+            self.widget.view.set_home_y(plot.y.home)
         marker = self._marker()
         if marker is None:
             self.widget.set_marker(None)
@@ -75,8 +81,13 @@ class PaintedPlot(QWidget):
         if hover is None or drawn is None or not drawn[0] <= hover <= drawn[1]:
             widget.set_hover(None)
         else:
-            index = hover - drawn[0]
-            widget.set_hover((0, index), plot.hover(0, index) if plot.hover else "")
+            # Another curve of the same position is another point.
+            curve = min(self._curve, sum(not one.silent for one in plot.curves) - 1)
+            point = curve, hover - int(plot.curves[curve].x[0])
+            inside = 0 <= point[1] < len(plot.curves[curve].x)
+            widget.set_hover(
+                point if inside else None, plot.hover(*point) if inside and plot.hover else ""
+            )
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; what is drawn keeps its own until it is drawn anew."""
@@ -88,12 +99,17 @@ class PaintedPlot(QWidget):
     def _on_hovered(self, point: tuple[int, int] | None) -> None:
         plot = self._plot
         if plot.over == "position":
+            self._curve = 0 if point is None else point[0]
             at = None if point is None else int(plot.curves[point[0]].x[point[1]])
             self.hovered.emit(at)
         elif point is None or plot.hover is None:
             self.widget.set_hover(None)
         else:
             self.widget.set_hover(point, plot.hover(*point))
+
+    def _on_clicked(self, curve: int, index: int, _: object) -> None:
+        if self._plot.click is not None:
+            self.intended.emit(self._plot.click(curve, index))
 
     def _on_dragged(self, x: float) -> None:
         marker = self._marker()
@@ -210,6 +226,8 @@ class PaintedTable(QWidget):
         self._table = table
         self.widget.set_rows(table.rows)
         self.widget.show_drawn(table.colors)
+        if table.in_sight is not None:
+            self.widget.show_row(table.in_sight)
 
     def fit(self, room: int) -> None:
         """Take the width that suits a panel of so many pixels."""
@@ -223,7 +241,7 @@ class PaintedTable(QWidget):
         """Rows take their colours when they are drawn."""
 
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
-        if self._table.chooses:
+        if self._table.chooses and key not in self._table.fixed:
             drawn = tuple(self._table.colors)
             self.chosen.emit(self._table.chooses, choose(drawn, key, modifiers, self._table.most))
 
@@ -245,6 +263,7 @@ class PaintedRow(QWidget):
     chosen = Signal(str, object)
     hoverRequested = Signal(object)
     selectionRequested = Signal(tuple)
+    intended = Signal(object)
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -298,7 +317,9 @@ class PaintedRow(QWidget):
             widget.hovered.connect(self._on_hovered)
             if isinstance(widget, PaintedImage):
                 widget.selected.connect(self._on_selected)
-            elif isinstance(widget, PaintedPlot) and isinstance(widget.widget, PositionCurves):
+            elif isinstance(widget, PaintedPlot):
+                widget.intended.connect(self.intended)
+            if isinstance(widget, PaintedPlot) and isinstance(widget.widget, PositionCurves):
                 PositionGestures(widget.widget, self._session, self.selectionRequested.emit)
 
     def _painted(self, part: Part) -> Painted:

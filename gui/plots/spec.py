@@ -62,6 +62,8 @@ class Axis:
         Whether it is logarithmic; whether it has ticks at whole numbers only.
     span
         What it spans at most; all data, and a margin, if None.
+    home
+        What it spans at first, within that; all of it if None.
     printed
         The title in print, where there is room for more; :attr:`title` if "".
     """
@@ -70,6 +72,7 @@ class Axis:
     log: bool = False
     whole: bool = False
     span: Span | None = None
+    home: Span | None = None
     printed: str = ""
 
 
@@ -117,6 +120,8 @@ class Plot:
         Straight lines; at most one of them stands.
     hover
         Returns the label of a point, by its curve and its index along it.
+    click
+        Returns what a click on a point intends, by the same; see :mod:`gui.panels.kit`.
     over
         See :data:`Over`.
     stretch
@@ -131,6 +136,7 @@ class Plot:
     curves: Sequence[Curve]
     rules: Sequence[Rule] = ()
     hover: Callable[[int, int], str] | None = None
+    click: Callable[[int, int], object] | None = None
     over: Over = ""
     stretch: int = 1
     least_width: int = 0
@@ -194,6 +200,10 @@ class Table:
         What a click on a row does; ``{position}`` stands for its key.
     spare
         Columns that a narrow panel does without.
+    fixed
+        Keys of rows that cannot be chosen.
+    in_sight
+        The key of a row to scroll to; None for none.
     """
 
     name: str
@@ -204,6 +214,8 @@ class Table:
     most: int = 1
     tip: str = ""
     spare: Sequence[int] = ()
+    fixed: Sequence[int] = ()
+    in_sight: int | None = None
 
 
 Part = Plot | Image | Table

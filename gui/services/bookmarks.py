@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.state.session import Notice
-from gui.state.work import MOST_BOOKMARKS
+from gui.state.work import MOST_BOOKMARKS, Bookmark
 
 if TYPE_CHECKING:
     from gui.state.session import Session
-    from gui.state.work import Bookmark, Work
+    from gui.state.work import Work
 
 WAIT_S = 2.0
 """How long another window may take to write its bookmarks."""

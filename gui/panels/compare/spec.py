@@ -57,14 +57,7 @@ class ComparePanel(PanelSpec[Choices, Comparison]):
     )
     empty = "Open a model to see its numbers beside those of others."
     defaults = Choices()
-    controls = (
-        Saved(
-            field="sorted_by",
-            check=_is_sorting,
-            written=lambda by: None if by is None else list(by),
-            read=lambda by: None if by is None else tuple(by),
-        ),
-    )
+    controls = (Saved(field="sorted_by", check=_is_sorting),)
     buttons = (
         Button(
             "Add model…",

@@ -9,7 +9,8 @@ import pytest
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import TransferProgress
 from gui.commands.progress import amount_text
-from gui.commands.terminal import print_table, progress_bar, say, sentence
+from gui.commands.steps import progress_bar
+from gui.commands.terminal import print_table, say, sentence
 
 
 class Terminal(io.StringIO):

@@ -1,0 +1,73 @@
+"""The steps of a command, with bars on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from geometry.checkpoints.transfer import TransferProgress
+    from geometry.models.model import PositionalModel
+    from gui.commands.progress import Bars
+
+T = TypeVar("T")
+
+
+class Steps:
+    """Does a command's work step by step, and shows it if there are bars.
+
+    Attributes
+    ----------
+    tell
+        What a transfer is told to; None where nobody looks.
+    """
+
+    def __init__(self, bars: Bars | None = None) -> None:
+        self._bars = bars
+        self.tell: Callable[[TransferProgress], None] | None = None if bars is None else bars.tell
+
+    def __call__(self, message: str, work: Callable[[], T]) -> T:
+        """Do one step: return what the work returns."""
+        return work() if self._bars is None else self._bars.step(message, work)
+
+
+@contextmanager
+def progress_bar(steps: int) -> Iterator[Steps]:
+    """Give what does the steps; bars follow them on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield Steps()
+        return
+    from rich.console import Console
+
+    from gui.commands.progress import Bars
+
+    with Bars(Console(stderr=True), steps) as bars:
+        yield Steps(bars)
+
+
+def open_in_step(
+    step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
+) -> PositionalModel:
+    """Open a command's source, as its options say, as one of its steps.
+
+    Raises
+    ------
+    typer.BadParameter
+        The options contradict each other.
+    HelixscopeError
+        It cannot be opened.
+    """
+    from gui.commands.headless import open_for_command
+
+    if offline and fresh:
+        raise typer.BadParameter("nobody can be asked with --offline", param_hint="--fresh")
+    work = partial(
+        open_for_command, source, table,
+        offline=offline, whole=whole, fresh=fresh, on_progress=step.tell,
+    )  # fmt: skip
+    return step("Opening", work)
