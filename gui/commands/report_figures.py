@@ -14,10 +14,6 @@ from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
 from gui.panels import interference_text, lookback_text
-from gui.panels.dimensions_figure import COLORS, dimensions_figure
-from gui.panels.dimensions_question import DimensionsOf, dimensions_of
-from gui.panels.directions_figure import directions_figure
-from gui.panels.directions_question import DirectionsOf
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import ExampleOf
 from gui.panels.kernels_figure import kernels_figure
@@ -153,13 +149,6 @@ def _P_and_E(reported: Reported) -> Figure:
     return draw_overlap(found, look, None, caption_of(reported.model, found, look.blur))
 
 
-def _directions(reported: Reported) -> Figure:
-    model, found = reported.model, resolve(DirectionsOf(False), reported.about)
-    drawn = tuple(enumerate(COLORS[: len(found.singular_values)], start=1))
-    title, scope = text.directions_title(model), text.directions_scope(model)
-    return directions_figure(found, drawn, title=title, scope=scope)
-
-
 def _interference(reported: Reported) -> Figure:
     found = resolve(ExampleOf("two tokens"), reported.about)
     return interference_figure(found, interference_text.title(reported.model, found))
@@ -190,24 +179,6 @@ def _similarity_of(reported: Reported, components: tuple[int, ...] | None) -> Fi
     title = text.similarity_title(reported.model)
     scope = text.similarity_scope(measured.positions, components)
     return similarity_figure(found, DIVERGING["light"], LEVELS, title=title, scope=scope)
-
-
-def _dimensions(reported: Reported) -> Figure:
-    return _dimensions_of(reported, projected=False)
-
-
-def _dimensions_projected(reported: Reported) -> Figure:
-    return _dimensions_of(reported, projected=True)
-
-
-def _dimensions_of(reported: Reported, *, projected: bool) -> Figure:
-    measured, components = reported.measured, reported.scope.components
-    raw = None if projected else measured.sinusoids
-    W_pos, r2 = reported.model.W_pos, measured.projected_r2
-    found = dimensions_of(W_pos, measured.pca, components, r2, raw)
-    entries = (-found.variance).argsort(kind="stable")[:ENTRIES].tolist()
-    question = DimensionsOf(measured.positions, components, projected)
-    return dimensions_figure(found, question, entries, title=text.dimensions_title(reported.model))
 
 
 def _layernorm(reported: Reported) -> Figure:
@@ -261,11 +232,8 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "overlaps-P-E": _P_and_E,
     "overlaps-attention": _attention,
     "overlaps-mlp": _mlp,
-    "directions": _directions,
     "similarity": _similarity,
     "similarity-projected": _similarity_projected,
-    "dimensions": _dimensions,
-    "dimensions-projected": _dimensions_projected,
     "layernorm": _layernorm,
     "interference": _interference,
     "shape": _shape,

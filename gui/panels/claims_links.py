@@ -41,7 +41,6 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "lookback.angle": {"space": "3", "scoring": "even_odd"},
     "lookback.heads": {"lag": 10, "space": "heads", "scoring": "halves"},
     "lookback.lags": {"space": "heads"},
-    "directions.context_waves": {"directions": (1, 2, 3, 4, 5)},
 }
 """What the panel is told to show, where it can show several things."""
 

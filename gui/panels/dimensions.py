@@ -1,44 +1,40 @@
-"""The dimensions panel: single entries of P over position, each with its best sinusoid."""
+"""Dimensions: single entries of P over position, each with its best sinusoid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSpinBox, QWidget
 
-from gui.panels.dimensions_question import Dimensions, DimensionsOf
-from gui.panels.dimensions_text import (
-    columns,
-    described,
-    entry_row,
-    fit,
-    scope,
-    script,
-    summary,
-    values,
+from geometry.models.model import PositionalModel
+from geometry.pca.pca import PositionPCA, fit_pca
+from gui.panels.kit import (
+    Choice,
+    Number,
+    Option,
+    PanelSpec,
+    Reported,
+    Scope,
+    View,
+    whole_numbers,
 )
-from gui.panels.figure_text import dimensions_title
-from gui.panels.result_panel import ResultPanel
-from gui.state.session import Session
-from gui.style.theme import GRID, SERIES, Theme
-from gui.widgets.choice_table import ChoiceTable, choose
-from gui.widgets.segmented import Segmented
-from gui.widgets.table_text import Column
-from gui.widgets.tooltips import wrapped
+from gui.plots.spec import Axis, Curve, Part, Plot, Table
+from gui.services.questions import Progress, Subjects
+from gui.services.snippets import opening
+from gui.style.theme import SERIES, format_count, format_number
+from gui.widgets.table_text import Column, Row
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from geometry.measures.single_dimensions import Sinusoids
 
-    from gui.plots.position_curves import PositionCurves
-
-COLORS = {name: colors[1:] for name, colors in SERIES.items()}
-"""Of the entries; the first colour is that of the text, and of the waves."""
 MOST = 6
 """So many entries can be told apart in one plot."""
+REPORTED = 3
+"""Entries in a figure of a report, those of the largest variance."""
+GOOD = 0.8
+"""R² from which on a sinusoid counts as one that fits."""
 COLUMNS = (
     Column("entry", "Index of the entry in the rows of P, from 0", 48),
     Column("variance", "Of the entry over the shown range, before projection, in units of P²", 64),
@@ -46,18 +42,139 @@ COLUMNS = (
     Column("R² wave", "Share of the variance that the best sinusoid explains", 58),
     Column("R² PCs", "Share that is left after projection on the shown components", 58),
 )
-ROW_TIP = "Click draws entry {position}, Shift-click adds it or takes it out"
-ENTRY_TIP = "The entry that is drawn: an index into the rows of P, from 0"
-FIT_TIP = "The entries that their sinusoid explains best come first"
-SIZE_TIP = "The entries of the greatest variance over the range come first"
-RAW_TIP = "Entries as they are stored"
-PROJECTED_TIP = "Entries after projection on the shown components; pale, as they are stored"
 
 
-class DimensionsPanel(ResultPanel):
+@dataclass(frozen=True, eq=False, slots=True)
+class Dimensions:
+    """Every entry of P over a range of positions.
+
+    Attributes
+    ----------
+    rows : (m, d_model) float64
+        The table's rows in the range.
+    sinusoids
+        The best sinusoid of every entry: of the rows as they are, or after projection.
+    variance : (d_model,) float64
+        Of each entry over the range, before projection, in squared units of P.
+    after_projection_r2 : (d_model,) float64
+        R² of the projected rows as a prediction of the rows themselves.
+    mean : (d_model,) float64
+        Mean of the rows.
+    scores, basis : (m, k), (k, d_model) float64
+        The rows in the shown components, and these.
+    """
+
+    rows: np.ndarray
+    sinusoids: Sinusoids
+    variance: np.ndarray
+    after_projection_r2: np.ndarray
+    mean: np.ndarray
+    scores: np.ndarray
+    basis: np.ndarray
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both included."""
+        return self.sinusoids.positions
+
+    def projected(self, entry: int) -> np.ndarray:
+        """(m,) an entry of mean + projection on the shown components."""
+        values: np.ndarray = self.mean[entry] + self.scores @ self.basis[:, entry]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionsOf:
+    """The best sinusoids of all entries.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both included.
+    components
+        The shown ones, from 1.
+    projected
+        Whether the waves are fitted to the rows after projection on these.
+    """
+
+    positions: tuple[int, int]
+    components: tuple[int, ...]
+    projected: bool = False
+
+    def steps(self, about: Subjects) -> Iterator[Progress | Dimensions]:
+        """Yield the :class:`Dimensions` last.
+
+        Raises
+        ------
+        RangeError
+            The range has too few positions for components.
+        """
+        # It brings parts of SciPy, which the window must not wait for.
+        from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
+
+        W_pos = about.model.W_pos
+        yield Progress(None, "Fitting the components")
+        pca = fit_pca(W_pos, self.positions, max(self.components))
+        r2 = r2_after_projection(W_pos, pca, self.components)
+        yield Progress(None, "Fitting a sinusoid to every entry")
+        raw = None if self.projected else best_sinusoids(W_pos, self.positions)
+        yield dimensions_of(W_pos, pca, self.components, r2, raw)
+
+
+def dimensions_of(
+    W_pos: np.ndarray,
+    pca: PositionPCA,
+    components: tuple[int, ...],
+    after_projection_r2: np.ndarray,
+    sinusoids: Sinusoids | None = None,
+) -> Dimensions:
+    """Put together what is known of every entry over the range of a PCA.
+
+    Parameters
+    ----------
+    W_pos : (n_positions, d_model)
+        The table.
+    pca, components
+        Components of the range, and which of them are shown, from 1.
+    after_projection_r2 : (d_model,)
+        Of the projection on these.
+    sinusoids
+        Those of the rows as they are; if None, they are fitted to the rows after projection.
+    """
+    from geometry.measures.single_dimensions import best_sinusoids
+
+    first, last = pca.positions
+    rows, basis = W_pos[first : last + 1], _basis(pca, components)
+    scores = (rows - pca.mean) @ basis.T
+    if sinusoids is None:
+        sinusoids = best_sinusoids(pca.mean + scores @ basis, (0, last - first))
+        sinusoids = replace(sinusoids, positions=pca.positions)
+    variance = rows.var(axis=0)
+    for array in (variance, scores, basis):
+        array.flags.writeable = False
+    return Dimensions(rows, sinusoids, variance, after_projection_r2, pca.mean, scores, basis)
+
+
+def _basis(pca: PositionPCA, components: tuple[int, ...]) -> np.ndarray:
+    return np.array(pca.components[[c - 1 for c in components if c <= len(pca.components)]])
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Which entries are drawn, none for the first of the list; which rows; the list's order."""
+
+    dimensions: tuple[int, ...] = ()
+    rows: Literal["raw", "projected"] = "raw"
+    order: Literal["size", "fit"] = "size"
+
+
+DimensionsView = View[Choices, Dimensions]
+
+
+class DimensionsPanel(PanelSpec[Choices, Dimensions]):
     """Entries over position with their sinusoids, and a list of all entries beside them."""
 
-    slot = "dimensions"
+    name = "dimensions"
     formula = "Pᵢ[d]"
     meaning = "single entries over position"
     explanation = (
@@ -66,223 +183,215 @@ class DimensionsPanel(ResultPanel):
         "entry is a shadow of the helix, so that what is left of it there, the helix explains."
     )
     empty = "Open a model to see single entries of its embeddings as waves over position."
+    defaults = Choices()
+    controls = (
+        Number(
+            field="dimensions",
+            text="entry",
+            tip="The entry that is drawn: an index into the rows of P, from 0",
+            least=0,
+            most=lambda result: len(result.variance) - 1,
+            slider=False,
+            check=whole_numbers(0),
+            shown=lambda chosen, result: chosen[0] if chosen else int(result.variance.argmax()),
+            chosen=lambda entry: (entry,),
+        ),
+        Choice(
+            field="order",
+            label="Order of the entries",
+            options=(
+                Option(
+                    "size", "By size", "The entries of the greatest variance over the range first"
+                ),
+                Option("fit", "By fit", "The entries that their sinusoid explains best first"),
+            ),
+        ),
+        Choice(
+            field="rows",
+            label="Rows",
+            options=(
+                Option("raw", "Raw", "Entries as they are stored"),
+                Option(
+                    "projected",
+                    "Projected",
+                    "Entries after projection on the shown components; dotted, as they are stored",
+                ),
+            ),
+        ),
+    )
+    figures = {"dimensions": {}, "dimensions-projected": {"rows": "projected"}}
+    follows_drag = True
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self.plot: PositionCurves
-        self.table: ChoiceTable
-        self._drawn: tuple[int, ...] = ()
-        self._picked = False
-        self._curve = 0
-        self.entry = QSpinBox()
-        self.entry.setPrefix("entry ")
-        self.entry.setKeyboardTracking(False)
-        self.entry.setToolTip(wrapped(ENTRY_TIP))
-        self.entry.setAccessibleName("Entry")
-        self.entry.valueChanged.connect(lambda entry: self._pick((entry,)))
-        self.order = Segmented(
-            (("size", "By size", SIZE_TIP), ("fit", "By fit", FIT_TIP)), "Order of the entries"
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Choose no entries: those of another model mean something else."""
+        return replace(choices, dimensions=())
+
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        variance = reported.measured.rows.var(axis=0)
+        entries = (-variance).argsort(kind="stable")[:REPORTED].tolist()
+        return Choices(tuple(entries), "projected" if "projected" in figure else "raw")
+
+    def question(self, scope: Scope, choices: Choices) -> DimensionsOf:
+        components = tuple(sorted(set(scope.components)))
+        return DimensionsOf(scope.positions, components, choices.rows == "projected")
+
+    def result_for_report(
+        self, reported: Reported, choices: Choices
+    ) -> tuple[DimensionsOf, Dimensions]:
+        measured, question = reported.measured, self.question(reported.scope, choices)
+        raw = None if question.projected else measured.sinusoids
+        return question, dimensions_of(
+            reported.model.W_pos, measured.pca, question.components, measured.projected_r2, raw
         )
-        self.rows = Segmented(
-            (("raw", "Raw", RAW_TIP), ("projected", "Projected", PROJECTED_TIP)), "Rows"
-        )
-        for control in (self.entry, self.order, self.rows):
-            self.header.add(control)
-        self.order.chosen.connect(self._on_order_changed)
-        self.rows.chosen.connect(self.ask)
-        events = session.events
-        self.listen_throttled(events.positions, self.ask)
-        self.listen(events.components, self.ask)
-        self.listen(events.model, self._forget_choice)
-        for signal in (events.hover, events.tokens):
-            self.listen(signal, self._on_hover_changed)
-        self.listen(events.selection, self._on_selection_changed)
 
-    # What it asks.
-
-    def question(self) -> DimensionsOf:
-        """Ask for all entries over the shown range."""
-        components = tuple(sorted(set(self.session.components)))
-        return DimensionsOf(self.session.positions, components, self.rows.value() == "projected")
-
-    def configure(self, **options: Any) -> None:
-        """Show ``dimension``, an entry, or several ``dimensions``; ``rows`` and their ``order``.
-
-        ``rows`` is "raw" or "projected", ``order`` "size" or "fit".
-        """
-        self.rows.show_value(options.pop("rows", self.rows.value()))
-        self.order.show_value(options.pop("order", self.order.value()))
-        self._on_order_changed()
-        if "dimension" in options:
-            self._pick((int(options.pop("dimension")),))
-        if dimensions := options.pop("dimensions", ()):
-            self._pick(tuple(dimensions))
-        self.ask()
-        super().configure(**options)
-
-    def options(self) -> dict[str, Any]:
-        """Return what :meth:`configure` takes; no entries as long as nobody has chosen any."""
-        dimensions = list(self._drawn) if self._picked else []
-        return {
-            "dimensions": dimensions, "rows": self.rows.value(), "order": self.order.value()
-        }  # fmt: skip
-
-    # What it shows.
-
-    def build(self) -> QWidget:
-        """Make the plot and the list."""
-        from gui.plots.position_curves import PositionCurves
-        from gui.plots.position_gestures import PositionGestures
-
-        self.plot = PositionCurves(self.theme, "position (tokens)", "entry (units of P)")
-        self.plot.setAccessibleName("Entries over position")
-        self.plot.pointHovered.connect(self._on_point_hovered)
-        PositionGestures(self.plot, self.session, self.selectionRequested.emit)
-        self.table = ChoiceTable(COLUMNS, ROW_TIP, spare=(1, 2))
-        self.table.setAccessibleName("All entries")
-        self.table.fit(self.width())
-        self.table.chosen.connect(self._on_row_chosen)
-        content = QWidget()
-        row = QHBoxLayout(content)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        row.addWidget(self.plot, 1)
-        row.addWidget(self.table)
-        return content
-
-    def show_result(self, result: Dimensions) -> None:
-        """List all entries and draw the chosen ones."""
-        self._list()
-        self._draw()
-
-    def order_of(self, result: Dimensions) -> np.ndarray:
-        """Return all entries, those first that the order wants first."""
-        key = result.variance if self.order.value() == "size" else result.sinusoids.r2
-        return np.argsort(-key, kind="stable")
-
-    def drawn(self, result: Dimensions) -> tuple[int, ...]:
-        """Return the entries that are drawn: the chosen ones, or the first of the list."""
-        inside = tuple(entry for entry in self._drawn if entry < len(result.variance))
-        return inside if self._picked and inside else (int(self.order_of(result)[0]),)
-
-    def _list(self) -> None:
-        entries = self.order_of(self.result).tolist()
-        self.table.set_rows(entry_row(self.result, entry) for entry in entries)
-
-    def _draw(self) -> None:
-        result: Dimensions = self.result
-        if result is None:
-            return
-        from gui.plots.spec import Curve
-
+    def plots(self, view: DimensionsView) -> Sequence[Part]:
+        result, colors = view.result, _colors(view)
         first, last = result.positions
-        x, colors = np.arange(first, last + 1), self._colors()
-        curves = []
+        x, entries = np.arange(first, last + 1), tuple(colors)
+        curves = [
+            Curve(x, _values(view, entry), color, label=_fit(result, entry))
+            for entry, color in colors.items()
+        ]
         for entry, color in colors.items():
-            # What has a voice comes first, so that the number of a curve is that of its entry.
-            curves.append(Curve(x, values(result, self.answered, entry), color))
-        for entry, color in colors.items():
-            wave = result.sinusoids.values(entry)
-            if self.answered.projected:
+            if view.question.projected:
                 curves.append(Curve(x, result.rows[:, entry], color, "dotted", silent=True))
-            curves.append(Curve(x, wave, self.theme.text, "dashed", 1.2, silent=True))
-        self.plot.set_curves(curves, (first - 0.5, last + 0.5))
-        self.table.show_drawn(colors)
-        self.table.show_row(next(iter(colors)))
-        blocked = self.entry.blockSignals(True)
-        self.entry.setRange(0, len(result.variance) - 1)
-        self.entry.setValue(next(iter(colors)))
-        self.entry.blockSignals(blocked)
-        self._on_selection_changed()
-        self._on_hover_changed()
-        self.show_caption()
+            wave = result.sinusoids.values(entry)
+            curves.append(Curve(x, wave, view.theme.text, "dashed", 1.2, silent=True))
 
-    def _colors(self) -> dict[int, str]:
-        return dict(zip(self.drawn(self.result), COLORS[self.theme.name], strict=False))
+        def hover(curve: int, row: int) -> str:
+            entry = entries[curve]
+            value, wave = _values(view, entry)[row], result.sinusoids.values(entry)[row]
+            before = ""
+            if view.question.projected:
+                before = f" · raw {format_number(result.rows[row, entry])}"
+            return (
+                f"position {view.at(first + row)} · entry {entry}: {format_number(value)}"
+                f" · wave {format_number(wave)}{before}"
+            )
 
-    # Choosing entries.
+        return [
+            Plot(
+                "Entries over position",
+                Axis("position (tokens)", whole=True, span=(first - 0.5, last + 0.5)),
+                Axis("entry (units of P)", printed="entry of P (units of P)"),
+                curves,
+                hover=hover,
+                over="position",
+            ),
+            Table(
+                "All entries",
+                COLUMNS,
+                [_row(result, entry) for entry in _order(view).tolist()],
+                colors,
+                chooses="dimensions",
+                most=MOST,
+                tip="Click draws entry {position}, Shift-click adds it or takes it out",
+                spare=(1, 2),
+                in_sight=entries[0],
+            ),
+        ]
 
-    def _pick(self, entries: tuple[int, ...]) -> None:
-        self._drawn, self._picked = entries, True
-        self._draw()
+    def heading(self, view: DimensionsView) -> tuple[str, str]:
+        return f"{view.model.name} · entries of P", _scope(view)
 
-    def _on_row_chosen(self, entry: int, modifiers: Qt.KeyboardModifier) -> None:
-        self._pick(choose(self.drawn(self.result), entry, modifiers, MOST))
+    def caption(self, view: DimensionsView) -> str:
+        result = view.result
+        fits = "; ".join(_fit(result, entry) for entry in _colors(view))
+        good, d = int((result.sinusoids.r2 >= GOOD).sum()), len(result.variance)
+        waves = f"sinusoid R² ≥ {GOOD} for {format_count(good)} of {format_count(d)} entries"
+        return f"{view.model.name} · {_scope(view)} · {fits} · {waves}"
 
-    def _on_order_changed(self) -> None:
-        if self.result is not None:
-            self._list()
-            self._draw()
+    def numbers(self, view: DimensionsView) -> Mapping[str, np.ndarray]:
+        result = view.result
+        first, last = result.positions
+        found: dict[str, np.ndarray] = {"position": np.arange(first, last + 1)}
+        for entry in _colors(view):
+            found[f"entry_{entry}"] = result.rows[:, entry]
+            if view.question.projected:
+                found[f"entry_{entry}_projected"] = result.projected(entry)
+            found[f"entry_{entry}_sinusoid"] = result.sinusoids.values(entry)
+        found["entry"] = np.arange(len(result.variance))
+        found["variance"] = result.variance
+        found["cycles"] = result.sinusoids.cycles
+        found["sinusoid_r2"] = result.sinusoids.r2
+        found["after_projection_r2"] = result.after_projection_r2
+        return found
 
-    def _forget_choice(self) -> None:
-        self._drawn, self._picked = (), False
+    def script(self, view: DimensionsView) -> str:
+        question, entries = view.question, tuple(_colors(view))
+        (first, last), components = question.positions, question.components
+        project, fitted = "", "best_sinusoids(model.W_pos, positions)"
+        if question.projected:
+            kept = [component - 1 for component in components]
+            project = (
+                f"basis = pca.components[{kept}]\n"
+                f"rows = model.W_pos[{first}:{last + 1}] - pca.mean\n"
+                "projected = pca.mean + rows @ basis.T @ basis\n"
+            )
+            fitted = "best_sinusoids(projected, (0, len(projected) - 1))"
+        return (
+            opening(view.model)
+            + f"""from geometry.pca.pca import fit_pca
+from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 
-    # Brushing.
+positions = {question.positions}
+pca = fit_pca(model.W_pos, positions, {max(components)})
+{project}waves = {fitted}
+after_projection = r2_after_projection(model.W_pos, pca, {components})
+for entry in {list(entries)}:
+    print(entry, waves.cycles[entry], waves.r2[entry], after_projection[entry])
+"""
+        )
 
-    def _on_point_hovered(self, point: tuple[int, int] | None) -> None:
-        self._curve = 0 if point is None else point[0]
-        position = None if point is None else self.result.positions[0] + point[1]
-        if position != self.session.hover:
-            self.hoverRequested.emit(position)
-        # Another curve of the same position is another point.
-        self._on_hover_changed()
 
-    def _on_hover_changed(self) -> None:
-        if self.result is None:
-            return
-        (first, last), position = self.result.positions, self.session.hover
-        if position is None or not first <= position <= last:
-            self.plot.set_hover(None)
-            return
-        entries, token = list(self._colors()), self.session.token_at(position)
-        curve = min(self._curve, len(entries) - 1)
-        text = described(self.result, self.answered, entries[curve], position, token)
-        self.plot.set_hover((curve, position - first), text)
+def _order(view: DimensionsView) -> np.ndarray:
+    """Return all entries, those first that the order wants first."""
+    key = view.result.variance if view.choices.order == "size" else view.result.sinusoids.r2
+    return np.argsort(-key, kind="stable")
 
-    def _on_selection_changed(self) -> None:
-        if self.result is not None:
-            self.plot.set_selected(self.session.selection)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave a narrow panel's room to the plots."""
-        super().resizeEvent(event)
-        if self.content is not None:
-            self.table.fit(self.width())
+def _colors(view: DimensionsView) -> dict[int, str]:
+    """Return the drawn entries with their colours: the chosen ones, or the first of the list."""
+    count = len(view.result.variance)
+    inside = [entry for entry in view.choices.dimensions if entry < count]
+    drawn = inside or [int(_order(view)[0])]
+    # The first colour is that of the text, and of the waves.
+    return dict(zip(drawn, SERIES[view.theme.name][1:], strict=False))
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        super().set_theme(theme)
-        if self.content is not None:
-            self.plot.set_theme(theme)
-            self._draw()
 
-    # What it says, and what can be taken away.
+def _values(view: DimensionsView, entry: int) -> np.ndarray:
+    """Return what is shown of an entry, (m,): raw or after projection."""
+    result = view.result
+    return result.projected(entry) if view.question.projected else result.rows[:, entry]
 
-    def caption(self, result: Dimensions) -> str:
-        """Name the scope, the fit of what is drawn, and how many entries are waves."""
-        assert self.session.model is not None
-        fits = "; ".join(fit(result, entry) for entry in self._colors())
-        where = scope(result, self.answered)
-        return f"{self.session.model.name} · {where} · {fits} · {summary(result)}"
 
-    def figure(self, result: Dimensions) -> Callable[[], Figure]:
-        """Return what draws the same for print."""
-        assert self.session.model is not None
-        title, question = dimensions_title(self.session.model), self.answered
-        drawn = tuple(self._colors())
+def _scope(view: DimensionsView) -> str:
+    first, last = view.result.positions
+    components = ", ".join(map(str, view.question.components))
+    rows = f"projected on PC {components}" if view.question.projected else "raw entries"
+    return f"shown positions {first}–{last} · {rows}"
 
-        def draw() -> Figure:
-            from gui.panels.dimensions_figure import dimensions_figure
 
-            return dimensions_figure(result, question, drawn, title=title)
+def _fit(result: Dimensions, entry: int) -> str:
+    """Write how well an entry's sinusoid fits, and what is left of it after projection."""
+    waves = result.sinusoids
+    cycles, r2 = format_number(waves.cycles[entry], 2), format_number(waves.r2[entry])
+    after = format_number(result.after_projection_r2[entry])
+    return f"entry {entry}: sinusoid of {cycles} cycles R² {r2}, projection R² {after}"
 
-        return draw
 
-    def numbers(self, result: Dimensions) -> Mapping[str, np.ndarray]:
-        """Return the drawn entries over position, and the fits of all."""
-        return columns(result, self.answered, tuple(self._colors()))
-
-    def python(self) -> str:
-        """Return a script that prints the fits of the drawn entries."""
-        assert self.session.model is not None
-        return script(self.session.model, self.answered, tuple(self._colors()))
+def _row(result: Dimensions, entry: int) -> Row:
+    """Return an entry's row of the list."""
+    waves = result.sinusoids
+    # As many for all entries, so that they can be compared at a glance.
+    decimals = 4 if result.variance.max() >= 0.01 else 5
+    return Row(
+        entry,
+        (
+            str(entry),
+            format_number(result.variance[entry], decimals),
+            format_number(waves.cycles[entry], 2),
+            format_number(waves.r2[entry]),
+            format_number(result.after_projection_r2[entry]),
+        ),
+    )

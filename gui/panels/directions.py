@@ -1,46 +1,159 @@
-"""The directions panel: P's strongest singular vectors, over position and over embedding index."""
+"""Directions: P's strongest singular vectors, over position and over embedding index."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import RegionStore
-from geometry.measures.overlaps import LARGE
+from geometry.measures.overlaps import LARGE, Sparsity, random_directions, sparsity
 from geometry.models.model import PositionalModel
-from gui.panels.directions_question import TOP, DirectionsOf, TopDirections
-from gui.panels.directions_text import (
-    RANDOM,
-    columns,
-    described_index,
-    described_position,
-    home_of,
-    rows,
-    script,
-    summary,
-)
-from gui.panels.figure_text import directions_scope, directions_title
-from gui.panels.result_panel import ResultPanel
-from gui.state.session import Session
-from gui.style.theme import GRID, SERIES, Theme, ThemeName
-from gui.widgets.choice_table import ChoiceTable, choose
-from gui.widgets.table_text import Column
-from gui.widgets.tooltips import wrapped
+from geometry.models.residual_stream import Subject
+from gui.panels.kit import PanelSpec, Saved, Scope, ShowPanel, Toggle, View, whole_numbers
+from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
+from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.snippets import opening
+from gui.style.theme import SERIES, format_count, format_number, format_percent
+from gui.widgets.table_text import Column, Row
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+TOP = 5
+"""So many directions are looked at."""
+EPSILON = 1e-7
+"""A singular value below this share of the first may be rounding, and has no left vector."""
+BLOCK_ROWS = 4096
+"""Rows of E that are widened to float64 at a time."""
 
-    from gui.plots.curve_plot import CurvePlot
-    from gui.plots.position_curves import PositionCurves
 
-COLORS = {name: colors[1:] for name, colors in SERIES.items()}
-PLOT_WIDTH = 104
-TABLE = (
+@dataclass(frozen=True, eq=False, slots=True)
+class TopDirections:
+    """The strongest directions of P, which is uncentred.
+
+    Attributes
+    ----------
+    singular_values : (k,) float64
+        Falling; k is 5, or as many as there are.
+    over_position : (k, n_positions) float64
+        Left singular vectors: each direction's share in every row, of unit length.
+    over_index : (k, d_embedding) float64
+        Right singular vectors, of unit length; the entry of largest magnitude is positive.
+    sparsity
+        Of the directions.
+    random
+        Of as many random orthonormal directions of the same length.
+    E_energy : (d_embedding,) float64 or None
+        Σ E[t, d]² over all tokens; None where E is not asked for, or lacking.
+    E_mapped
+        Whether E went through the model's own map to the size of P's rows.
+    E_missing
+        Why E is lacking; "" where it is not.
+    """
+
+    singular_values: np.ndarray
+    over_position: np.ndarray
+    over_index: np.ndarray
+    sparsity: Sparsity
+    random: Sparsity
+    E_energy: np.ndarray | None
+    E_mapped: bool
+    E_missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionsOf:
+    """P's strongest directions; all of its rows.
+
+    Attributes
+    ----------
+    with_E
+        Whether to read E, to tell how much of it lives on the entries that are large.
+    """
+
+    with_E: bool
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_of(Subject("E")) if self.with_E else ()
+
+    def steps(self, about: Subjects) -> Iterator[Progress | TopDirections]:
+        """Yield the :class:`TopDirections` last."""
+        yield Progress(None, "Decomposing P")
+        found = about.stream.directions(Subject("P"))
+        k = min(TOP, len(found.vectors))
+        vectors, values = found.vectors[:k], found.singular_values[:k]
+        strengths = about.model.W_pos @ vectors.T
+        # A direction without strength has no left vector: it is in no row.
+        some = values > EPSILON * found.singular_values[0]
+        left = np.divide(strengths, values, out=np.zeros_like(strengths), where=some).T
+        energy, mapped, why = None, False, ""
+        if self.with_E:
+            yield Progress(None, "Measuring E")
+            try:
+                energy, mapped = column_energy(about)
+            except TensorUnavailable as error:
+                why = str(error)
+        left.flags.writeable = False
+        yield TopDirections(
+            values,
+            left,
+            vectors,
+            sparsity(vectors),
+            sparsity(random_directions(k, vectors.shape[1])),
+            energy,
+            mapped,
+            why,
+        )
+
+
+def column_energy(about: Subjects) -> tuple[np.ndarray, bool]:
+    """Sum the squares of every column of E, in the space of P's rows.
+
+    Returns
+    -------
+    energy : (d_embedding,) float64
+        In squared units of E.
+    mapped
+        Whether E went through the model's own map to that space.
+
+    Raises
+    ------
+    TensorUnavailable
+        The checkpoint lacks E, or a map that it would need.
+    """
+    E, d = about.stream.matrix(Subject("E")), about.model.d_model
+    through = None
+    if E.shape[1] != d:
+        through = about.model.layers.embedding_map("tokens")
+        if through is None or through.shape[0] != d:
+            raise TensorUnavailable(
+                f"E lies in {E.shape[1]} dimensions and P in {d}, and no map between them is in "
+                "this checkpoint."
+            )
+    total = np.zeros(d)
+    for start in range(0, len(E), BLOCK_ROWS):
+        block = np.asarray(E[start : start + BLOCK_ROWS], dtype=np.float64)
+        if through is not None:
+            block = block @ through.T
+        total += np.einsum("ij,ij->j", block, block)
+        about.check()
+    total.flags.writeable = False
+    return total, through is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Which directions are drawn, from 1; whether E is read; whether outliers are cut off."""
+
+    directions: tuple[int, ...] = tuple(range(1, TOP + 1))
+    E: bool = True
+    bulk: bool = True
+
+
+DirectionsView = View[Choices, TopDirections]
+
+COLUMNS = (
     Column(
         "i", "The direction of P, from the strongest; last, the mean of as many random ones", 66
     ),
@@ -49,15 +162,12 @@ TABLE = (
     Column("PR", "Participation ratio 1/Σv⁴: how many entries carry the direction", 46),
     Column("top 40", "Σv² of the 40 entries of largest magnitude", 48),
 )
-ROW_TIP = "Click draws this direction alone, Shift-click adds it or takes it out"
-E_TIP = "Read the token embeddings, to tell how much of them lives on the entries that are large"
-BULK_TIP = "Show most positions at full height; the few that stand out go beyond the plot"
 
 
-class DirectionsPanel(ResultPanel):
+class DirectionsPanel(PanelSpec[Choices, TopDirections]):
     """Left and right singular vectors side by side, and how sparse the right ones are."""
 
-    slot = "directions"
+    name = "directions"
     formula = "P = Σ σᵢ uᵢ vᵢᵀ"
     meaning = "strongest directions"
     explanation = (
@@ -68,228 +178,239 @@ class DirectionsPanel(ResultPanel):
     )
     empty = "Open a model to see its strongest directions over position and embedding index."
     instead = "Without E above, the directions themselves are shown."
+    defaults = Choices()
+    controls = (
+        Saved(field="directions", check=whole_numbers(1, fewest=1)),
+        Toggle(
+            field="E",
+            text="Share of E",
+            tip="Read the token embeddings, to tell how much of them lives on the entries that"
+            " are large",
+        ),
+        Toggle(
+            field="bulk",
+            text="Bulk",
+            tip="Show most positions at full height; the few that stand out go beyond the plot",
+        ),
+    )
+    figures = {"directions": {"E": False}}
+    claims = {"directions.context_waves": {"directions": (1, 2, 3, 4, 5)}}
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self.over_position: PositionCurves
-        self.over_index: CurvePlot
-        self.table: ChoiceTable
-        self._drawn = tuple(range(1, TOP + 1))
-        self._model: PositionalModel | None = None
-        self._curve = 0
-        self.E = QCheckBox("Share of E")
-        self.E.setToolTip(wrapped(E_TIP))
-        self.E.toggled.connect(self.ask)
-        self.bulk = QCheckBox("Bulk")
-        self.bulk.setChecked(True)
-        self.bulk.setToolTip(wrapped(BULK_TIP))
-        self.bulk.toggled.connect(self._show_span)
-        for control in (self.E, self.bulk):
-            self.header.add(control)
-        events = session.events
-        for signal in (events.hover, events.tokens):
-            self.listen(signal, self._on_hover_changed)
-        self.listen(events.selection, self._on_selection_changed)
-
-    # What it asks.
-
-    def question(self) -> DirectionsOf:
-        """Ask for all five, whichever are drawn."""
-        self._follow_model()
-        return DirectionsOf(self.E.isChecked())
-
-    def configure(self, **options: Any) -> None:
-        """Show ``directions``, numbers from 1; whether the share of ``E``, whether the ``bulk``."""
-        self._follow_model()
-        self._drawn = tuple(options.pop("directions", self._drawn))
-        self._draw()
-        self.E.setChecked(options.pop("E", self.E.isChecked()))
-        self.bulk.setChecked(options.pop("bulk", self.bulk.isChecked()))
-        super().configure(**options)
-
-    def options(self) -> dict[str, Any]:
-        """Return what :meth:`configure` takes."""
-        drawn = list(self._drawn)
-        return {"directions": drawn, "E": self.E.isChecked(), "bulk": self.bulk.isChecked()}
-
-    def _follow_model(self) -> None:
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Read E without being asked where it need not be fetched."""
-        model = self.session.model
-        if model is None or model is self._model:
-            return
-        self._model = model
-        blocked = self.E.blockSignals(True)
-        self.E.setChecked(isinstance(model.store, RegionStore))
-        self.E.blockSignals(blocked)
+        return replace(choices, E=isinstance(model.store, RegionStore))
 
-    # What it shows.
+    def question(self, scope: Scope, choices: Choices) -> DirectionsOf:
+        return DirectionsOf(choices.E)
 
-    def build(self) -> QWidget:
-        """Make the two plots and the table."""
-        from gui.plots.curve_plot import CurvePlot
-        from gui.plots.position_curves import PositionCurves
-        from gui.plots.position_gestures import PositionGestures
-
-        self.over_position = PositionCurves(self.theme, "position (tokens)", "uᵢ")
-        self.over_position.setAccessibleName("Directions over position")
-        self.over_position.pointHovered.connect(self._on_position_hovered)
-        PositionGestures(self.over_position, self.session, self.selectionRequested.emit)
-        self.over_index = CurvePlot(self.theme, "embedding index", "vᵢ", whole_x=True)
-        self.over_index.setAccessibleName("Directions over embedding index")
-        self.over_index.pointHovered.connect(self._on_index_hovered)
-        self.over_index.pointClicked.connect(self._on_index_clicked)
-        self.table = ChoiceTable(TABLE, ROW_TIP, spare=(1, 3, 4))
-        self.table.setAccessibleName("Directions")
-        self.table.fit(self.width())
-        self.table.chosen.connect(self._on_row_chosen)
-        for plot in (self.over_position, self.over_index):
-            plot.setMinimumWidth(PLOT_WIDTH)
-        content = QWidget()
-        row = QHBoxLayout(content)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        row.addWidget(self.over_position, 1)
-        row.addWidget(self.over_index, 1)
-        row.addWidget(self.table, 0, Qt.AlignmentFlag.AlignTop)
-        return content
-
-    def show_result(self, result: TopDirections) -> None:
-        """List the directions and draw those that are chosen."""
-        self.table.set_rows(rows(result))
-        self._draw()
-
-    def drawn(self, result: TopDirections) -> tuple[int, ...]:
-        """Return the directions that are drawn, from 1; a small table has fewer."""
-        inside = tuple(n for n in self._drawn if 1 <= n <= len(result.singular_values))
-        return inside or (1,)
-
-    def _draw(self) -> None:
-        result: TopDirections = self.result
-        if result is None:
-            return
-        from gui.plots.spec import Curve
-
-        colors = self._colors(self.theme.name)
-        for plot, vectors in (
-            (self.over_position, result.over_position),
-            (self.over_index, result.over_index),
-        ):
-            x = np.arange(vectors.shape[1])
-            curves = [Curve(x, vectors[n - 1], color) for n, color in colors.items()]
-            if plot is self.over_index:
-                ends = np.array([0, max(len(x) - 1, 1)])
-                curves += [
-                    Curve(ends, np.full(2, y), self.theme.muted, "dashed", silent=True)
-                    for y in (-LARGE, LARGE)
-                ]
-            plot.set_curves(curves)
-        self._show_span()
-        self.table.show_drawn(colors)
-        self._on_selection_changed()
-        self._on_hover_changed()
-        self.show_caption()
-
-    def _show_span(self) -> None:
-        """Show most values over position, or all of them."""
-        if self.result is None:
-            return
-        values = self.result.over_position[[n - 1 for n in self.drawn(self.result)]]
+    def plots(self, view: DirectionsView) -> Sequence[Part]:
+        found, colors = view.result, _colors(view)
+        drawn = tuple(colors)
+        values = found.over_position[[number - 1 for number in drawn]]
         margin = 0.03 * float(np.ptp(values)) or 0.5
         whole = float(values.min()) - margin, float(values.max()) + margin
-        span = home_of(self.result, self.drawn(self.result)) if self.bulk.isChecked() else whole
-        self.over_position.view.set_home_y((max(span[0], whole[0]), min(span[1], whole[1])))
+        low, high = _home(found, drawn) if view.choices.bulk else whole
 
-    def _colors(self, theme: ThemeName) -> dict[int, str]:
-        """Return the drawn directions with their colours, which are theirs whatever is drawn."""
-        return {number: COLORS[theme][number - 1] for number in self.drawn(self.result)}
+        def at_position(curve: int, position: int) -> str:
+            number = drawn[curve]
+            value = format_number(found.over_position[number - 1, position], 4)
+            return f"{view.at(position)} · u{SUBSCRIPTS[number]} {value}"
 
-    def _on_row_chosen(self, number: int, modifiers: Qt.KeyboardModifier) -> None:
-        if number != RANDOM:
-            self._drawn = choose(self.drawn(self.result), number, modifiers, TOP)
-            self._draw()
+        def at_index(curve: int, index: int) -> str:
+            number = drawn[curve]
+            value = format_number(found.over_index[number - 1, index])
+            return f"entry {index} · v{SUBSCRIPTS[number]} {value} · click: Dimensions"
 
-    # The embedding index.
+        return [
+            Plot(
+                "Directions over position",
+                Axis("position (tokens)", whole=True),
+                Axis(
+                    "uᵢ",
+                    span=whole,
+                    home=(max(low, whole[0]), min(high, whole[1])),
+                    printed="left singular vector of P",
+                ),
+                _curves(found.over_position, colors),
+                hover=at_position,
+                over="position",
+            ),
+            Plot(
+                "Directions over embedding index",
+                Axis("embedding index", whole=True),
+                Axis("vᵢ", printed="right singular vector of P"),
+                [
+                    replace(curve, label=_label(found, number))
+                    for number, curve in zip(drawn, _curves(found.over_index, colors), strict=True)
+                ],
+                [Rule(-LARGE), Rule(LARGE)],
+                hover=at_index,
+                click=lambda _, index: ShowPanel("dimensions", {"dimensions": (index,)}),
+            ),
+            Table(
+                "Directions",
+                COLUMNS,
+                _rows(found),
+                colors,
+                chooses="directions",
+                most=TOP,
+                tip="Click draws this direction alone, Shift-click adds it or takes it out",
+                spare=(1, 3, 4),
+                fixed=(RANDOM,),
+            ),
+        ]
 
-    def _on_index_hovered(self, point: tuple[int, int] | None) -> None:
-        if point is None:
-            self.over_index.set_hover(None)
-            return
-        number = self.drawn(self.result)[point[0]]
-        self.over_index.set_hover(point, described_index(self.result, number, point[1]))
+    def heading(self, view: DirectionsView) -> tuple[str, str]:
+        found, drawn = view.result, tuple(_colors(view))
+        title, scope = f"{view.model.name} · directions of P", _scope(view)
+        values = found.over_position[[number - 1 for number in drawn]]
+        low, high = _home(found, drawn)
+        beyond = int(np.count_nonzero((values < low) | (values > high)))
+        if beyond and view.choices.bulk:
+            # The rows of the first and the last positions may be far larger than all others.
+            scope += f" · left, {format_count(beyond)} of {format_count(values.size)} values beyond"
+        return title, scope
 
-    def _on_index_clicked(self, _: int, index: int, modifiers: Qt.KeyboardModifier) -> None:
-        self.showRequested.emit("dimensions", {"dimension": index})
+    def caption(self, view: DirectionsView) -> str:
+        words = _summary(view.result, tuple(_colors(view)))
+        return f"{view.model.name} · {_scope(view)} · {words}"
 
-    # Brushing.
+    def numbers(self, view: DirectionsView) -> Mapping[str, np.ndarray]:
+        found, drawn = view.result, tuple(_colors(view))
+        n, d = found.over_position.shape[1], found.over_index.shape[1]
+        made: dict[str, np.ndarray] = {"position": np.arange(n)}
+        made |= {f"left_{number}": found.over_position[number - 1] for number in drawn}
+        made["embedding_index"] = np.arange(d)
+        made |= {f"right_{number}": found.over_index[number - 1] for number in drawn}
+        if found.E_energy is not None:
+            made["E_energy"] = found.E_energy
+        made["direction"] = np.arange(1, len(found.singular_values) + 1)
+        made["singular_value"] = found.singular_values
+        for prefix, measured in (("", found.sparsity), ("random_", found.random)):
+            made[f"{prefix}above_0_1"] = np.array(measured.above_0_1)
+            made[f"{prefix}participation_ratio"] = np.array(measured.participation_ratio)
+            made[f"{prefix}mass_top40"] = np.array(measured.mass_top40)
+        made["union_of_large_entries"] = _union(found, drawn)
+        return made
 
-    def _on_position_hovered(self, point: tuple[int, int] | None) -> None:
-        self._curve = 0 if point is None else point[0]
-        position = None if point is None else point[1]
-        if position != self.session.hover:
-            self.hoverRequested.emit(position)
-        # Another curve of the same position is another point.
-        self._on_hover_changed()
+    def script(self, view: DirectionsView) -> str:
+        found, drawn = view.result, sorted(_colors(view))
+        mapped = ' @ model.layers.embedding_map("tokens").T' if found.E_mapped else ""
+        of_E = f"""
+E = model.W_E{mapped}
+print("share of E", (E[:, union] ** 2).sum() / (E**2).sum(), "chance", len(union) / E.shape[1])
+"""
+        return (
+            opening(view.model)
+            + f"""from geometry.measures.overlaps import random_directions, sparsity
+from geometry.models.residual_stream import ResidualStream, Subject
 
-    def _on_hover_changed(self) -> None:
-        result, position = self.result, self.session.hover
-        if result is None:
-            return
-        if position is None or not 0 <= position < result.over_position.shape[1]:
-            self.over_position.set_hover(None)
-            return
-        drawn, token = self.drawn(result), self.session.token_at(position)
-        curve = min(self._curve, len(drawn) - 1)
-        text = described_position(result, drawn[curve], position, token)
-        self.over_position.set_hover((curve, position), text)
+drawn = {[number - 1 for number in drawn]}  # from 0, the strongest first
+vectors = ResidualStream(model).directions(Subject("P")).vectors[drawn]
+found, random = sparsity(vectors), sparsity(random_directions(*vectors.shape))
+union = found.above_0_1_union
+print("above 0.1", *found.above_0_1, "union", len(union), "random", *random.above_0_1)
+print("participation ratio", *found.participation_ratio)
+print("mass of the 40 largest", *found.mass_top40)
+"""
+            + (of_E if found.E_energy is not None else "")
+        )
 
-    def _on_selection_changed(self) -> None:
-        if self.result is not None:
-            self.over_position.set_selected(self.session.selection)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave a narrow panel's room to the plots."""
-        super().resizeEvent(event)
-        if self.content is not None:
-            self.table.fit(self.width())
+def _colors(view: DirectionsView) -> dict[int, str]:
+    """Return the drawn directions with their colours, which are theirs whatever is drawn."""
+    count, colors = len(view.result.singular_values), SERIES[view.theme.name][1:]
+    inside = [number for number in view.choices.directions if 1 <= number <= count] or [1]
+    return {number: colors[number - 1] for number in inside}
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        super().set_theme(theme)
-        if self.content is not None:
-            self.over_position.set_theme(theme)
-            self.over_index.set_theme(theme)
-            self._draw()
 
-    # What it says, and what can be taken away.
+def _curves(vectors: np.ndarray, colors: Mapping[int, str]) -> list[Curve]:
+    x = np.arange(vectors.shape[1])
+    return [Curve(x, vectors[number - 1], color) for number, color in colors.items()]
 
-    def caption(self, result: TopDirections) -> str:
-        """Name the scope, the union of large entries and E's share on it."""
-        assert self.session.model is not None
-        words = summary(result, self.drawn(result))
-        return f"{self.session.model.name} · {self._scope()} · {words}"
 
-    def _scope(self) -> str:
-        assert self.session.model is not None
-        return directions_scope(self.session.model)
+def _label(found: TopDirections, number: int) -> str:
+    count = found.sparsity.above_0_1[number - 1]
+    return f"direction {number} · {count} entries above {LARGE}"
 
-    def figure(self, result: TopDirections) -> Callable[[], Figure]:
-        """Return what draws both for print."""
-        assert self.session.model is not None
-        title = directions_title(self.session.model)
-        scope, drawn = self._scope(), tuple(self._colors("light").items())
 
-        def draw() -> Figure:
-            from gui.panels.directions_figure import directions_figure
+def _scope(view: DirectionsView) -> str:
+    return f"all {format_count(view.model.n_positions)} positions, uncentred"
 
-            return directions_figure(result, drawn, title=title, scope=scope)
 
-        return draw
+SUBSCRIPTS = "₀₁₂₃₄₅"
+CUT = 0.5
+"""Per cent of the values at either end that may lie beyond what is shown at first."""
+RANDOM = 0
+"""What the row of random directions stands for; directions count from 1."""
 
-    def numbers(self, result: TopDirections) -> Mapping[str, np.ndarray]:
-        """Return the drawn directions, their sparsity, and the union."""
-        return columns(result, self.drawn(result))
 
-    def python(self) -> str:
-        """Return a script that prints the sparsity of the drawn directions."""
-        assert self.session.model is not None
-        return script(self.session.model, self.result, self.drawn(self.result))
+def _rows(found: TopDirections) -> list[Row]:
+    """Return a row for each direction, and one for the mean of random ones."""
+    made = [
+        Row(
+            i + 1,
+            (
+                str(i + 1),
+                format_number(sigma, 2),
+                str(found.sparsity.above_0_1[i]),
+                format_number(found.sparsity.participation_ratio[i], 1),
+                format_number(found.sparsity.mass_top40[i]),
+            ),
+        )
+        for i, sigma in enumerate(found.singular_values.tolist())
+    ]
+    count, ratio, mass = _means(found.random)
+    made.append(
+        Row(
+            RANDOM,
+            (
+                "random",
+                "",
+                format_number(count, 1),
+                format_number(ratio, 1),
+                format_number(mass),
+            ),
+        )
+    )
+    return made
+
+
+def _means(measured: Sparsity) -> tuple[float, float, float]:
+    return (
+        float(np.mean(measured.above_0_1)),
+        float(np.mean(measured.participation_ratio)),
+        float(np.mean(measured.mass_top40)),
+    )
+
+
+def _union(found: TopDirections, drawn: Sequence[int]) -> np.ndarray:
+    """(m,) the embedding indices that are large in any of the drawn directions, rising."""
+    vectors = found.over_index[[number - 1 for number in drawn]]
+    indices: np.ndarray = np.flatnonzero((np.abs(vectors) > LARGE).any(axis=0))
+    return indices
+
+
+def _summary(found: TopDirections, drawn: Sequence[int]) -> str:
+    """Write how large the union is, and how much of E lives there."""
+    union, d = _union(found, drawn), found.over_index.shape[1]
+    words = f"{len(union)} of {format_count(d)} entries above {LARGE} in {_listed(drawn)}"
+    if found.E_energy is not None and found.E_energy.sum() > 0.0:
+        share = format_percent(found.E_energy[union].sum() / found.E_energy.sum())
+        return f"{words}, with {share} of ‖E‖² (chance {format_percent(len(union) / d)})"
+    return f"{words} · {found.E_missing}" if found.E_missing else words
+
+
+def _listed(drawn: Sequence[int]) -> str:
+    low, high = min(drawn), max(drawn)
+    if low == high:
+        return f"direction {low}"
+    whole = len(drawn) == high - low + 1
+    return f"directions {f'{low}–{high}' if whole else ', '.join(map(str, sorted(drawn)))}"
+
+
+def _home(found: TopDirections, drawn: Sequence[int]) -> tuple[float, float]:
+    """Return the span of most positions' values: a few at the ends may be far beyond it."""
+    low, high = np.percentile(found.over_position[[n - 1 for n in drawn]], (CUT, 100 - CUT))
+    margin = 0.1 * (high - low) or 0.5
+    return float(low - margin), float(high + margin)

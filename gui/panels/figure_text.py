@@ -50,16 +50,6 @@ def weights_scope(layer: int, *, fold_ln: bool) -> str:
     return f"layer {layer}, LayerNorm gain {'folded' if fold_ln else 'not folded'}"
 
 
-def directions_title(model: PositionalModel) -> str:
-    """Name the figure of P's strongest directions."""
-    return f"{model.name} · directions of P"
-
-
-def directions_scope(model: PositionalModel) -> str:
-    """Say what the directions are of."""
-    return f"{_all_positions(model)}, uncentred"
-
-
 def similarity_title(model: PositionalModel) -> str:
     """Name the figure of cosines."""
     return f"{model.name} · cosine similarity of positions"
@@ -71,11 +61,6 @@ def similarity_scope(positions: tuple[int, int], components: tuple[int, ...] | N
     if components is not None:
         rows = f"rows projected on PC {', '.join(map(str, components))}"
     return f"shown positions {positions[0]}–{positions[1]} · {rows}"
-
-
-def dimensions_title(model: PositionalModel) -> str:
-    """Name the figure of single entries."""
-    return f"{model.name} · entries of P"
 
 
 def layernorm_scope(model: PositionalModel, positions: tuple[int, int], n_tokens: int) -> str:

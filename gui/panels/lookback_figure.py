@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from gui.plots.figure_base import POINTS, name_axes, new_figures, title_axes
 from gui.plots.figure_models import draw_others, name_models
-from gui.plots.scrub_plot import Line
+from gui.plots.spec import Line
 from gui.services.overlay_curves import OverlayLine, span_with
 from gui.style.theme import LIGHT, SMALL, Theme
 

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from gui.panels.lookback_figure import known, lowest
 from gui.panels.lookback_question import LookedBack
 from gui.panels.lookback_text import angle_lines, fit_lines, no_angles
-from gui.plots.scrub_plot import CurveLegend, Line, ScrubPlot
+from gui.plots.scrub_plot import CurveLegend, ScrubPlot
+from gui.plots.spec import Line
 from gui.services.overlay_curves import OverlayLine
 from gui.style.theme import GRID, Theme
 

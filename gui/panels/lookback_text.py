@@ -7,7 +7,7 @@ import numpy as np
 from geometry.measures.lookback import KINDS, Kind, Scoring
 from geometry.models.model import PositionalModel
 from gui.panels.lookback_question import LookedBack, OfHeads, OfPositions, Turned
-from gui.plots.scrub_plot import Line
+from gui.plots.spec import Line
 from gui.scene.scene_state import titled
 from gui.services.snippets import opening
 from gui.style.theme import SERIES, Theme, format_number, format_percent

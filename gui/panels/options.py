@@ -146,13 +146,7 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
             log=flag,
         ),
     },
-    "directions": {"directions": _list_of(_from(1), 1), "E": flag, "bulk": flag},
     "similarity": {"rows": _one_of("raw", "projected")},
-    "dimensions": {
-        "dimensions": _list_of(_from(0)),
-        "rows": _one_of("raw", "projected"),
-        "order": _one_of("size", "fit"),
-    },
     "layernorm": {
         "page": _one_of("errors", "interference"),
         "version": _one_of("orthogonal", "constant_norm"),

@@ -48,6 +48,8 @@ PANELS = {
     entry.name: entry
     for entry in (
         PanelEntry("capture", "Capture", "capture:CapturePanel"),
+        PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
+        PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
     )

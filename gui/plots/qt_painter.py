@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.plots.color_bar import ColorBar
 from gui.plots.curve_plot import CurvePlot
@@ -20,6 +20,9 @@ from gui.plots.spec import Image, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.choice_table import ChoiceTable, choose
+
+LEAST_PLOT = 104
+"""Pixels of a plot's width beside others."""
 
 
 class PaintedPlot(QWidget):
@@ -215,7 +218,10 @@ class PaintedTable(QWidget):
         self.widget = ChoiceTable(table.columns, table.tip, spare=table.spare)
         self.widget.setAccessibleName(table.name)
         self.widget.chosen.connect(self._on_chosen)
-        _fill(self, self.widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.widget, 1)
+        column.addStretch(0)  # below few rows
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part in place of its own."""
@@ -313,6 +319,8 @@ class PaintedRow(QWidget):
         self.painted = [self._painted(part) for part in self._parts]
         for widget, part in zip(self.painted, self._parts, strict=True):
             self._row.addWidget(widget, 0 if isinstance(part, Table) else part.stretch)
+            if len(self._parts) > 1 and isinstance(widget, PaintedPlot):
+                widget.widget.setMinimumWidth(LEAST_PLOT)
             widget.chosen.connect(self.chosen)
             widget.hovered.connect(self._on_hovered)
             if isinstance(widget, PaintedImage):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,58 +12,14 @@ from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEve
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.plots.curve_plot import CurvePlot, view_points
-from gui.plots.spec import Curve
+from gui.plots.spec import Curve, Line
 from gui.services.overlay_curves import OverlayLine, span_with
-from gui.style.theme import SMALL, Theme, format_number, format_percent
+from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
 
 SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
 DOT = 4
 SWATCH, GAP = 14, 4
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Line:
-    """One quantity over a training.
-
-    Attributes
-    ----------
-    name
-        What it is called.
-    values : (n,)
-        One for each snapshot; NaN where there is none.
-    color
-        ``#rrggbb``.
-    percent
-        Whether it is a share, said in percent.
-    dashed
-        Whether it is what was to be expected and not what was found.
-    digits, unit
-        Decimals that are said, and the sign behind them.
-    """
-
-    name: str
-    values: np.ndarray
-    color: str
-    percent: bool = False
-    dashed: bool = False
-    digits: int = 2
-    unit: str = ""
-
-    def said(self, snapshot: int) -> str:
-        """Say the value at a snapshot; "–" if there is none."""
-        value = float(self.values[snapshot])
-        if not np.isfinite(value):
-            return "–"
-        number = format_number(value, self.digits) + self.unit
-        return format_percent(value) if self.percent else number
-
-    def runs(self) -> Iterator[slice]:
-        """Yield the stretches that have values: a line does not cross those that have none."""
-        known = np.concatenate([[False], np.isfinite(self.values), [False]])
-        edges = np.flatnonzero(known[1:] != known[:-1])
-        for start, stop in edges.reshape(-1, 2):
-            yield slice(int(start), int(stop))
 
 
 class ScrubPlot(CurvePlot):

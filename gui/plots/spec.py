@@ -6,12 +6,13 @@ paints them for print with Matplotlib. Nothing here knows a toolkit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from gui.style.theme import format_number, format_percent
 from gui.widgets.table_text import Column, Row
 
 Style = Literal["solid", "dashed", "dotted"]
@@ -216,6 +217,50 @@ class Table:
     spare: Sequence[int] = ()
     fixed: Sequence[int] = ()
     in_sight: int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Line:
+    """One quantity over a training.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    values : (n,)
+        One for each snapshot; NaN where there is none.
+    color
+        ``#rrggbb``.
+    percent
+        Whether it is a share, said in percent.
+    dashed
+        Whether it is what was to be expected and not what was found.
+    digits, unit
+        Decimals that are said, and the sign behind them.
+    """
+
+    name: str
+    values: np.ndarray
+    color: str
+    percent: bool = False
+    dashed: bool = False
+    digits: int = 2
+    unit: str = ""
+
+    def said(self, snapshot: int) -> str:
+        """Say the value at a snapshot; "–" if there is none."""
+        value = float(self.values[snapshot])
+        if not np.isfinite(value):
+            return "–"
+        number = format_number(value, self.digits) + self.unit
+        return format_percent(value) if self.percent else number
+
+    def runs(self) -> Iterator[slice]:
+        """Yield the stretches that have values: a line does not cross those that have none."""
+        known = np.concatenate([[False], np.isfinite(self.values), [False]])
+        edges = np.flatnonzero(known[1:] != known[:-1])
+        for start, stop in edges.reshape(-1, 2):
+            yield slice(int(start), int(stop))
 
 
 Part = Plot | Image | Table

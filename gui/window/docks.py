@@ -194,22 +194,10 @@ def _lookback(session: Session, theme: Theme) -> Panel:
     return LookBackPanel(session, theme)
 
 
-def _dimensions(session: Session, theme: Theme) -> Panel:
-    from gui.panels.dimensions import DimensionsPanel
-
-    return DimensionsPanel(session, theme)
-
-
 def _training(session: Session, theme: Theme) -> Panel:
     from gui.panels.training.training import TrainingPanel
 
     return TrainingPanel(session, theme)
-
-
-def _directions(session: Session, theme: Theme) -> Panel:
-    from gui.panels.directions import DirectionsPanel
-
-    return DirectionsPanel(session, theme)
 
 
 def _lesson(session: Session, theme: Theme) -> Panel:
@@ -234,9 +222,9 @@ DOCKS = (
     Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
     Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
-    Dock("directions", "Directions", BOTTOM, _directions, lazy=True),
+    Dock("directions", "Directions", BOTTOM, _result("directions"), lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
-    Dock("dimensions", "Dimensions", BOTTOM, _dimensions, lazy=True),
+    Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
     Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),

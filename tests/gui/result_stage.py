@@ -126,6 +126,12 @@ class ResultStage:
         self.controller.close()
 
 
+def named(panel: Any, name: str) -> Any:
+    """Return the widget of a panel with an accessible name."""
+    (found,) = [one for one in panel.findChildren(QWidget) if one.accessibleName() == name]
+    return found
+
+
 def figure_of(panel: Any) -> Any:
     """Draw what a panel shows for print."""
     return panel.figure()() if isinstance(panel, SpecPanel) else panel.figure(panel.result)()
@@ -138,13 +144,21 @@ def numbers_of(panel: Any) -> Any:
 
 def show_panel(
     qtbot: Any,
-    panel_class: type[ResultPanel],
+    panel_class: type[ResultPanel] | str,
     controller: Controller,
     size: tuple[int, int] = (1000, 420),
 ) -> Any:
     """Show a panel whose questions a controller answers before a click returns."""
     session = controller.session
-    panel: Any = panel_class(session, LIGHT)
+    if isinstance(panel_class, str):
+        panel: Any = SpecPanel(PANELS[panel_class].spec, session, LIGHT)
+        connect(panel, controller, lambda _: None)
+        qtbot.addWidget(panel, before_close_func=SpecPanel.release)
+        panel.resize(*size)
+        with qtbot.waitExposed(panel):
+            panel.show()
+        return panel
+    panel = panel_class(session, LIGHT)
     qtbot.addWidget(panel, before_close_func=panel_class.release)
     panel.asked.connect(
         lambda question, fetch: controller.answers.ask(panel.slot, question, fetch=fetch)

@@ -8,7 +8,7 @@ import numpy as np
 
 from geometry.history.last_position import NEIGHBOURS
 from gui.panels.training.training_question import Training
-from gui.plots.scrub_plot import Line
+from gui.plots.spec import Line
 from gui.style.theme import SERIES, Theme
 
 MOST_SELECTED = 3

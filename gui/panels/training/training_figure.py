@@ -18,7 +18,7 @@ from gui.panels.training.training_curves import (
 )
 from gui.panels.training.training_question import Training
 from gui.plots.figure_base import CHARACTERS, POINTS, name_axes, new_figures
-from gui.plots.scrub_plot import Line
+from gui.plots.spec import Line
 from gui.style.theme import LIGHT, SMALL, Theme
 
 SIZE = (9.6, 3.0)

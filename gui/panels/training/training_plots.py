@@ -18,7 +18,8 @@ from gui.panels.training.training_curves import (
     verdict,
 )
 from gui.panels.training.training_question import Training
-from gui.plots.scrub_plot import CurveLegend, Line, ScrubPlot
+from gui.plots.scrub_plot import CurveLegend, ScrubPlot
+from gui.plots.spec import Line
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.opening_row import FixedText
 

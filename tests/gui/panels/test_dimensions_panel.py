@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
 from geometry.pca.pca import fit_pca
-from gui.panels.dimensions import MOST, DimensionsPanel
-from gui.panels.dimensions_question import DimensionsOf
+from gui.panels.dimensions import MOST, DimensionsOf, _colors
+from gui.panels.kit import ShowPanel
 from gui.services.questions import Subjects, resolve
-from gui.style.theme import DARK, SERIES
+from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
-from tests.gui.result_stage import open_in, show_panel
+from tests.gui.result_stage import named, open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -28,7 +28,7 @@ CONTROL = Qt.KeyboardModifier.ControlModifier
 @pytest.fixture
 def panel(qtbot, controller):
     """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, DimensionsPanel, controller)
+    return show_panel(qtbot, "dimensions", controller)
 
 
 @pytest.fixture
@@ -44,23 +44,35 @@ def small(panel, opened):
 
 
 def click_row(panel, entry, modifiers=NONE):
-    table = panel.table
-    table.show_row(entry)
+    shown = table(panel)
+    shown.show_row(entry)
     row = listed(panel).index(entry)
-    point = table.visualRect(table.model().index(row, 0)).center()
-    QTest.mouseClick(table.viewport(), LEFT, modifiers, point)
+    point = shown.visualRect(shown.model().index(row, 0)).center()
+    QTest.mouseClick(shown.viewport(), LEFT, modifiers, point)
+
+
+def plot(panel):
+    return named(panel, "Entries over position")
+
+
+def table(panel):
+    return named(panel, "All entries")
+
+
+def entry_field(panel):
+    return panel.controls.widgets["dimensions"].field
 
 
 def listed(panel):
-    return [row.position for row in panel.table.rows]
+    return [row.position for row in table(panel).rows]
 
 
 def drawn(panel):
-    return panel.drawn(panel.result)
+    return tuple(_colors(panel.view()))
 
 
 def place(panel, curve, position):
-    return panel.plot.point_of(curve, position - panel.result.positions[0]).toPoint()
+    return plot(panel).point_of(curve, position - panel.result.positions[0]).toPoint()
 
 
 def move(widget, point):
@@ -89,7 +101,7 @@ def caption(panel):
 
 
 def test_the_curve_is_the_column_and_its_wave(gpt2):
-    values, wave = gpt2.plot.curves
+    values, wave = plot(gpt2).curves
     W_pos = gpt2.session.model.W_pos
     np.testing.assert_array_equal(values.x, np.arange(1, 1024))
     np.testing.assert_array_equal(values.y, W_pos[1:, 724])
@@ -128,11 +140,11 @@ def test_minilm_has_entries_too(panel, controller, minilm_folder):
 
 
 def test_by_fit_the_best_wave_comes_first(small, qtbot):
-    qtbot.mouseClick(small.order.buttons["fit"], LEFT)
+    qtbot.mouseClick(small.controls.widgets["order"].buttons["fit"], LEFT)
     r2 = small.result.sinusoids.r2[listed(small)]
     assert (np.diff(r2) <= 0).all()
     assert drawn(small) == (listed(small)[0],)
-    qtbot.mouseClick(small.order.buttons["size"], LEFT)
+    qtbot.mouseClick(small.controls.widgets["order"].buttons["size"], LEFT)
     assert (np.diff(small.result.variance[listed(small)]) <= 0).all()
 
 
@@ -142,12 +154,12 @@ def test_a_click_draws_one_entry_and_shift_click_several(small):
     click_row(small, 3, SHIFT)
     click_row(small, 11, CONTROL)
     assert drawn(small) == (7, 3, 11)
-    assert small.entry.value() == 7
-    colors = [curve.color for curve in small.plot.curves if not curve.silent]
+    assert entry_field(small).value() == 7
+    colors = [curve.color for curve in plot(small).curves if not curve.silent]
     assert colors == list(SERIES["light"][1:4])
     click_row(small, 7, SHIFT)
     assert drawn(small) == (3, 11)
-    np.testing.assert_array_equal(small.plot.curves[1].y, small.result.rows[:, 11])
+    np.testing.assert_array_equal(plot(small).curves[1].y, small.result.rows[:, 11])
 
 
 def test_something_stays_and_no_more_than_can_be_told_apart():
@@ -156,10 +168,10 @@ def test_something_stays_and_no_more_than_can_be_told_apart():
 
 
 def test_an_entry_can_be_typed(small):
-    small.entry.setFocus()
-    small.entry.selectAll()
-    QTest.keyClicks(small.entry, "19")
-    QTest.keyClick(small.entry, Qt.Key.Key_Return)
+    entry_field(small).setFocus()
+    entry_field(small).selectAll()
+    QTest.keyClicks(entry_field(small), "19")
+    QTest.keyClick(entry_field(small), Qt.Key.Key_Return)
     assert drawn(small) == (19,)
 
 
@@ -168,13 +180,13 @@ def test_another_panel_may_refer_to_an_entry(start_application, gpt2_folder, wai
     window = application.window
     window.docks["spectra"].raise_()
     wait_until_idle(application)
-    window.panels["spectra"].showRequested.emit("dimensions", {"dimension": 138})
+    window.results._intend(ShowPanel("dimensions", {"dimensions": (138,)}))
     wait_until_idle(application)
     panel = window.panels["dimensions"]
     assert panel.isVisible()
     assert drawn(panel) == (138,)
-    row = panel.table.visualRect(panel.table.model().index(listed(panel).index(138), 0))
-    assert panel.table.viewport().rect().contains(row.center())
+    row = table(panel).visualRect(table(panel).model().index(listed(panel).index(138), 0))
+    assert table(panel).viewport().rect().contains(row.center())
 
 
 def test_options_that_are_none_are_refused(small):
@@ -193,23 +205,23 @@ def test_the_choice_stays_when_the_range_changes(small, session, controller):
     session.positions = (20, 90)
     assert small.result.positions == (20, 90)
     assert drawn(small) == (7,)
-    assert len(small.plot.curves[0].x) == 71
+    assert len(plot(small).curves[0].x) == 71
 
 
 # Before and after projection.
 
 
 def test_projection_is_a_switch(small, session, qtbot):
-    qtbot.mouseClick(small.rows.buttons["projected"], LEFT)
-    values, before, _ = small.plot.curves
+    qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
+    values, before, _ = plot(small).curves
     entry = drawn(small)[0]
     np.testing.assert_allclose(values.y, small.result.projected(entry))
     np.testing.assert_array_equal(before.y, small.result.rows[:, entry])
     assert "projected on PC 1, 2, 3" in caption(small)
     session.components = (1, 2, 2)
     assert "projected on PC 1, 2 ·" in caption(small)
-    qtbot.mouseClick(small.rows.buttons["raw"], LEFT)
-    assert len(small.plot.curves) == 2
+    qtbot.mouseClick(small.controls.widgets["rows"].buttons["raw"], LEFT)
+    assert len(plot(small).curves) == 2
 
 
 # Brushing.
@@ -218,25 +230,25 @@ def test_projection_is_a_switch(small, session, qtbot):
 def test_hover_is_shared(small, session):
     click_row(small, 7)
     click_row(small, 3, SHIFT)
-    move(small.plot, place(small, 1, 50))
+    move(plot(small), place(small, 1, 50))
     assert session.hover == 50
     value = f"{small.result.rows[49, 3]:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert small.plot.hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
+    assert plot(small).hover_text().startswith(f"position 50 · entry 3: {value} · wave ")
     session.hover = 120
-    assert small.plot.hover_text().startswith("position 120 · ")
+    assert plot(small).hover_text().startswith("position 120 · ")
     session.hover = 0
-    assert small.plot.hover_text() == ""
+    assert plot(small).hover_text() == ""
 
 
 def test_click_and_sweep_select_positions(small, session):
-    QTest.mouseClick(small.plot.viewport(), LEFT, NONE, place(small, 0, 60))
+    QTest.mouseClick(plot(small).viewport(), LEFT, NONE, place(small, 0, 60))
     assert session.selection == (60,)
-    QTest.mouseClick(small.plot.viewport(), LEFT, SHIFT, place(small, 0, 80))
+    QTest.mouseClick(plot(small).viewport(), LEFT, SHIFT, place(small, 0, 80))
     assert session.selection == (60, 80)
     window = small.window().windowHandle()
 
     def at(position):
-        return small.plot.viewport().mapTo(small.window(), place(small, 0, position))
+        return plot(small).viewport().mapTo(small.window(), place(small, 0, position))
 
     QTest.mousePress(window, LEFT, SHIFT, at(100))
     QTest.mouseMove(window, (at(100) + at(110)) / 2)
@@ -247,35 +259,35 @@ def test_click_and_sweep_select_positions(small, session):
 
 def test_arrows_step_and_stop_at_the_ends_of_the_range(small, session):
     session.positions = (20, 90)
-    small.plot.setFocus()
-    QTest.keyClick(small.plot, Qt.Key.Key_Right)
+    plot(small).setFocus()
+    QTest.keyClick(plot(small), Qt.Key.Key_Right)
     assert session.selection == (20,)
-    QTest.keyClick(small.plot, Qt.Key.Key_Right)
-    QTest.keyClick(small.plot, Qt.Key.Key_Right, SHIFT)
+    QTest.keyClick(plot(small), Qt.Key.Key_Right)
+    QTest.keyClick(plot(small), Qt.Key.Key_Right, SHIFT)
     assert session.selection == (21, 22)
     session.selection = (90,)
-    QTest.keyClick(small.plot, Qt.Key.Key_Right)
+    QTest.keyClick(plot(small), Qt.Key.Key_Right)
     assert session.selection == (90,)
 
 
 def test_a_double_click_shows_everything_and_selects_nothing(small, session):
     session.selection = (7, 8)
-    small.plot.view.zoom_x(0.2)
+    plot(small).view.zoom_x(0.2)
     window = small.window()
-    point = small.plot.viewport().mapTo(window, place(small, 0, 100))
+    point = plot(small).viewport().mapTo(window, place(small, 0, 100))
     asked = []
     small.selectionRequested.connect(asked.append)
     QTest.mouseDClick(window.windowHandle(), LEFT, NONE, point)
     assert len(asked) == 2
     assert session.selection == (7, 8)
-    assert not small.plot.view.is_zoomed
+    assert not plot(small).view.is_zoomed
 
 
 def test_a_selection_elsewhere_is_marked_where_it_can_be_seen(small, session):
     session.selection = (0, 30, 199)
-    assert small.plot.marked() == (30, 199)
+    assert plot(small).marked() == (30, 199)
     session.positions = (20, 90)
-    assert small.plot.marked() == (30,)
+    assert plot(small).marked() == (30,)
 
 
 # What can be taken away.
@@ -283,7 +295,7 @@ def test_a_selection_elsewhere_is_marked_where_it_can_be_seen(small, session):
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])
 def test_python_prints_the_same_numbers(small, rows, run_python, qtbot):
-    qtbot.mouseClick(small.rows.buttons[rows], LEFT)
+    qtbot.mouseClick(small.controls.widgets["rows"].buttons[rows], LEFT)
     click_row(small, 7)
     entry, cycles, r2, after = map(float, run_python(small.python()).split())
     result = small.result
@@ -295,13 +307,13 @@ def test_python_prints_the_same_numbers(small, rows, run_python, qtbot):
 
 def test_numbers_and_figure_hold_what_is_drawn(small, qtbot):
     click_row(small, 7)
-    qtbot.mouseClick(small.rows.buttons["projected"], LEFT)
-    numbers = small.numbers(small.result)
+    qtbot.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
+    numbers = small.numbers()
     np.testing.assert_array_equal(numbers["entry_7"], small.result.rows[:, 7])
     np.testing.assert_allclose(numbers["entry_7_projected"], small.result.projected(7))
     assert len(numbers["sinusoid_r2"]) == 24
-    figure = small.figure(small.result)()
-    before, values, wave = figure.axes[0].lines
+    figure = small.figure()()
+    values, before, wave = figure.axes[0].lines
     np.testing.assert_array_equal(before.get_ydata(), small.result.rows[:, 7])
     np.testing.assert_allclose(values.get_ydata(), small.result.projected(7))
     np.testing.assert_allclose(wave.get_ydata(), small.result.sinusoids.values(7))
@@ -309,28 +321,16 @@ def test_numbers_and_figure_hold_what_is_drawn(small, qtbot):
 
 
 def test_a_narrow_panel_leaves_its_room_to_the_plot(small):
-    wide = small.table.width()
+    wide = table(small).width()
     small.resize(420, 300)
     QApplication.processEvents()
-    assert small.table.width() < wide
-    shown = [i for i in range(5) if not small.table.isColumnHidden(i)]
+    assert table(small).width() < wide
+    shown = [i for i in range(5) if not table(small).isColumnHidden(i)]
     assert shown == [0, 3, 4]
-    assert small.plot.width() > small.table.width()
+    assert plot(small).width() > table(small).width()
     small.resize(1000, 420)
     QApplication.processEvents()
-    assert small.table.width() == wide
-
-
-def test_dark_colours(small):
-    click_row(small, 7)
-    small.set_theme(DARK)
-    assert small.plot.curves[0].color == SERIES["dark"][1]
-    assert small.plot.curves[1].color == DARK.text
-
-
-def test_nothing_open_says_what_it_will_show(panel):
-    assert panel.message.text() == DimensionsPanel.empty
-    assert panel.content is None
+    assert table(small).width() == wide
 
 
 def test_a_few_positions_are_enough(small, session):

@@ -12,12 +12,18 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import random_directions, sparsity
-from gui.panels.directions import DirectionsPanel
-from gui.panels.directions_question import DirectionsOf, column_energy
-from gui.panels.directions_text import RANDOM, home_of, summary, union_of
+from gui.panels.directions import (
+    RANDOM,
+    DirectionsOf,
+    _colors,
+    _home,
+    _summary,
+    _union,
+    column_energy,
+)
 from gui.services.questions import Subjects, resolve
-from gui.style.theme import DARK, SERIES
-from tests.gui.result_stage import open_in, show_panel
+from gui.style.theme import SERIES
+from tests.gui.result_stage import named, open_in, show_panel
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -28,7 +34,7 @@ ALL = (1, 2, 3, 4, 5)
 @pytest.fixture
 def panel(qtbot, controller):
     """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, DirectionsPanel, controller, (1100, 420))
+    return show_panel(qtbot, "directions", controller, (1100, 420))
 
 
 @pytest.fixture
@@ -42,10 +48,26 @@ def minilm(panel, controller, minilm_folder):
 
 
 def click_row(panel, number, modifiers=NONE):
-    table = panel.table
-    row = [row.position for row in table.rows].index(number)
-    point = table.visualRect(table.model().index(row, 0)).center()
-    QTest.mouseClick(table.viewport(), LEFT, modifiers, point)
+    shown = table(panel)
+    row = [row.position for row in shown.rows].index(number)
+    point = shown.visualRect(shown.model().index(row, 0)).center()
+    QTest.mouseClick(shown.viewport(), LEFT, modifiers, point)
+
+
+def drawn(panel):
+    return tuple(_colors(panel.view()))
+
+
+def over_index(panel):
+    return named(panel, "Directions over embedding index")
+
+
+def over_position(panel):
+    return named(panel, "Directions over position")
+
+
+def table(panel):
+    return named(panel, "Directions")
 
 
 def move(widget, point):
@@ -64,9 +86,9 @@ def caption(panel):
 def test_gpt2s_directions_are_sparse(gpt2):
     result = gpt2.result
     assert result.sparsity.above_0_1 == (20, 25, 22, 20, 27)
-    assert len(union_of(result, ALL)) == 58
+    assert len(_union(result, ALL)) == 58
     assert result.sparsity.mass_top40[:3] == pytest.approx((0.978, 0.977, 0.974), abs=5e-4)
-    cells = [row.cells for row in gpt2.table.rows]
+    cells = [row.cells for row in table(gpt2).rows]
     assert [row[2] for row in cells] == ["20", "25", "22", "20", "27", "4.4"]
     assert cells[0][1] == "61.95"
     assert "58 of 768 entries above 0.1 in directions 1–5" in caption(gpt2)
@@ -77,7 +99,7 @@ def test_random_directions_are_not(gpt2):
     assert gpt2.result.random.participation_ratio == random.participation_ratio
     assert min(random.participation_ratio) > 200 > max(gpt2.result.sparsity.participation_ratio)
     mean = np.mean(random.participation_ratio)
-    assert gpt2.table.rows[-1].cells == ("random", "", "4.4", f"{mean:.1f}", "0.281")
+    assert table(gpt2).rows[-1].cells == ("random", "", "4.4", f"{mean:.1f}", "0.281")
 
 
 def test_left_and_right_vectors_make_the_table_up(gpt2):
@@ -91,23 +113,25 @@ def test_left_and_right_vectors_make_the_table_up(gpt2):
 def test_what_gpt2s_part_lacks_is_said_and_the_rest_is_there(gpt2):
     assert gpt2.result.E_energy is None
     assert "no token embeddings in this checkpoint" in caption(gpt2)
-    assert gpt2.over_index.isVisible()
+    assert over_index(gpt2).isVisible()
 
 
 def test_minilms_tokens_live_everywhere(minilm):
     E, result = minilm.session.model.W_E.astype(float), minilm.result
     np.testing.assert_allclose(result.E_energy, (E**2).sum(axis=0))
-    union = union_of(result, ALL)
+    union = _union(result, ALL)
     share = (E[:, union] ** 2).sum() / (E**2).sum()
     said = f"{len(union)} of 384 entries above 0.1 in directions 1–5, with {100 * share:.1f}"
     assert said in caption(minilm)
 
 
 def test_E_is_read_only_where_it_is_asked_for(minilm, qtbot):
-    assert minilm.question().tensors() == (("W_E", 0),)
-    QTest.mouseClick(minilm.E, LEFT, NONE, minilm.E.rect().center())
-    assert not minilm.E.isChecked()
-    assert minilm.question().tensors() == ()
+    assert minilm.view().question.tensors() == (("W_E", 0),)
+    QTest.mouseClick(
+        minilm.controls.widgets["E"], LEFT, NONE, minilm.controls.widgets["E"].rect().center()
+    )
+    assert not minilm.controls.widgets["E"].isChecked()
+    assert minilm.view().question.tensors() == ()
     assert minilm.result.E_energy is None
     assert "‖E‖²" not in caption(minilm)
 
@@ -144,38 +168,40 @@ def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
 
 
 def test_clicks_choose_what_is_drawn(gpt2):
-    assert gpt2.drawn(gpt2.result) == ALL
+    assert drawn(gpt2) == ALL
     click_row(gpt2, 3)
-    assert gpt2.drawn(gpt2.result) == (3,)
+    assert drawn(gpt2) == (3,)
     assert "22 of 768 entries above 0.1 in direction 3" in caption(gpt2)
     click_row(gpt2, 1, SHIFT)
-    assert gpt2.drawn(gpt2.result) == (3, 1)
+    assert drawn(gpt2) == (3, 1)
     assert "in directions 1, 3" in caption(gpt2)
-    curve = gpt2.over_index.curves[1]
+    curve = over_index(gpt2).curves[1]
     np.testing.assert_array_equal(curve.y, gpt2.result.over_index[0])
     assert curve.color == SERIES["light"][1]
     click_row(gpt2, RANDOM)
-    assert gpt2.drawn(gpt2.result) == (3, 1)
+    assert drawn(gpt2) == (3, 1)
 
 
 def test_another_panel_may_refer_to_directions(gpt2):
     gpt2.configure(directions=(2,))
-    assert gpt2.drawn(gpt2.result) == (2,)
+    assert drawn(gpt2) == (2,)
     with pytest.raises(TypeError, match="whatever"):
         gpt2.configure(whatever=1)
 
 
 def test_a_small_table_has_fewer(panel, controller, write_table):
     controller.open(str(write_table(np.random.default_rng(0).normal(size=(30, 3)))))
-    assert panel.drawn(panel.result) == (1, 2, 3)
-    assert len(panel.table.rows) == 4
+    assert drawn(panel) == (1, 2, 3)
+    assert len(table(panel).rows) == 4
 
 
 def test_bulk_leaves_out_what_stands_out(gpt2, qtbot):
-    view = gpt2.over_position.view
-    assert view.spans()[1] == pytest.approx(home_of(gpt2.result, ALL))
+    view = over_position(gpt2).view
+    assert view.spans()[1] == pytest.approx(_home(gpt2.result, ALL))
     assert view.spans()[1][1] < gpt2.result.over_position.max()
-    QTest.mouseClick(gpt2.bulk, LEFT, NONE, gpt2.bulk.rect().center())
+    QTest.mouseClick(
+        gpt2.controls.widgets["bulk"], LEFT, NONE, gpt2.controls.widgets["bulk"].rect().center()
+    )
     assert view.spans()[1][1] > gpt2.result.over_position.max()
 
 
@@ -192,25 +218,25 @@ def test_a_click_on_an_index_opens_it_in_dimensions(
     panel = window.panels["directions"]
     index = int(np.abs(panel.result.over_index[0]).argmax())
     click_row(panel, 1)
-    point = panel.over_index.point_of(0, index).toPoint()
-    QTest.mouseClick(panel.over_index.viewport(), LEFT, NONE, point)
+    point = over_index(panel).point_of(0, index).toPoint()
+    QTest.mouseClick(over_index(panel).viewport(), LEFT, NONE, point)
     wait_until_idle(application)
     dimensions = window.panels["dimensions"]
     assert dimensions.isVisible()
-    assert dimensions.drawn(dimensions.result) == (index,)
+    assert dimensions.choices.dimensions == (index,)
 
 
 def test_hover_tells_the_entry(gpt2):
     click_row(gpt2, 1)
     index = int(np.abs(gpt2.result.over_index[0]).argmax())
-    move(gpt2.over_index, gpt2.over_index.point_of(0, index).toPoint())
+    move(over_index(gpt2), over_index(gpt2).point_of(0, index).toPoint())
     value = gpt2.result.over_index[0, index]
-    assert gpt2.over_index.hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
+    assert over_index(gpt2).hover_text() == f"entry {index} · v₁ {value:.3f} · click: Dimensions"
 
 
 def test_hover_and_selection_of_positions_are_shared(gpt2, session):
     click_row(gpt2, 2)
-    plot = gpt2.over_position
+    plot = over_position(gpt2)
     move(plot, plot.point_of(0, 500).toPoint())
     hovered = session.hover
     assert abs(hovered - 500) <= 2
@@ -231,7 +257,7 @@ def test_what_was_hovered_before_is_told_beside_its_point(
     window.session.hover = 400
     window.docks["directions"].raise_()
     wait_until_idle(application)
-    plot = window.panels["directions"].over_position
+    plot = over_position(window.panels["directions"])
     assert plot.hover_text().startswith("400 · u₁ ")
     assert plot._label.text().startswith("400 ")
     assert plot.view.sceneBoundingRect().contains(plot._label.geometry().toRectF())
@@ -248,17 +274,17 @@ def test_python_prints_the_same_numbers(gpt2, run_python):
 
 def test_python_prints_the_share_of_E(minilm, run_python):
     said = run_python(minilm.python()).splitlines()[-1].split()
-    share = minilm.result.E_energy[union_of(minilm.result, ALL)].sum()
+    share = minilm.result.E_energy[_union(minilm.result, ALL)].sum()
     assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
 
 
 def test_numbers_and_figure_hold_what_is_drawn(gpt2):
     click_row(gpt2, 4)
-    numbers = gpt2.numbers(gpt2.result)
+    numbers = gpt2.numbers()
     np.testing.assert_array_equal(numbers["right_4"], gpt2.result.over_index[3])
     assert "right_1" not in numbers
     assert len(numbers["union_of_large_entries"]) == 20
-    left, right = gpt2.figure(gpt2.result)().axes
+    left, right = gpt2.figure()().axes
     np.testing.assert_array_equal(left.lines[0].get_ydata(), gpt2.result.over_position[3])
     np.testing.assert_array_equal(right.lines[0].get_ydata(), gpt2.result.over_index[3])
     assert right.get_xlabel() == "Embedding index"
@@ -267,29 +293,18 @@ def test_numbers_and_figure_hold_what_is_drawn(gpt2):
 def test_a_narrow_panel_leaves_its_room_to_the_plots(gpt2):
     gpt2.resize(420, 300)
     QApplication.processEvents()
-    assert [i for i in range(5) if not gpt2.table.isColumnHidden(i)] == [0, 2]
+    assert [i for i in range(5) if not table(gpt2).isColumnHidden(i)] == [0, 2]
     assert gpt2.content.minimumSizeHint().width() <= gpt2.content.width()
     gpt2.resize(260, 300)
     QApplication.processEvents()
-    assert not gpt2.table.isVisible()
+    assert not table(gpt2).isVisible()
     assert gpt2.content.minimumSizeHint().width() <= gpt2.content.width()
     gpt2.resize(1100, 420)
     QApplication.processEvents()
-    assert gpt2.table.isVisible()
-    assert not any(gpt2.table.isColumnHidden(i) for i in range(5))
-
-
-def test_dark_colours(gpt2):
-    click_row(gpt2, 4)
-    gpt2.set_theme(DARK)
-    assert gpt2.over_index.curves[0].color == SERIES["dark"][4]
-
-
-def test_nothing_open_says_what_it_will_show(panel):
-    assert panel.message.text() == DirectionsPanel.empty
-    assert panel.content is None
+    assert table(gpt2).isVisible()
+    assert not any(table(gpt2).isColumnHidden(i) for i in range(5))
 
 
 def test_directions_that_follow_one_another_are_a_range(gpt2):
-    assert "in directions 2–4" in summary(gpt2.result, (4, 2, 3))
-    assert "in directions 2, 4" in summary(gpt2.result, (4, 2))
+    assert "in directions 2–4" in _summary(gpt2.result, (4, 2, 3))
+    assert "in directions 2, 4" in _summary(gpt2.result, (4, 2))

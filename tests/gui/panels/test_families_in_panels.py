@@ -16,8 +16,6 @@ import pytest
 from geometry.models.residual_stream import Subject
 from gui.panels import table
 from gui.panels.claims.words import outcome
-from gui.panels.dimensions import DimensionsPanel
-from gui.panels.directions import DirectionsPanel
 from gui.panels.experiment import ExperimentPanel
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
@@ -42,8 +40,8 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, OverlapsPanel, DirectionsPanel, SimilarityPanel,
-        DimensionsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
+        SpectraPanel, OverlapsPanel, SimilarityPanel,
+        LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
         TrainingPanel,
     )
 }  # fmt: skip

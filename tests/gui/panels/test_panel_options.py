@@ -41,9 +41,7 @@ CASES = [
             "look": {"blur": 0.0, "colormap": "gray_r", "log": False},
         },
     ),
-    ("directions", {"directions": [2, 4], "E": False, "bulk": False}),
     ("similarity", {"rows": "projected"}),
-    ("dimensions", {"dimensions": [3, 8], "rows": "projected", "order": "fit"}),
     (
         "layernorm",
         {"page": "errors", "version": "constant_norm", "measure": "cosine", "example": "nearest"},
@@ -169,8 +167,6 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("overlaps", "rows", {**SUBJECT, "side": "left"}),
         changed("overlaps", "look", {"blur": float("nan"), "colormap": "viridis", "log": False}),
         changed("overlaps", "look", {"blur": 9, "colormap": "viridis", "log": False}),
-        changed("dimensions", "dimensions", [1, "2"]),
-        changed("dimensions", "dimensions", 3),
         changed("layernorm", "sums", [["#1", 2]]),
         changed("layernorm", "sums", [["#1", 2], [3, 4]]),
         changed("experiment", "settings", {**SETTINGS, "lag": 0}),
@@ -179,7 +175,7 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "d_model": 10**9}}),
         changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "n_positions": 10**9}}),
     ],
-    ids=range(25),
+    ids=range(23),
 )
 def test_what_makes_no_sense_is_left_out(panel, options, open_table):
     table = open_table(np.random.default_rng(0).normal(size=(20, 8)))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.training.training import TrainingPanel
 from gui.panels.training.training_curves import places_of
-from gui.plots.scrub_plot import Line
+from gui.plots.spec import Line
 from gui.style.theme import DARK
 from tests.geometry.history_stage import history_of
 from tests.gui.gather_stage import write_checkpoints
