@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,10 +35,7 @@ from gui.services.work_parts import (
     unpack_laying,
     unpack_place,
 )
-from gui.state.work import FIELDS, MOST_BOOKMARKS, OtherView, Work, whole
-
-if TYPE_CHECKING:
-    from gui.state.work import Bookmark
+from gui.state.work import FIELDS, MOST_BOOKMARKS, Bookmark, OtherView, Work, whole
 
 FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"

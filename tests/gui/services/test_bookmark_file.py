@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gui.services.work_file import (
+    BOOKMARKS_VERSION,
     FOLDER,
     JSON,
     LIST,
-    VERSION,
     NewerVersion,
     WorkError,
     pack_bookmarks,
@@ -146,11 +146,11 @@ def test_every_cut_file_is_refused(path):
 
 def test_a_later_version_is_refused(path):
     write_bookmarks(BOTH, path)
-    change_list(path, lambda said: said.update(version=VERSION + 1))
+    change_list(path, lambda said: said.update(version=BOOKMARKS_VERSION + 1))
     with pytest.raises(NewerVersion, match="newer Helixscope"):
         read_bookmarks(path)
     parts = {LIST: json.loads(pack_bookmarks(())[LIST])}
-    assert parts[LIST]["version"] == VERSION
+    assert parts[LIST]["version"] == BOOKMARKS_VERSION
 
 
 def newer_view(parts) -> None:

@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.window.docks import BOTTOM, DOCKS
+from tests.gui.result_stage import figure_of
 
 LACKING = {
     "capture": "computed: there are no tokens",
@@ -26,11 +27,11 @@ def test_every_panel_shows_it_or_says_why_not(start_application, wait_until_idle
         panel = window.panels[dock.name]
         if dock.name in LACKING:
             assert panel.result is None
-            assert LACKING[dock.name] in panel.message.text()
-            assert panel.advice.text().endswith(".")
+            assert LACKING[dock.name] in panel.words.message.text()
+            assert panel.words.advice.text().endswith(".")
         else:
-            assert panel.result is not None, f"{dock.name}: {panel.message.text()}"
-            assert panel.figure(panel.result)() is not None
+            assert panel.result is not None, f"{dock.name}: {panel.words.message.text()}"
+            assert figure_of(panel) is not None
             assert panel.numbers(panel.result)
     assert app.session.notice is None
 

@@ -157,9 +157,8 @@ def test_other_models_that_make_no_sense_are_refused(path, change):
         lambda said: said.update(laying={**HOW, "step": 1.5}),
         lambda said: said.update(panels=[]),
         lambda said: said.update(panels={"shape": 1}),
-        lambda said: said.update(panels={"shape": {"in_view": "yes"}}),
     ],
-    ids=range(17),
+    ids=range(16),
 )
 def test_what_cannot_be_laid_over_or_chosen_is_refused(path, change):
     rewrite(path, change, replace(BESIDE, laying=LAYINGS[0]))

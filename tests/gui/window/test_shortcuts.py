@@ -92,7 +92,7 @@ def test_typing_fires_no_command(application, window, fired):
 def test_commands_with_a_modifier_work_while_typing(application, window, fired, monkeypatch):
     opened = []
     monkeypatch.setattr(
-        "gui.window.main_window.QFileDialog.getExistingDirectory", lambda *a: opened.append(a) or ""
+        "gui.window.host.QFileDialog.getExistingDirectory", lambda *a: opened.append(a) or ""
     )
     for field in fields(window):
         field.setFocus()
