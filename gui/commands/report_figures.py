@@ -32,14 +32,12 @@ from gui.panels.overlaps_question import ATTENTION, Missing, Overlap, OverlapFig
 from gui.panels.overlaps_text import caption_of, figure_caption
 from gui.panels.shape_figure import shape_figure
 from gui.panels.shape_question import check_positions, coordinates_in, shape_of
-from gui.panels.similarity_figure import similarity_figure
-from gui.panels.similarity_question import LEVELS, check_size
 from gui.panels.spectra_figure import spectra_figure
 from gui.panels.spectra_question import SpectraOf
 from gui.panels.table import PANELS
 from gui.services.questions import resolve
 from gui.style.sentences import as_sentence
-from gui.style.theme import DIVERGING, LIGHT
+from gui.style.theme import LIGHT
 
 ENTRIES = 3
 """Single entries of P in one figure, those of the largest variance."""
@@ -164,23 +162,6 @@ def _helix(reported: Reported) -> Figure:
     return helix_figure(reported.model.name, place_curve(W_pos, reported.measured.pca))
 
 
-def _similarity(reported: Reported) -> Figure:
-    return _similarity_of(reported, None)
-
-
-def _similarity_projected(reported: Reported) -> Figure:
-    return _similarity_of(reported, reported.scope.components)
-
-
-def _similarity_of(reported: Reported, components: tuple[int, ...] | None) -> Figure:
-    measured = reported.measured
-    check_size(measured.positions)
-    found = measured.similarity if components is None else measured.similarity_projected
-    title = text.similarity_title(reported.model)
-    scope = text.similarity_scope(measured.positions, components)
-    return similarity_figure(found, DIVERGING["light"], LEVELS, title=title, scope=scope)
-
-
 def _layernorm(reported: Reported) -> Figure:
     found = layernorms_of(reported.measured)
     scope = text.layernorm_scope(reported.model, found.positions, found.n_tokens)
@@ -232,8 +213,6 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "overlaps-P-E": _P_and_E,
     "overlaps-attention": _attention,
     "overlaps-mlp": _mlp,
-    "similarity": _similarity,
-    "similarity-projected": _similarity_projected,
     "layernorm": _layernorm,
     "interference": _interference,
     "shape": _shape,

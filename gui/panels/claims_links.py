@@ -15,8 +15,6 @@ def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Mapping[str, A
 
 
 _SHOWN: Mapping[str, Mapping[str, Any]] = {
-    "similarity.periodic": {"rows": "raw"},
-    "similarity.explained": {"rows": "projected"},
     "layernorm.sum_of_squares": {"version": "orthogonal"},
     "layernorm.constant": {"version": "constant_norm"},
     "spectrum.P": {"subjects": (Subject("P"),)},

@@ -50,19 +50,6 @@ def weights_scope(layer: int, *, fold_ln: bool) -> str:
     return f"layer {layer}, LayerNorm gain {'folded' if fold_ln else 'not folded'}"
 
 
-def similarity_title(model: PositionalModel) -> str:
-    """Name the figure of cosines."""
-    return f"{model.name} · cosine similarity of positions"
-
-
-def similarity_scope(positions: tuple[int, int], components: tuple[int, ...] | None) -> str:
-    """Say which rows are compared: raw, or projected on components."""
-    rows = "raw rows, uncentred"
-    if components is not None:
-        rows = f"rows projected on PC {', '.join(map(str, components))}"
-    return f"shown positions {positions[0]}–{positions[1]} · {rows}"
-
-
 def layernorm_scope(model: PositionalModel, positions: tuple[int, int], n_tokens: int) -> str:
     """Say of which positions and tokens the errors are, and of which the cosines."""
     return (

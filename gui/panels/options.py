@@ -146,7 +146,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
             log=flag,
         ),
     },
-    "similarity": {"rows": _one_of("raw", "projected")},
     "layernorm": {
         "page": _one_of("errors", "interference"),
         "version": _one_of("orthogonal", "constant_norm"),

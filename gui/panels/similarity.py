@@ -1,39 +1,133 @@
-"""The similarity panel: the cosine of every pair of positions, and its mean by lag."""
+"""Similarity: the cosine of every pair of positions, and its mean by lag."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from geometry.measures.similarity import Similarity
-from gui.panels.figure_text import similarity_scope, similarity_title
-from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.similarity_question import LEVELS, ByLag, ByLagOf, SimilarityOf
-from gui.plots.color_bar import ColorBar
-from gui.services.overlay_curves import said_at
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.similarity import Similarity, mean_by_lag, similarity
+from geometry.pca.pca import PositionPCA, fit_pca
+from gui.panels.kit import Choice, Option, PanelSpec, Reported, Scope, View
+from gui.plots.spec import Axis, Curve, Image, Part, Plot
+from gui.services.questions import Subjects
 from gui.services.snippets import opening
-from gui.state.session import Session
-from gui.style.theme import DIVERGING, GRID, Theme, format_number
-from gui.widgets.segmented import Segmented
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from gui.plots.compared_plot import ComparedPlot
-    from gui.plots.heatmap import Heatmap
+from gui.style.theme import DIVERGING, format_count, format_number
 
 LAGS = (1, 100, 300)
-"""Those that the caption tells."""
+"""Those whose mean cosine the caption names."""
+LEVELS = (-1.0, 1.0)
+"""The least and the largest cosine: the ends of the colours, before anybody drags them."""
+MOST = 4096
+"""More positions than this make a matrix that nothing can show and little memory can hold."""
 
 
-class SimilarityPanel(OverlayPanel):
-    """A heatmap of cosines, and beside it their mean by lag."""
+@dataclass(frozen=True, slots=True)
+class SimilarityOf:
+    """Cosines of all rows of a range.
 
-    slot = "similarity"
+    Attributes
+    ----------
+    positions
+        First and last position, both included.
+    components
+        If given, rows are first projected: the range's mean and these components, from 1.
+    """
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None = None
+
+    def answer(self, about: Subjects) -> Similarity:
+        """Compute them.
+
+        Raises
+        ------
+        RangeError
+            There are too many positions.
+        """
+        check_size(self.positions)
+        W_pos = about.model.W_pos
+        if self.components is None:
+            return similarity(W_pos, self.positions)
+        about.tell(None, "Fitting the components")
+        pca = fit_pca(W_pos, self.positions, max(self.components))
+        about.tell(None, "Comparing all pairs")
+        return similarity(W_pos, self.positions, chosen(pca, self.components))
+
+
+@dataclass(frozen=True, slots=True)
+class ByLagOf:
+    """The mean cosine by lag alone; fields as of :class:`SimilarityOf`."""
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None = None
+
+    def answer(self, about: Subjects) -> ByLag:
+        """Compute it without the cosines of all pairs."""
+        W_pos, pca = about.model.W_pos, None
+        if self.components is not None:
+            about.tell(None, "Fitting the components")
+            pca = fit_pca(W_pos, self.positions, max(self.components))
+            pca = chosen(pca, self.components)
+        return ByLag(self.positions, self.components, mean_by_lag(W_pos, self.positions, pca))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ByLag:
+    """The mean cosine by lag.
+
+    Attributes
+    ----------
+    positions, components
+        Of which rows, as in :class:`SimilarityOf`.
+    by_lag : (m,) float64
+        For lags 0, 1, …, m − 1.
+    """
+
+    positions: tuple[int, int]
+    components: tuple[int, ...] | None
+    by_lag: np.ndarray
+
+
+def check_size(positions: tuple[int, int]) -> None:
+    """Refuse a range whose cosines nothing can show."""
+    first, last = positions
+    if last - first + 1 > MOST:
+        raise RangeError(
+            f"The range has {format_count(last - first + 1)} positions, and cosines of all "
+            f"pairs are shown for up to {format_count(MOST)}.",
+            "Choose a shorter range.",
+        )
+
+
+def chosen(pca: PositionPCA, components: tuple[int, ...]) -> PositionPCA:
+    """Return a fit with only some of its components, counted from 1; absent ones left out."""
+    kept = [c - 1 for c in components if c <= len(pca.components)]
+    return replace(
+        pca,
+        components=pca.components[kept],
+        singular_values=pca.singular_values[kept],
+        explained_variance_ratio=pca.explained_variance_ratio[kept],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Which rows are compared."""
+
+    rows: Literal["raw", "projected"] = "raw"
+
+
+SimilarityView = View[Choices, Similarity | ByLag]
+
+
+class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
+    """A heatmap of cosines, and beside it their mean by lag; of compared models the mean alone."""
+
+    name = "similarity"
     formula = "cos(Pᵢ, Pⱼ)"
     meaning = "similarity of positions"
     explanation = (
@@ -42,251 +136,100 @@ class SimilarityPanel(OverlayPanel):
         "projected on the shown components, the helix explains."
     )
     empty = "Open a model to see how similar every two of its positions are."
-
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self.heatmap: Heatmap
-        self.lags: ComparedPlot
-        self._levels = LEVELS
-        self._cell: tuple[int, int] | None = None
-        self.rows = Segmented(
-            (
-                ("raw", "Raw rows", "Rows as they are stored"),
-                (
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="rows",
+            label="Rows",
+            options=(
+                Option("raw", "Raw rows", "Rows as they are stored"),
+                Option(
                     "projected",
                     "Projected",
                     "Rows projected on the shown components: the range's mean and these alone",
                 ),
             ),
-            "Rows",
-        )
-        self.header.add(self.rows)
-        self.rows.chosen.connect(self.ask)
-        events = session.events
-        self.listen_throttled(events.positions, self.ask)
-        self.listen(events.components, self.ask)
-        self.listen(events.hover, self._on_hover_changed)
-        self.listen(events.selection, self._on_selection_changed)
-        self.listen(events.tokens, self._on_hover_changed)
+        ),
+    )
+    figures = {"similarity": {}, "similarity-projected": {"rows": "projected"}}
+    claims = {
+        "similarity.periodic": {"rows": "raw"},
+        "similarity.explained": {"rows": "projected"},
+    }
+    follows_drag = True
 
-    # What it asks.
+    def question(self, scope: Scope, choices: Choices) -> SimilarityOf:
+        return SimilarityOf(scope.positions, _components(scope, choices))
 
-    def question(self) -> SimilarityOf:
-        """Ask for the shown range."""
-        return SimilarityOf(self.session.positions, self._components_of(self.session))
+    def question_beside(self, scope: Scope, choices: Choices) -> ByLagOf:
+        return ByLagOf(scope.positions, _components(scope, choices))
 
-    def question_of(self, session: Session) -> ByLagOf:
-        """Ask other models for what is drawn of them: not for the cosines of all pairs."""
-        return ByLagOf(session.positions, self._components_of(session))
+    def result_for_report(
+        self, reported: Reported, choices: Choices
+    ) -> tuple[SimilarityOf, Similarity]:
+        measured = reported.measured
+        check_size(measured.positions)
+        raw = choices.rows == "raw"
+        question = self.question(reported.scope, choices)
+        return question, measured.similarity if raw else measured.similarity_projected
 
-    def _components_of(self, session: Session) -> tuple[int, ...] | None:
-        projected = self.rows.value() == "projected"
-        return tuple(sorted(set(session.components))) if projected else None
-
-    def configure(self, **options: Any) -> None:
-        """Show ``rows``, "raw" or "projected"."""
-        self.rows.show_value(options.pop("rows", self.rows.value()))
-        self.ask()
-        super().configure(**options)
-
-    def options(self) -> dict[str, Any]:
-        """Return what :meth:`configure` takes."""
-        return {"rows": self.rows.value()}
-
-    # What it shows.
-
-    def build(self) -> QWidget:
-        """Make the heatmap, its colour bar and the plot beside it."""
-        from gui.plots.compared_plot import ComparedPlot
-        from gui.plots.heatmap import Heatmap
-
-        self.heatmap = Heatmap(self.theme, "position j", "position i")
-        self.heatmap.setAccessibleName("Cosine of every two positions")
-        self.heatmap.cellHovered.connect(self._on_cell_hovered)
-        self.heatmap.cellClicked.connect(self._on_cell_clicked)
-        self.bar = ColorBar(self.theme, "Cosine")
-        self.bar.levelsRequested.connect(self._set_levels)
-        self.lags = ComparedPlot(self.theme, "lag Δ (positions)", "mean cosine")
-        self.lags.setAccessibleName("Mean cosine by lag")
-        self.lags.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
-        self.lags.hovered.connect(self._on_lag_hovered)
-        content = QWidget()
-        row = QHBoxLayout(content)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.heatmap, 3)
-        row.addWidget(self.bar)
-        row.addSpacing(GRID)
-        row.addWidget(self.lags, 2)
-        return content
-
-    def show_result(self, result: Similarity) -> None:
-        """Draw both."""
-        first = result.positions[0]
-        self._color()
-        self.heatmap.set_image(result.cosines, (first, first))
-        self._draw_lags()
-        self._on_selection_changed()
-        self._on_hover_changed()
-
-    def _draw_lags(self) -> None:
-        from gui.plots.compared_plot import Thin
-
-        others = [Thin(other.y, other.color) for other in self.overlay_lines()]
-        own = self.result.by_lag
-        low = min(0.0, *(float(values.min()) for values in (own, *(o.values for o in others))))
+    def plots(self, view: SimilarityView) -> Sequence[Part]:
+        by_lag, others = view.result.by_lag, [_by_lag(other) for other in view.others]
+        own = Curve(np.arange(len(by_lag)), by_lag, view.theme.text, width=1.5 if others else 1.0)
+        low = min(0.0, *(float(curve.y.min()) for curve in (own, *others)))
         margin = 0.04 * (1.0 - low)
-        self.lags.set_compared(own, (low - margin, 1.0 + margin), others)
 
-    def redraw(self) -> None:
-        """Draw the lags anew, and what is said of the one under the mouse."""
-        self._draw_lags()
-        self._on_hover_changed()
+        def at_lag(_: int, lag: int) -> str:
+            parts = [f"Δ = {lag}", f"mean cosine {format_number(by_lag[lag])}"]
+            parts += [
+                f"{other.name} {format_number(float(other.y[lag]))}"
+                for other in others
+                if lag < len(other.y)
+            ]
+            return " · ".join(parts)
 
-    def _color(self) -> None:
-        colormap = DIVERGING[self.theme.name]
-        self.heatmap.set_colors(colormap, self._levels)
-        self.bar.show_scale(colormap, self._levels, LEVELS)
-
-    def _set_levels(self, low: float, high: float) -> None:
-        self._levels = max(low, -1.0), min(high, 1.0)
-        self._color()
-
-    # Brushing.
-
-    def _on_cell_hovered(self, cell: tuple[int, int] | None) -> None:
-        self._cell = cell
-        hover = None if cell is None else cell[1]
-        if hover != self.session.hover:
-            self.hoverRequested.emit(hover)
-        self._on_hover_changed()
-
-    def _on_hover_changed(self) -> None:
-        if self.result is None:
-            return
-        position, cell = self.session.hover, self._cell
-        first, last = self.result.positions
-        if cell is not None and cell[1] == position:
-            self.heatmap.set_hover(*cell, self._described(*cell))
-            self._show_lag(abs(cell[0] - cell[1]))
-        elif position is not None and first <= position <= last:
-            self.heatmap.set_hover(position, position)
-            self.lags.set_hover(None)
-        else:
-            self.heatmap.set_hover(None, None)
-            self.lags.set_hover(None)
-
-    def _on_lag_hovered(self, lag: int | None) -> None:
-        if lag is None:
-            self.lags.set_hover(None)
-        else:
-            self._show_lag(lag)
-
-    def _show_lag(self, lag: int) -> None:
-        parts = [f"Δ = {lag}", f"mean cosine {format_number(self.result.by_lag[lag])}"]
-        parts += said_at(lag, self.overlay_lines())
-        self.lags.set_hover(lag, " · ".join(parts))
-
-    def _described(self, i: int, j: int) -> str:
-        value = format_number(self.heatmap.value_at(i, j))
-        names = []
-        for position in (i, j):
-            token = self.session.token_at(position)
-            names.append(f"{position}" if token is None else f"{position} {token!r}")
-        return f"{names[0]} and {names[1]}\ncosine {value} · Δ = {j - i}"
-
-    def _on_cell_clicked(self, i: int, j: int, modifiers: Qt.KeyboardModifier) -> None:
-        before = self.session.selection if modifiers & Qt.KeyboardModifier.ShiftModifier else ()
-        self.selectionRequested.emit((*before, i, j))
-
-    def _on_selection_changed(self) -> None:
-        if self.result is not None:
-            first, last = self.result.positions
-            inside = [p for p in self.session.selection if first <= p <= last]
-            self.heatmap.set_selected(inside, inside)
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        super().set_theme(theme)
-        if self.content is not None:
-            for part in (self.heatmap, self.bar, self.lags):
-                part.set_theme(theme)
-            self._color()
-            if self.result is not None:
-                self._draw_lags()
-
-    # What it says, and what can be taken away.
-
-    def caption(self, result: Similarity) -> str:
-        """Name the scope, and the mean cosine at some lags."""
-        assert self.session.model is not None
-        means = _means(result.by_lag)
-        lags = f" · mean cosine at {means}" if means else ""
-        return f"{self.session.model.name} · {self._scope(result)}{lags}"
-
-    def _scope(self, result: Similarity) -> str:
-        return similarity_scope(result.positions, self.answered.components)
-
-    def figure(self, result: Similarity) -> Callable[[], Figure]:
-        """Return what draws both for print."""
-        assert self.session.model is not None
-        levels, scope, others = self._levels, self._scope(result), self.printed_lines()
-        title, name = similarity_title(self.session.model), self.session.model.name
-
-        def draw() -> Figure:
-            from gui.panels.similarity_figure import similarity_figure
-
-            return similarity_figure(
-                result, DIVERGING["light"], levels,
-                title=title, scope=scope, others=others, name=name,
-            )  # fmt: skip
-
-        return draw
-
-    def numbers(self, result: Similarity) -> Mapping[str, np.ndarray]:
-        """Return positions, the mean by lag, and the matrix."""
-        first, last = result.positions
-        return self.with_others(
-            {
-                "position": np.arange(first, last + 1),
-                **_by_lag(result.by_lag),
-                "cosine": result.cosines,
-            }
+        lags = Plot(
+            "Mean cosine by lag",
+            Axis("lag Δ (positions)", whole=True),
+            Axis("mean cosine", span=(low - margin, 1.0 + margin), printed="mean cos(Pᵢ, Pᵢ₊Δ)"),
+            [own, *others],
+            hover=at_lag,
+            over="number",
+            stretch=2,
         )
+        return [lags] if isinstance(view.result, ByLag) else [_image(view, view.result), lags]
 
-    def python(self) -> str:
-        """Return a script that prints the mean cosine by lag."""
-        return self.with_other_scripts(self._script(self.session, self.answered))
+    def heading(self, view: SimilarityView) -> tuple[str, str]:
+        return f"{view.model.name} · cosine similarity of positions", _scope(view)
 
-    # The same of other models.
+    def caption(self, view: SimilarityView) -> str:
+        means = _means(view)
+        lags = f" · mean cosine at {means}" if means else ""
+        return f"{view.model.name} · {_scope(view)}{lags}"
 
-    def overlay_words(self) -> str:
-        """Say what is drawn beside the heatmap."""
+    def numbers(self, view: SimilarityView) -> Mapping[str, np.ndarray]:
+        result = view.result
+        by_lag = {
+            "lag": np.arange(len(result.by_lag)), "mean_cosine_at_lag": result.by_lag
+        }  # fmt: skip
+        if isinstance(result, ByLag):
+            return by_lag
+        first, last = result.positions
+        return {"position": np.arange(first, last + 1), **by_lag, "cosine": result.cosines}
+
+    def compares(self, choices: Choices) -> str:
         return "Mean cosine by lag"
 
-    def overlay_xy(self, result: ByLag) -> Mapping[str, XY]:
-        """Return the mean by lag."""
-        return {"": (np.arange(len(result.by_lag)), result.by_lag)}
-
-    def overlay_said(self, result: ByLag) -> str:
-        """Say what the caption says of the open model."""
-        means = _means(result.by_lag)
+    def summary(self, view: SimilarityView) -> str:
+        means = _means(view)
         return f"Mean cosine at {means}" if means else ""
 
-    def overlay_numbers(self, result: ByLag) -> Mapping[str, np.ndarray]:
-        """Return the mean by lag."""
-        return _by_lag(result.by_lag)
-
-    def overlay_python(self, session: Session, result: ByLag) -> str:
-        """Return a script that prints the mean cosine by lag."""
-        return self._script(session, result)
-
-    def _script(self, session: Session, rows: SimilarityOf | ByLag) -> str:
-        assert session.model is not None
+    def script(self, view: SimilarityView) -> str:
+        rows: Any = view.question
         positions, components = rows.positions, rows.components
-        fit = "similarity(model.W_pos, positions)"
-        imports, prepare = "", ""
+        fit, imports, prepare, first = "similarity(model.W_pos, positions)", "", "", ""
         if components is not None:
+            first = "import dataclasses\n\n"
             imports = "from geometry.pca.pca import fit_pca\n"
             kept = [component - 1 for component in components]
             prepare = (
@@ -295,8 +238,8 @@ class SimilarityPanel(OverlayPanel):
             )
             fit = "similarity(model.W_pos, positions, pca)"
         return (
-            ("import dataclasses\n\n" if components is not None else "")
-            + opening(session.model)
+            first
+            + opening(view.model)
             + imports
             + f"""from geometry.measures.similarity import similarity
 
@@ -308,10 +251,48 @@ print(found.by_lag)
         )
 
 
-def _means(by_lag: np.ndarray) -> str:
-    told = [lag for lag in LAGS if lag < len(by_lag)]
-    return ", ".join(f"Δ {lag}: {format_number(by_lag[lag])}" for lag in told)
+def _components(scope: Scope, choices: Choices) -> tuple[int, ...] | None:
+    projected = choices.rows == "projected"
+    return tuple(sorted(set(scope.components))) if projected else None
 
 
-def _by_lag(by_lag: np.ndarray) -> dict[str, np.ndarray]:
-    return {"lag": np.arange(len(by_lag)), "mean_cosine_at_lag": by_lag}
+def _by_lag(other: SimilarityView) -> Curve:
+    values = other.result.by_lag
+    return Curve(np.arange(len(values)), values, other.color, silent=True, name=other.name)
+
+
+def _image(view: SimilarityView, result: Similarity) -> Image:
+    first = result.positions[0]
+
+    def hover(i: int, j: int) -> str:
+        value = format_number(float(result.cosines[i - first, j - first]))
+        return f"{view.at(i)} and {view.at(j)}\ncosine {value} · Δ = {j - i}"
+
+    return Image(
+        "Cosine of every two positions",
+        Axis("position j", whole=True),
+        Axis("position i", whole=True),
+        result.cosines,
+        DIVERGING[view.theme.name],
+        LEVELS,
+        (first, first),
+        unit="cos(Pᵢ, Pⱼ)",
+        beside=lambda i, j: abs(i - j),
+        hover=hover,
+        over="position",
+        stretch=3,
+    )
+
+
+def _scope(view: SimilarityView) -> str:
+    rows, components = "raw rows, uncentred", view.question.components
+    if components is not None:
+        rows = f"rows projected on PC {', '.join(map(str, components))}"
+    first, last = view.result.positions
+    return f"shown positions {first}–{last} · {rows}"
+
+
+def _means(view: SimilarityView) -> str:
+    by_lag = view.result.by_lag
+    some = [lag for lag in LAGS if lag < len(by_lag)]
+    return ", ".join(f"Δ {lag}: {format_number(by_lag[lag])}" for lag in some)

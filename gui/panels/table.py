@@ -49,6 +49,7 @@ PANELS = {
     for entry in (
         PanelEntry("capture", "Capture", "capture:CapturePanel"),
         PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
+        PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),

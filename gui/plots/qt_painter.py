@@ -40,7 +40,7 @@ class PaintedPlot(QWidget):
         self._plot = plot
         self._curve = 0
         self._marks: tuple[int | None, tuple[int, ...]] = (None, ())
-        if plot.over == "position":
+        if plot.over:
             self.widget: CurvePlot = PositionCurves(theme, plot.x.title, plot.y.title)
         else:
             self.widget = CurvePlot(
@@ -77,7 +77,7 @@ class PaintedPlot(QWidget):
         """Mark the hovered and the selected positions."""
         self._marks = hover, selection
         plot, widget = self._plot, self.widget
-        if not isinstance(widget, PositionCurves):
+        if plot.over != "position" or not isinstance(widget, PositionCurves):
             return
         widget.set_selected(selection)
         drawn = widget.positions()
@@ -91,6 +91,13 @@ class PaintedPlot(QWidget):
             widget.set_hover(
                 point if inside else None, plot.hover(*point) if inside and plot.hover else ""
             )
+
+    def show_point(self, index: int | None) -> None:
+        """Hover a point of the first curve, or none."""
+        if index is None or self._plot.hover is None:
+            self.widget.set_hover(None)
+        else:
+            self.widget.set_hover((0, index), self._plot.hover(0, index))
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; what is drawn keeps its own until it is drawn anew."""
@@ -127,6 +134,8 @@ class PaintedImage(QWidget):
     hovered = Signal(object)
     selected = Signal(object)
     """Positions that were clicked: row and column; True if they are to be added."""
+    pointed = Signal(object)
+    """The point that the hovered cell has in the plot beside, or None."""
 
     def __init__(self, image: Image, theme: Theme) -> None:
         super().__init__()
@@ -193,6 +202,8 @@ class PaintedImage(QWidget):
     def _on_hovered(self, cell: tuple[int, int] | None) -> None:
         self._cell = cell
         image = self._image
+        if image.beside is not None:
+            self.pointed.emit(None if cell is None else image.beside(*cell))
         if image.over == "position":
             self.hovered.emit(None if cell is None else cell[1])
         elif cell is None:
@@ -325,9 +336,17 @@ class PaintedRow(QWidget):
             widget.hovered.connect(self._on_hovered)
             if isinstance(widget, PaintedImage):
                 widget.selected.connect(self._on_selected)
+                plots = [one for one in self.painted if isinstance(one, PaintedPlot)]
+                if plots:
+                    widget.pointed.connect(plots[0].show_point)
             elif isinstance(widget, PaintedPlot):
                 widget.intended.connect(self.intended)
-            if isinstance(widget, PaintedPlot) and isinstance(widget.widget, PositionCurves):
+            linked = isinstance(part, Plot) and part.over == "position"
+            if (
+                isinstance(widget, PaintedPlot)
+                and isinstance(widget.widget, PositionCurves)
+                and linked
+            ):
                 PositionGestures(widget.widget, self._session, self.selectionRequested.emit)
 
     def _painted(self, part: Part) -> Painted:

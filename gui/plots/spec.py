@@ -17,8 +17,9 @@ from gui.widgets.table_text import Column, Row
 
 Style = Literal["solid", "dashed", "dotted"]
 Span = tuple[float, float]
-Over = Literal["", "position"]
-"""What stands along x: positions are hovered and selected in all views alike."""
+Over = Literal["", "number", "position"]
+"""What stands along x: positions are hovered and selected in all views alike; on them, as on other
+whole numbers, the point under the mouse is the nearest one sideways."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -163,6 +164,9 @@ class Image:
         Colours follow the logarithm of the values.
     unit
         What the colours stand for.
+    beside
+        Returns the index of the point that a cell, by its numbers, has on the first curve of the
+        plot beside the image, which is hovered with it.
     """
 
     name: str
@@ -174,6 +178,7 @@ class Image:
     first: tuple[int, int] = (0, 0)
     log: bool = False
     unit: str = ""
+    beside: Callable[[int, int], int] | None = None
     hover: Callable[[int, int], str] | None = None
     over: Over = ""
     stretch: int = 1

@@ -158,12 +158,6 @@ def _overlaps(session: Session, theme: Theme) -> Panel:
     return OverlapsPanel(session, theme)
 
 
-def _similarity(session: Session, theme: Theme) -> Panel:
-    from gui.panels.similarity import SimilarityPanel
-
-    return SimilarityPanel(session, theme)
-
-
 def _layernorm(session: Session, theme: Theme) -> Panel:
     from gui.panels.layernorm import LayerNormPanel
 
@@ -223,7 +217,7 @@ DOCKS = (
     Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("directions", "Directions", BOTTOM, _result("directions"), lazy=True),
-    Dock("similarity", "Similarity", BOTTOM, _similarity, lazy=True),
+    Dock("similarity", "Similarity", BOTTOM, _result("similarity"), lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _shape, lazy=True),

@@ -12,7 +12,6 @@ from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.result_panel import ResultPanel
 from gui.panels.shape import ShapePanel
-from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
@@ -20,7 +19,7 @@ from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 PANELS = (
-    SpectraPanel, LookBackPanel, SimilarityPanel, KernelsPanel, ShapePanel,
+    SpectraPanel, LookBackPanel, KernelsPanel, ShapePanel,
     LayerNormPanel,
 )  # fmt: skip
 """Those that draw compared models as well."""
@@ -112,9 +111,6 @@ class Beside:
 
 def drawn_names(panel: Any) -> set[str]:
     """The names of what is on the screen behind the own curves, in all plots of a panel."""
-    if isinstance(panel, SimilarityPanel):
-        colors = {line.color: line.name for line in panel.overlay_lines()}
-        return {colors[thin.color] for thin, _ in panel.lags._thin}
     plots = {
         SpectraPanel: lambda: (panel.plot,),
         ShapePanel: lambda: (panel.plot,),

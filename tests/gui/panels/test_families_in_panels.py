@@ -22,7 +22,6 @@ from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
 from gui.panels.shape import ShapePanel
-from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.panels.training.training import TrainingPanel
 from gui.window.docks import BOTTOM, DOCKS
@@ -40,8 +39,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, OverlapsPanel, SimilarityPanel,
-        LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
+        SpectraPanel, OverlapsPanel,         LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
         TrainingPanel,
     )
 }  # fmt: skip

@@ -15,7 +15,6 @@ from geometry.measures.kernels import head_kernels
 from geometry.measures.lookback_range import look_back_range
 from geometry.measures.roughness import roughness
 from geometry.measures.shape import fit_shapes
-from geometry.measures.similarity import similarity
 from geometry.models.head_projections import project_heads
 from geometry.models.residual_stream import Subject
 from geometry.pca.pca import fit_pca
@@ -24,7 +23,6 @@ from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
 from gui.panels.shape import ShapePanel
 from gui.panels.shape_question import ShapeOf
-from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.overlay_curves import overlay_color
@@ -57,8 +55,6 @@ def wanted(panel, model, positions):
         return {"": np.linalg.svd(model.W_pos, compute_uv=False)}
     if isinstance(panel, LookBackPanel):
         return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
-    if isinstance(panel, SimilarityPanel):
-        return {"": similarity(model.W_pos, positions).by_lag}
     if isinstance(panel, LayerNormPanel):
         errors = Measurements(model, Scope(positions)).layernorm.orthogonal
         return {"": np.median(errors, axis=0)}
@@ -234,19 +230,6 @@ def test_hover_says_whose_curve_it_is(beside, panel_class, said):
     assert plot.hover_text().startswith(said)
     hover(made.panel, QPoint(2, 2))
     assert plot.hover_text() == ""
-
-
-def test_at_a_lag_all_models_values_are_told(beside):
-    made = beside(SimilarityPanel)
-    panel = made.add_both()
-    lag = panel.lags.view.mapViewToScene(
-        panel.lags.view.mapSceneToView(panel.lags.view.sceneBoundingRect().center())
-    )
-    hover(panel.lags.viewport(), lag.toPoint())
-    at = panel.lags.index_at(lag)
-    values = {name: line.y for name, line in made.lines("").items()}
-    assert f"Δ = {at} · mean cosine {panel.result.by_lag[at]:.3f}"[:12] in panel.lags.hover_text()
-    assert f"long {values['long'][at]:.3f}".replace("-", "−") in panel.lags.hover_text()
 
 
 def test_beside_other_models_colours_are_theirs(beside):

@@ -17,7 +17,6 @@ from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.shape import ShapePanel
-from gui.panels.similarity import SimilarityPanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
 from gui.state.session import Compared, Session
@@ -29,7 +28,6 @@ SPECTRA = "P_singular_value"
 COLUMN = {
     SpectraPanel: SPECTRA,
     LookBackPanel: "r2_screw",
-    SimilarityPanel: "mean_cosine_at_lag",
     ShapePanel: "distance_helix",
     LayerNormPanel: "orthogonal_median",
 }

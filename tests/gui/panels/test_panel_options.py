@@ -41,7 +41,6 @@ CASES = [
             "look": {"blur": 0.0, "colormap": "gray_r", "log": False},
         },
     ),
-    ("similarity", {"rows": "projected"}),
     (
         "layernorm",
         {"page": "errors", "version": "constant_norm", "measure": "cosine", "example": "nearest"},

@@ -12,11 +12,10 @@ from PySide6.QtTest import QTest
 from geometry.checkpoints.errors import RangeError
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
-from gui.panels.similarity import SimilarityPanel
-from gui.panels.similarity_question import MOST, SimilarityOf, chosen
+from gui.panels.similarity import MOST, SimilarityOf, chosen
 from gui.services.questions import Subjects, resolve
-from gui.style.theme import DARK, DIVERGING
-from tests.gui.result_stage import ResultStage, double_click, hover
+from tests.gui.compared_stage import ComparedStage
+from tests.gui.result_stage import ResultStage, double_click, hover, named
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -25,7 +24,7 @@ NONE = Qt.KeyboardModifier.NoModifier
 
 @pytest.fixture
 def stage(qtbot):
-    return ResultStage(qtbot, SimilarityPanel, size=(900, 320))
+    return ResultStage(qtbot, "similarity", size=(900, 320))
 
 
 @pytest.fixture
@@ -35,8 +34,20 @@ def small(stage, write_table):
     return stage.panel
 
 
+def heatmap(panel):
+    return named(panel, "Cosine of every two positions")
+
+
+def lags(panel):
+    return named(panel, "Mean cosine by lag")
+
+
+def bar(panel):
+    return panel.content.painted[0].bar
+
+
 def cell(panel, row, column):
-    return panel.heatmap.point_of(row, column).toPoint()
+    return heatmap(panel).point_of(row, column).toPoint()
 
 
 # The numbers.
@@ -80,58 +91,58 @@ def test_too_many_positions_are_refused_with_advice():
 
 
 def test_heatmap_covers_the_range_and_its_cells_are_square(small):
-    heatmap = small.heatmap
-    assert heatmap.values is small.result.cosines
-    assert heatmap.first == (20, 20)
-    (x0, x1), (y0, y1) = heatmap.view.spans()
+    shown = heatmap(small)
+    assert shown.values is small.result.cosines
+    assert shown.first == (20, 20)
+    (x0, x1), (y0, y1) = shown.view.spans()
     assert (x0, x1, y0, y1) == (19.5, 119.5, 19.5, 119.5)
-    area = heatmap.view.sceneBoundingRect()
+    area = shown.view.sceneBoundingRect()
     assert area.width() == pytest.approx(area.height(), abs=3)
     assert cell(small, 30, 50).y() < cell(small, 90, 50).y(), "the first row is at the top"
 
 
 def test_pixels_are_the_values_colours(small):
-    small.bar.levelsRequested.emit(-1.0, 1.0)
-    picture = small.heatmap.grab().toImage()
-    table = small.heatmap.image.lut
+    bar(small).levelsRequested.emit(-1.0, 1.0)
+    picture = heatmap(small).grab().toImage()
+    table = heatmap(small).image.lut
     for row, column in ((25, 25), (30, 100), (110, 40)):
-        value = small.heatmap.value_at(row, column)
+        value = heatmap(small).value_at(row, column)
         expected = table[min(255, int((value + 1) / 2 * 256))][:3]
         shown = picture.pixelColor(cell(small, row, column)).getRgb()[:3]
         assert np.abs(np.subtract(shown, expected.astype(int))).max() < 25, (row, column)
 
 
 def test_lags_are_drawn_beside_it(small):
-    assert (small.lags.values == small.result.by_lag).all()
-    assert small.lags.mapTo(small, QPoint()).x() > small.heatmap.mapTo(small, QPoint()).x()
+    assert (lags(small).curves[0].y == small.result.by_lag).all()
+    assert lags(small).mapTo(small, QPoint()).x() > heatmap(small).mapTo(small, QPoint()).x()
 
 
 def test_caption_names_the_shown_range_and_the_rows(small):
     text = small.header.caption.text()
     assert text.startswith("helix · shown positions 20–119 · raw rows, uncentred · mean cosine at ")
     assert f"Δ 1: {small.result.by_lag[1]:.3f}" in text
-    QTest.mouseClick(small.rows.buttons["projected"], LEFT)
+    QTest.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
     assert "rows projected on PC 1, 2, 3" in small.header.caption.text()
 
 
 def test_the_switch_and_the_components_ask_anew(small, stage):
-    QTest.mouseClick(small.rows.buttons["projected"], LEFT)
-    assert small.answered == SimilarityOf((20, 119), (1, 2, 3))
+    QTest.mouseClick(small.controls.widgets["rows"].buttons["projected"], LEFT)
+    assert small.view().question == SimilarityOf((20, 119), (1, 2, 3))
     stage.session.components = (4, 2, 1)
-    assert small.answered == SimilarityOf((20, 119), (1, 2, 4))
-    QTest.mouseClick(small.rows.buttons["raw"], LEFT)
-    assert small.answered == SimilarityOf((20, 119))
+    assert small.view().question == SimilarityOf((20, 119), (1, 2, 4))
+    QTest.mouseClick(small.controls.widgets["rows"].buttons["raw"], LEFT)
+    assert small.view().question == SimilarityOf((20, 119))
 
 
 def test_another_range_is_asked_for_calmly(small, stage, qtbot):
     stage.session.dragging = True
     stage.controller.request_positions(30, 99)
-    assert small.answered.positions == (20, 119)
-    qtbot.waitUntil(lambda: small.answered.positions == (30, 99))
+    assert small.view().question.positions == (20, 119)
+    qtbot.waitUntil(lambda: small.view().question.positions == (30, 99))
     stage.controller.request_positions(40, 99)
     stage.session.dragging = False
-    assert small.answered.positions == (40, 99)
-    assert small.heatmap.first == (40, 40)
+    assert small.view().question.positions == (40, 99)
+    assert heatmap(small).first == (40, 40)
 
 
 def test_a_range_of_one_position_is_shown(stage, write_table):
@@ -143,22 +154,22 @@ def test_a_range_of_one_position_is_shown(stage, write_table):
 
 
 def test_hovering_a_cell_is_told_to_everybody(small, stage):
-    hover(small.heatmap.viewport(), cell(small, 40, 90))
+    hover(heatmap(small).viewport(), cell(small, 40, 90))
     assert stage.session.hover == 90
-    value = small.heatmap.value_at(40, 90)
-    said = small.heatmap.hover_text().replace("\N{MINUS SIGN}", "-")
+    value = heatmap(small).value_at(40, 90)
+    said = heatmap(small).hover_text().replace("\N{MINUS SIGN}", "-")
     assert said == f"40 and 90\ncosine {value:.3f} · Δ = 50"
-    assert small.lags.hover_text().startswith("Δ = 50 · mean cosine ")
+    assert lags(small).hover_text().startswith("Δ = 50 · mean cosine ")
     hover(small, QPoint(2, 2))
     assert stage.session.hover is None
-    assert small.heatmap.hover_text() == ""
-    assert small.lags.hover_text() == ""
+    assert heatmap(small).hover_text() == ""
+    assert lags(small).hover_text() == ""
 
 
 def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
-    before = small.heatmap.grab().toImage()
+    before = heatmap(small).grab().toImage()
     stage.session.hover = 60
-    after = small.heatmap.grab().toImage()
+    after = heatmap(small).grab().toImage()
     on_row, on_column = cell(small, 60, 100), cell(small, 100, 60)
     for point in (on_row, on_column):
         assert any(
@@ -167,52 +178,57 @@ def test_hovering_elsewhere_marks_the_row_and_the_column(small, stage):
             for dy in (-1, 0, 1)
         )
     stage.session.hover = 5  # outside the range
-    assert small.heatmap.grab().toImage() == before
+    assert heatmap(small).grab().toImage() == before
 
 
 def test_hovering_a_lag_says_its_mean(small):
-    point = small.lags.view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
-    hover(small.lags.viewport(), point)
+    point = lags(small).view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
+    hover(lags(small).viewport(), point)
     value = f"{small.result.by_lag[33]:.3f}".replace("-", "\N{MINUS SIGN}")
-    assert small.lags.hover_text() == f"Δ = 33 · mean cosine {value}"
+    assert lags(small).hover_text() == f"Δ = 33 · mean cosine {value}"
 
 
 def test_clicks_select_both_positions(small, stage):
-    QTest.mouseClick(small.heatmap.viewport(), LEFT, NONE, cell(small, 40, 90))
+    QTest.mouseClick(heatmap(small).viewport(), LEFT, NONE, cell(small, 40, 90))
     assert stage.session.selection == (40, 90)
-    QTest.mouseClick(small.heatmap.viewport(), LEFT, SHIFT, cell(small, 30, 30))
+    QTest.mouseClick(heatmap(small).viewport(), LEFT, SHIFT, cell(small, 30, 30))
     assert stage.session.selection == (40, 90, 30)
 
 
 def test_selected_positions_are_marked(small, stage):
-    before = small.heatmap.grab().toImage()
+    before = heatmap(small).grab().toImage()
     stage.session.selection = (60, 5)
-    assert small.heatmap.grab().toImage() != before
+    assert heatmap(small).grab().toImage() != before
     stage.session.selection = (5,)
-    assert small.heatmap.grab().toImage() == before
+    assert heatmap(small).grab().toImage() == before
+
+
+def test_at_a_lag_all_models_values_are_there(small, stage, write_table, helix):
+    others = ComparedStage(stage.session)
+    others.add(write_table(helix(60, 24, 3), "other"), (0, 49))
+    shown = lags(small)
+    point = shown.view.mapViewToScene(QPointF(33, small.result.by_lag[33])).toPoint()
+    hover(shown.viewport(), point)
+    other = others.session.compared[0].session.answers["similarity"].result
+    assert shown.hover_text().startswith("Δ = 33 · mean cosine ")
+    assert shown.hover_text().endswith(f" · other {format_number(other.by_lag[33])}")
+    others.close()
 
 
 # Colours.
 
 
 def test_colours_can_be_dragged_and_reset(small):
-    bar = small.bar
-    QTest.mousePress(bar, LEFT, NONE, QPoint(6, 10))
-    QTest.mouseMove(bar, QPoint(6, 60))
-    QTest.mouseRelease(bar, LEFT, NONE, QPoint(6, 60))
-    low, high = bar.levels
+    scale = bar(small)
+    QTest.mousePress(scale, LEFT, NONE, QPoint(6, 10))
+    QTest.mouseMove(scale, QPoint(6, 60))
+    QTest.mouseRelease(scale, LEFT, NONE, QPoint(6, 60))
+    low, high = scale.levels
     assert low == -1.0
     assert -1.0 < high < 1.0
-    assert tuple(small.heatmap.image.levels) == pytest.approx((low, high))
-    double_click(bar, QPoint(6, 60))
-    assert bar.levels == (-1.0, 1.0)
-
-
-def test_themes_have_maps_of_their_own(small):
-    light = small.heatmap.image.lut.copy()
-    small.set_theme(DARK)
-    assert DIVERGING["light"] != DIVERGING["dark"]
-    assert (small.heatmap.image.lut != light).any()
+    assert tuple(heatmap(small).image.levels) == pytest.approx((low, high))
+    double_click(scale, QPoint(6, 60))
+    assert scale.levels == (-1.0, 1.0)
 
 
 # What can be taken away.
@@ -227,10 +243,10 @@ def test_numbers(small, stage, monkeypatch, tmp_path):
 
 
 def test_figure(small):
-    left, right, bar = small.figure(small.result)().axes
+    left, right, bar = small.figure()().axes
     assert left.images[0].get_array().shape == (100, 100)
     assert left.get_xlim() == (19.5, 119.5)
-    assert (right.lines[1].get_ydata() == small.result.by_lag).all()
+    assert (right.lines[0].get_ydata() == small.result.by_lag).all()
     assert (left.get_xlabel(), right.get_xlabel()) == ("Position j", "Lag Δ (positions)")
     assert bar.get_ylabel() == "cos(Pᵢ, Pⱼ)"
 

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.window.docks import BOTTOM, DOCKS
-from tests.gui.result_stage import figure_of
+from tests.gui.result_stage import figure_of, numbers_of
 
 LACKING = {
     "capture": "computed: there are no tokens",
@@ -32,7 +32,7 @@ def test_every_panel_shows_it_or_says_why_not(start_application, wait_until_idle
         else:
             assert panel.result is not None, f"{dock.name}: {panel.words.message.text()}"
             assert figure_of(panel) is not None
-            assert panel.numbers(panel.result)
+            assert numbers_of(panel)
     assert app.session.notice is None
 
 
