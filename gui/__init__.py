@@ -1,1 +1,5 @@
-"""The window: session, controller, scenes, panels."""
+"""The window and the commands: what is shown, and how it is asked for.
+
+Folders are layers: each imports those below it in this list and nothing above it: `commands`,
+`window`, `panels`, `export`, `viewport`, `plots`, `services`, `scene`, `widgets`, `state`, `style`.
+"""

@@ -1,1 +1,4 @@
-"""Export."""
+"""What leaves the window: pictures, films, scene files, numbers and scripts.
+
+Nothing here decides what is shown; it takes that from the session.
+"""

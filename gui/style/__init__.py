@@ -1,1 +1,4 @@
-"""Style."""
+"""Colours, sizes, formats of numbers and text: the look, in one place.
+
+Below everything else; knows no session.
+"""

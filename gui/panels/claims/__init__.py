@@ -1,1 +1,4 @@
-"""The claims panel: the ledger as a table, its words, its figure."""
+"""The claims panel: the ledger as a table, in words, and as a page for print.
+
+What is claimed and how it is checked is in `geometry.claims`.
+"""

@@ -39,8 +39,8 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, OverlapsPanel,         LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel, ExperimentPanel,
-        TrainingPanel,
+        SpectraPanel, OverlapsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel,
+        ExperimentPanel, TrainingPanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}
