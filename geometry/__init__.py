@@ -1,5 +1,206 @@
 """The geometry of positional embeddings: numbers only, no window.
 
-Everything here works on numpy arrays and checkpoints on disk and can be used from a script or a
-notebook; nothing here imports Qt, VTK, pyvista or :mod:`gui`.
+The names below are the public face, for scripts and notebooks; ``docs/guide/python.md`` lists what
+each is for. They work on numpy arrays and on checkpoints, and each is imported when first used, so
+that ``import geometry`` takes no time. Nothing here imports Qt, VTK, pyvista or :mod:`gui`.
+
+The packages, each of which imports only those after it: :mod:`geometry.claims`,
+:mod:`geometry.training`, :mod:`geometry.history`, :mod:`geometry.models`, :mod:`geometry.measures`,
+:mod:`geometry.pca`, :mod:`geometry.hub`, :mod:`geometry.checkpoints`.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from geometry.checkpoints.errors import HelixscopeError as HelixscopeError
+    from geometry.checkpoints.errors import RangeError as RangeError
+    from geometry.checkpoints.errors import TensorUnavailable as TensorUnavailable
+    from geometry.claims.claims import check_claims as check_claims
+    from geometry.claims.measurements import Measurements as Measurements
+    from geometry.claims.measurements import Scope as Scope
+    from geometry.claims.report import report as report
+    from geometry.claims.scalar_results import scalar_results as scalar_results
+    from geometry.history.helices import fit_helices as fit_helices
+    from geometry.history.here import history_here as history_here
+    from geometry.history.last_position import last_position as last_position
+    from geometry.history.timelapse import make_timelapse as make_timelapse
+    from geometry.measures.alignment import align as align
+    from geometry.measures.alignment import angles_between as angles_between
+    from geometry.measures.alignment import disparity as disparity
+    from geometry.measures.alignment import in_basis as in_basis
+    from geometry.measures.alignment import share_held as share_held
+    from geometry.measures.directions import singular_directions as singular_directions
+    from geometry.measures.head_lookback import look_back_heads as look_back_heads
+    from geometry.measures.interference import MEASURES as MEASURES
+    from geometry.measures.interference import interference as interference
+    from geometry.measures.interference import random_pairs as random_pairs
+    from geometry.measures.kernels import attention_map as attention_map
+    from geometry.measures.kernels import average_blocks as average_blocks
+    from geometry.measures.kernels import head_kernels as head_kernels
+    from geometry.measures.layernorm import layernorm_errors as layernorm_errors
+    from geometry.measures.layernorm import token_position_cosines as token_position_cosines
+    from geometry.measures.line_or_helix import compare as line_or_helix
+    from geometry.measures.lookback import follow_turning as follow_turning
+    from geometry.measures.lookback_range import look_back_range as look_back_range
+    from geometry.measures.neighbours import pair_distance as pair_distance
+    from geometry.measures.norms import norm_profile as norm_profile
+    from geometry.measures.overlaps import capture as capture
+    from geometry.measures.overlaps import corner_contrast as corner_contrast
+    from geometry.measures.overlaps import random_directions as random_directions
+    from geometry.measures.overlaps import sparsity as sparsity
+    from geometry.measures.overlaps import squared_overlaps as squared_overlaps
+    from geometry.measures.overlaps import top3 as top3
+    from geometry.measures.roughness import roughness as roughness
+    from geometry.measures.row_lengths import row_lengths as row_lengths
+    from geometry.measures.shape import fit_shapes as fit_shapes
+    from geometry.measures.similarity import mean_by_lag as mean_by_lag
+    from geometry.measures.similarity import similarity as similarity
+    from geometry.measures.single_dimensions import best_sinusoids as best_sinusoids
+    from geometry.measures.single_dimensions import r2_after_projection as r2_after_projection
+    from geometry.measures.spectra import spectrum as spectrum
+    from geometry.measures.stretches import measure_stretch as measure_stretch
+    from geometry.measures.synthetic import SyntheticCurve as SyntheticCurve
+    from geometry.models.head_projections import project_heads as project_heads
+    from geometry.models.model import PositionalModel as PositionalModel
+    from geometry.models.residual_stream import ResidualStream as ResidualStream
+    from geometry.models.residual_stream import Subject as Subject
+    from geometry.models.sources import open_source as open_model
+    from geometry.pca.components import PositionPCA as PositionPCA
+    from geometry.pca.curve import place_curve as place_curve
+    from geometry.pca.pca import fit_pca as fit_pca
+    from geometry.pca.pca import off_subspace_residual as off_subspace_residual
+
+_HOMES = {
+    "open_model": "models.sources:open_source",
+    "PositionalModel": "models.model",
+    "Subject": "models.residual_stream",
+    "ResidualStream": "models.residual_stream",
+    "HelixscopeError": "checkpoints.errors",
+    "RangeError": "checkpoints.errors",
+    "TensorUnavailable": "checkpoints.errors",
+    "fit_pca": "pca.pca",
+    "PositionPCA": "pca.components",
+    "off_subspace_residual": "pca.pca",
+    "place_curve": "pca.curve",
+    "norm_profile": "measures.norms",
+    "row_lengths": "measures.row_lengths",
+    "measure_stretch": "measures.stretches",
+    "similarity": "measures.similarity",
+    "mean_by_lag": "measures.similarity",
+    "pair_distance": "measures.neighbours",
+    "best_sinusoids": "measures.single_dimensions",
+    "r2_after_projection": "measures.single_dimensions",
+    "fit_shapes": "measures.shape",
+    "roughness": "measures.roughness",
+    "look_back_range": "measures.lookback_range",
+    "look_back_heads": "measures.head_lookback",
+    "follow_turning": "measures.lookback",
+    "SyntheticCurve": "measures.synthetic",
+    "line_or_helix": "measures.line_or_helix:compare",
+    "align": "measures.alignment",
+    "disparity": "measures.alignment",
+    "in_basis": "measures.alignment",
+    "share_held": "measures.alignment",
+    "angles_between": "measures.alignment",
+    "spectrum": "measures.spectra",
+    "singular_directions": "measures.directions",
+    "squared_overlaps": "measures.overlaps",
+    "corner_contrast": "measures.overlaps",
+    "top3": "measures.overlaps",
+    "capture": "measures.overlaps",
+    "sparsity": "measures.overlaps",
+    "random_directions": "measures.overlaps",
+    "layernorm_errors": "measures.layernorm",
+    "token_position_cosines": "measures.layernorm",
+    "interference": "measures.interference",
+    "random_pairs": "measures.interference",
+    "MEASURES": "measures.interference",
+    "project_heads": "models.head_projections",
+    "head_kernels": "measures.kernels",
+    "attention_map": "measures.kernels",
+    "average_blocks": "measures.kernels",
+    "history_here": "history.here",
+    "make_timelapse": "history.timelapse",
+    "fit_helices": "history.helices",
+    "last_position": "history.last_position",
+    "Measurements": "claims.measurements",
+    "Scope": "claims.measurements",
+    "check_claims": "claims.claims",
+    "scalar_results": "claims.scalar_results",
+    "report": "claims.report",
+}
+"""Where each name is defined: a module, and its name there if that is another one."""
+
+__all__ = [
+    "MEASURES",
+    "HelixscopeError",
+    "Measurements",
+    "PositionPCA",
+    "PositionalModel",
+    "RangeError",
+    "ResidualStream",
+    "Scope",
+    "Subject",
+    "SyntheticCurve",
+    "TensorUnavailable",
+    "align",
+    "angles_between",
+    "attention_map",
+    "average_blocks",
+    "best_sinusoids",
+    "capture",
+    "check_claims",
+    "corner_contrast",
+    "disparity",
+    "fit_helices",
+    "fit_pca",
+    "fit_shapes",
+    "follow_turning",
+    "head_kernels",
+    "history_here",
+    "in_basis",
+    "interference",
+    "last_position",
+    "layernorm_errors",
+    "line_or_helix",
+    "look_back_heads",
+    "look_back_range",
+    "make_timelapse",
+    "mean_by_lag",
+    "measure_stretch",
+    "norm_profile",
+    "off_subspace_residual",
+    "open_model",
+    "pair_distance",
+    "place_curve",
+    "project_heads",
+    "r2_after_projection",
+    "random_directions",
+    "random_pairs",
+    "report",
+    "roughness",
+    "row_lengths",
+    "scalar_results",
+    "share_held",
+    "similarity",
+    "singular_directions",
+    "sparsity",
+    "spectrum",
+    "squared_overlaps",
+    "token_position_cosines",
+    "top3",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    found: object = getattr(import_module(f"{__name__}.{module}"), attribute or name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -177,8 +177,8 @@ class CapturePanel(PanelSpec[Choices, Captures]):
 
     def script(self, view: CaptureView) -> str:
         return opening(view.model) + (
-            f"""from geometry.measures.overlaps import capture
-from geometry.models.residual_stream import ResidualStream, Subject
+            f"""from geometry import capture
+from geometry import ResidualStream, Subject
 
 P, other = ResidualStream(model).pair(Subject("P"), {written(view.result.of)})
 captured = capture(P, other, rank={_rank(view)})

@@ -331,8 +331,8 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             fitted = "best_sinusoids(projected, (0, len(projected) - 1))"
         return (
             opening(view.model)
-            + f"""from geometry.pca.pca import fit_pca
-from geometry.measures.single_dimensions import best_sinusoids, r2_after_projection
+            + f"""from geometry import fit_pca
+from geometry import best_sinusoids, r2_after_projection
 
 positions = {question.positions}
 pca = fit_pca(model.W_pos, positions, {max(components)})

@@ -302,8 +302,8 @@ print("share of E", (E[:, union] ** 2).sum() / (E**2).sum(), "chance", len(union
 """
         return (
             opening(view.model)
-            + f"""from geometry.measures.overlaps import random_directions, sparsity
-from geometry.models.residual_stream import ResidualStream, Subject
+            + f"""from geometry import random_directions, sparsity
+from geometry import ResidualStream, Subject
 
 drawn = {[number - 1 for number in drawn]}  # from 0, the strongest first
 vectors = ResidualStream(model).directions(Subject("P")).vectors[drawn]

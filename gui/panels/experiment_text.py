@@ -137,10 +137,9 @@ def columns(result: Experiment) -> dict[str, np.ndarray]:
 def script(result: Experiment) -> str:
     """Return Python that makes the curves, and prints what is left of each after LayerNorm."""
     settings = result.settings
-    return f"""from geometry.measures.line_or_helix import compare
-from geometry.measures.synthetic import SyntheticCurve
+    return f"""from geometry import SyntheticCurve, line_or_helix
 
 curve = {settings.curve!r}
-for kind, one in compare(curve, {settings.token_norm!r}, {settings.lag!r}).items():
+for kind, one in line_or_helix(curve, {settings.token_norm!r}, {settings.lag!r}).items():
     print(kind, one.after.evenness, one.after.alike, one.look_back_after, one.mean_square)
 """

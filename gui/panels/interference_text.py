@@ -157,7 +157,7 @@ def script(model: PositionalModel, result: Compared) -> str:
         opening(model)
         + """import numpy as np
 
-from geometry.measures.interference import MEASURES, interference, random_pairs
+from geometry import MEASURES, interference, random_pairs
 
 E, P = model.W_E, model.W_pos
 added = {"token_scale": model.token_scale, "type_row": model.token_type}

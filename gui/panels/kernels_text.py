@@ -124,8 +124,8 @@ def python_of(opened: str, result: Kernels | NearestHead) -> str:
         options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
     return (
         opened
-        + "from geometry.models.head_projections import project_heads\n"
-        + f"from geometry.measures.kernels import {imports}\n\n"
+        + "from geometry import project_heads\n"
+        + f"from geometry import {imports}\n\n"
         + f"heads = project_heads(model{''.join(options)})\n"
         + f"found = head_kernels(heads, {result.positions})\n"
         + "for head in range(found.n_heads):\n"

@@ -41,7 +41,7 @@ def script(model: PositionalModel, positions: tuple[int, int]) -> str:
         opening(model)
         + f"""import numpy as np
 
-from geometry.claims.measurements import Measurements, Scope
+from geometry import Measurements, Scope
 
 measured = Measurements(model, Scope(positions={positions}))
 for errors in (measured.layernorm.orthogonal, measured.layernorm.constant_norm):

@@ -176,8 +176,8 @@ def script(
     if isinstance(result, OfHeads):
         return (
             opening(model)
-            + "from geometry.measures.head_lookback import look_back_heads\n"
-            + "from geometry.models.head_projections import project_heads\n\n"
+            + "from geometry import look_back_heads\n"
+            + "from geometry import project_heads\n\n"
             + f"found = look_back_heads(project_heads(model), {result.positions}, "
             + f"scoring={scoring!r})\n"
             + f"at = found.queries[0].index({lag})\n"
@@ -188,8 +188,8 @@ def script(
     followed = count == 3 and len(result.back.pca.components) == 3
     return (
         opening(model)
-        + ("from geometry.measures.lookback import follow_turning\n" if followed else "")
-        + "from geometry.measures.lookback_range import look_back_range\n\n"
+        + ("from geometry import follow_turning\n" if followed else "")
+        + "from geometry import look_back_range\n\n"
         + f"found = look_back_range(model.W_pos, {result.positions}, {count}, "
         + f"scoring={scoring!r}).found\n"
         + f"at = found.index({lag})\n"

@@ -94,9 +94,9 @@ def python_of(model: PositionalModel, pairs: list[tuple[Subject, Subject]]) -> s
     listed = "".join(f"    ({written(one)}, {written(other)}),\n" for one, other in pairs)
     return (
         opening(model)
-        + "from geometry.checkpoints.errors import TensorUnavailable\n"
-        + "from geometry.measures.overlaps import corner_contrast, squared_overlaps, top3\n"
-        + "from geometry.models.residual_stream import ResidualStream, Subject\n\n"
+        + "from geometry import TensorUnavailable\n"
+        + "from geometry import corner_contrast, squared_overlaps, top3\n"
+        + "from geometry import ResidualStream, Subject\n\n"
         + "stream = ResidualStream(model)\n"
         + f"pairs = [\n{listed}]\n"
         + "for rows, columns in pairs:\n"

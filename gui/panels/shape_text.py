@@ -78,9 +78,9 @@ def script(model: PositionalModel, question: ShapeOf, name: str) -> str:
     (first, last), chosen = question.positions, [number - 1 for number in question.components]
     text = (
         opening(model)
-        + f"""from geometry.pca.pca import fit_pca
-from geometry.measures.roughness import roughness
-from geometry.measures.shape import fit_shapes
+        + f"""from geometry import fit_pca
+from geometry import roughness
+from geometry import fit_shapes
 
 pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
 points = pca.project(model.W_pos[{first}:{last + 1}])[:, {chosen}]

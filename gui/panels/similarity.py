@@ -230,7 +230,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
         fit, imports, prepare, first = "similarity(model.W_pos, positions)", "", "", ""
         if components is not None:
             first = "import dataclasses\n\n"
-            imports = "from geometry.pca.pca import fit_pca\n"
+            imports = "from geometry import fit_pca\n"
             kept = [component - 1 for component in components]
             prepare = (
                 f"pca = fit_pca(model.W_pos, positions, {max(components)})\n"
@@ -241,7 +241,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             first
             + opening(view.model)
             + imports
-            + f"""from geometry.measures.similarity import similarity
+            + f"""from geometry import similarity
 
 positions = {positions}
 {prepare}found = {fit}

@@ -297,7 +297,7 @@ class SpectraPanel(OverlayPanel):
         subjects = ", ".join(written(found.subject) for found in result.found)
         return (
             opening(session.model)
-            + f"""from geometry.models.residual_stream import ResidualStream, Subject
+            + f"""from geometry import ResidualStream, Subject
 
 stream = ResidualStream(model)
 for subject in ({subjects},):

@@ -109,8 +109,8 @@ def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) ->
     if laid.alignment is None:
         names = ["angles_between", "in_basis", "share_held"]
     lines = [
-        f"from geometry.measures.alignment import {', '.join(names)}",
-        "from geometry.pca.pca import fit_pca",
+        f"from geometry import {', '.join(names)}",
+        "from geometry import fit_pca",
         "",
         f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {max(curve.components)})",
         *_other(laid, other),
@@ -152,7 +152,7 @@ def _other(laid: Laid, other: PositionalModel | None) -> list[str]:
         lines = [f"table = {opened(other)}.W_pos  # {other.name}"]
     elif isinstance(what, OfStep):
         lines = [
-            "from geometry.history.here import history_here",
+            "from geometry import history_here",
             "",
             "history = history_here(model)",
             f"table = history.table(list(history.steps).index({what.step}))",

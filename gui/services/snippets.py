@@ -11,7 +11,7 @@ def opening(model: PositionalModel) -> str:
 
     It is ``model`` from then on.
     """
-    imports = "from geometry.models.sources import open_source"
+    imports = "from geometry import open_model"
     return f"{imports}\n\nmodel = {opened(model)}  # {model.name}\n"
 
 
@@ -26,7 +26,7 @@ def opened(model: PositionalModel) -> str:
         table = f", table={model.side!r}"
     elif model.family is None and len(model.store.tensors) > 1:
         table = f", table={model.table!r}"
-    return f"open_source({source!r}{table})"
+    return f"open_model({source!r}{table})"
 
 
 def written(subject: Subject) -> str:

@@ -205,8 +205,8 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
 
     def script(self, view: LedgerView) -> str:
         return opening(view.model) + (
-            "from geometry.claims.claims import check_claims\n"
-            "from geometry.claims.measurements import Measurements, Scope\n\n"
+            "from geometry import check_claims\n"
+            "from geometry import Measurements, Scope\n\n"
             f"measured = Measurements(model, Scope(positions={view.scope.positions}))\n"
             'words = {True: "holds", False: "does not hold", None: "cannot tell"}\n'
             "for verdict in check_claims(measured):\n"

@@ -209,8 +209,8 @@ def latex(lines: Sequence[Line]) -> str:
 def script(models: Sequence[tuple[PositionalModel, tuple[int, int], tuple[int, ...]]]) -> str:
     """Return Python that prints the single numbers of models, each in its range and components."""
     rows = "".join(f"    ({opened(model)}, {span}, {axes}),\n" for model, span, axes in models)
-    return f"""from geometry.claims.scalar_results import scalar_results
-from geometry.models.sources import open_source
+    return f"""from geometry import scalar_results
+from geometry import open_model
 
 shown = [
 {rows}]

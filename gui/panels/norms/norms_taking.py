@@ -71,8 +71,8 @@ def python(session: Session, reading: Reading) -> str:
         opened = (
             opening(model)
             if model is not None
-            else "from geometry.models.sources import open_source\n\n"
-            f"model = open_source({overlay.source!r})  # {overlay.name}\n"
+            else "from geometry import open_model\n\n"
+            f"model = open_model({overlay.source!r})  # {overlay.name}\n"
         )
         parts.append(f"# Beside it, {overlay.name}:\n{_script(session, reading, opened)}")
     return "\n".join(parts)
@@ -81,19 +81,19 @@ def python(session: Session, reading: Reading) -> str:
 def _script(session: Session, reading: Reading, opened: str) -> str:
     first, last = session.positions
     made = {
-        "norm": "from geometry.measures.norms import norm_profile\n\n"
+        "norm": "from geometry import norm_profile\n\n"
         f"values = norm_profile(model.W_pos, centred={reading.centred}).values\n",
-        "step": "from geometry.measures.row_lengths import row_lengths\n\n"
+        "step": "from geometry import row_lengths\n\n"
         f'values = row_lengths(model.W_pos).of("step", centred={reading.centred})\n',
-        "residual": "from geometry.pca.curve import place_curve\n"
-        "from geometry.pca.pca import fit_pca\n\n"
+        "residual": "from geometry import place_curve\n"
+        "from geometry import fit_pca\n\n"
         f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(session.components)})\n"
         f"values = place_curve(model.W_pos, pca, {tuple(session.components)}).residual\n",
     }[reading.quantity]
     return (
         opened
         + made
-        + "from geometry.measures.stretches import measure_stretch\n\n"
+        + "from geometry import measure_stretch\n\n"
         + "for position, value in enumerate(values):\n"
         + "    print(position, value)\n"
         + f"print(measure_stretch(values, {reading.after}))\n"

@@ -35,10 +35,10 @@ def script(model: PositionalModel, positions: tuple[int, int], *, gathered: bool
     note = "  # those of its checkpoints that were fetched" if gathered else ""
     return (
         opening(model)
-        + "from geometry.history.helices import fit_helices\n"
-        + "from geometry.history.here import history_here\n"
-        + "from geometry.history.last_position import last_position\n"
-        + "from geometry.history.timelapse import make_timelapse\n\n"
+        + "from geometry import fit_helices\n"
+        + "from geometry import history_here\n"
+        + "from geometry import last_position\n"
+        + "from geometry import make_timelapse\n\n"
         + f"history = history_here(model){note}\n"
         + f"lapse = make_timelapse(history, ({first}, {last}))\n"
         + "helices = fit_helices(lapse)\n"

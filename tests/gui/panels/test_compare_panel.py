@@ -124,7 +124,7 @@ def test_one_that_is_being_read_says_so_and_comes(three, write_table):
     assert three.column("Model")[3] == "later"
     assert three.column("Range")[3] == "being read…"
     assert three.column("Turns")[3] == NO_NUMBER
-    assert three.panel.python().count("open_source(") == 3
+    assert three.panel.python().count("open_model(") == 3
     three.others[-1].open(str(write_table(name="now")))
     assert session.model is not None
     assert three.column("Model")[3] == "now"

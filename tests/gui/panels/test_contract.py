@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -239,6 +240,10 @@ def test_numbers_are_finite_columns(name, show):
 @pytest.mark.parametrize("name", PANELS)
 def test_the_script_runs_by_itself(name, show):
     text = show(name).panel.python()
+    imports = [line for line in text.splitlines() if line.startswith(("import ", "from "))]
+    assert all(
+        re.match(r"from geometry import |import (numpy|dataclasses)", one) for one in imports
+    )
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(text, name, "exec"), {"__name__": "__main__"})

@@ -14,6 +14,7 @@ from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 from gui.panels.similarity import MOST, SimilarityOf, chosen
 from gui.services.questions import Subjects, resolve
+from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, double_click, hover, named
 
