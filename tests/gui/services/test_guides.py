@@ -272,12 +272,24 @@ def test_another_theme_and_scale_reach_them_and_pictures_have_them(opened, contr
 # ---- in the window ------------------------------------------------------------------------
 
 
-def test_a_panels_guide_is_there_while_the_panel_is_in_front(application, wait_until_idle):
+def draw_beside(window, guide, monkeypatch):
+    """Let the similarity panel draw something beside the curve."""
+    panel = window.panels["similarity"]
+    model = window.session.model
+    monkeypatch.setattr(
+        type(panel.spec), "guide", lambda _, view, current: guide if view.model is model else None
+    )
+    panel.configure(rows="projected")
+
+
+def test_a_panels_guide_is_there_while_the_panel_is_in_front(
+    application, wait_until_idle, monkeypatch
+):
     window, session = application.window, application.session
     window.docks["similarity"].raise_()
     wait_until_idle(application)
     guide = guide_of(session, lines=(arc(session),))
-    window.panels["similarity"].show_guide(guide)
+    draw_beside(window, guide, monkeypatch)
     wait_until_idle(application)
     assert window.viewport.scene.state.guides == (guide,)
     window.docks["norms"].raise_()
@@ -291,11 +303,13 @@ def test_a_panels_guide_is_there_while_the_panel_is_in_front(application, wait_u
     assert window.viewport.scene.state.guides == ()
 
 
-def test_a_guide_goes_with_its_result(application, wait_until_idle, write_table, helix):
+def test_a_guide_goes_with_its_result(
+    application, monkeypatch, wait_until_idle, write_table, helix
+):
     window, session = application.window, application.session
     window.docks["similarity"].raise_()
     wait_until_idle(application)
-    window.panels["similarity"].show_guide(guide_of(session, lines=(arc(session),)))
+    draw_beside(window, guide_of(session, lines=(arc(session),)), monkeypatch)
     application.controller.open(str(write_table(helix(90, 12), "other")))
     wait_until_idle(application)
     assert session.model.n_positions == 90

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QTabBar
 from gui.panels.result_panel import ResultPanel
 from gui.panels.table import PANELS
 from gui.window.docks import BOTTOM, DOCKS
+from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
 MIDDLE = Qt.MouseButton.MiddleButton
@@ -94,22 +95,22 @@ def test_only_the_panel_in_front_asks(application, window, bar, wait_until_idle)
         wait_until_idle(application)
     panel = window._panels["similarity"]
     click_tab(bar, "Norms")
-    before = panel.answered
+    before = panel.view().question
     application.controller.request_positions(10, 90)
     wait_until_idle(application)
-    assert panel.answered == before
+    assert panel.view().question == before
     click_tab(bar, "Similarity")
     wait_until_idle(application)
-    assert panel.answered.positions == (10, 90)
+    assert panel.view().question.positions == (10, 90)
 
 
 def test_hover_goes_from_panel_to_panel(application, window, bar, wait_until_idle):
     click_tab(bar, "Similarity")
     wait_until_idle(application)
-    panel = window._panels["similarity"]
-    panel.heatmap.cellHovered.emit((20, 30))
+    heatmap = named(window._panels["similarity"], "Cosine of every two positions")
+    heatmap.cellHovered.emit((20, 30))
     assert application.session.hover == 30
-    panel.heatmap.cellClicked.emit(20, 30, NONE)
+    heatmap.cellClicked.emit(20, 30, NONE)
     assert application.session.selection == (20, 30)
 
 
@@ -209,7 +210,7 @@ def test_a_panel_can_lead_to_another(application, window, bar, wait_until_idle):
     window._panels["spectra"].showRequested.emit("similarity", {"rows": "projected"})
     wait_until_idle(application)
     assert bar.tabText(bar.currentIndex()) == "Similarity"
-    assert window._panels["similarity"].answered.components == (1, 2, 3)
+    assert window._panels["similarity"].view().question.components == (1, 2, 3)
 
 
 def test_panels_built_later_have_the_theme_of_now(application, window, bar):
