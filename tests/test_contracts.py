@@ -3,6 +3,7 @@
 import ast
 import json
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,3 +85,13 @@ def test_no_modules_import_each_other_in_a_circle(package):
 def test_circles_are_found():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}, "e": set()}
     assert cycles(graph) == [{"b", "c"}]
+
+
+def test_the_files_that_the_architecture_page_names_are_there():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)`", text))
+    files = {str(path.relative_to(ROOT)) for path in ROOT.glob("g*/**/*.py")}
+    files |= {str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/*.py")}
+    missing = {name for name in named if not any(f"/{one}".endswith(f"/{name}") for one in files)}
+    assert len(named) > 20
+    assert not missing
