@@ -148,7 +148,9 @@ class PaintedImage(QWidget):
         self.widget.cellClicked.connect(self._on_clicked)
         self.bar = ColorBar(theme, image.unit)
         self.bar.levelsRequested.connect(self._set_levels)
-        _fill(self, self.widget, self.bar)
+        row = _fill(self, self.widget, self.bar)
+        # Cells are square: the room that they do not take is for what stands beside.
+        row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetMinAndMaxSize)
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part in place of its own."""
@@ -378,9 +380,10 @@ def _kind(plot: Plot) -> tuple[object, ...]:
     return plot.over, plot.x.log, plot.y.log, plot.x.whole
 
 
-def _fill(holder: QWidget, *widgets: QWidget) -> None:
+def _fill(holder: QWidget, *widgets: QWidget) -> QHBoxLayout:
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(0)
     for number, widget in enumerate(widgets):
         row.addWidget(widget, int(number == 0))
+    return row
