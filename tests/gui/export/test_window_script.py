@@ -87,7 +87,7 @@ def test_the_panel_in_front_comes_too(application, wait_until_idle):
     wait_until_idle(application)
     text = window_script(application.window)
     assert "\n# Shape\n" in text
-    assert text.count("open_source(") == 1
+    assert text.count("open_model(") == 1
     compile(text, "copied", "exec")
 
 
