@@ -16,7 +16,7 @@ from geometry.models.catalogue import SAMPLE
 from geometry.models.sources import open_source
 from gui.commands.application import Application
 from gui.export.turntable import Turn, export_turntable
-from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.viewport.viewport import Viewport
 from gui.window.palette import Palette
 
@@ -152,7 +152,7 @@ def picture_laid_over(application: Application, path: Path) -> None:
     for one in session.compared:
         if one.source != HELIX:
             application.controller.comparing.remove(one.key)
-    session.laying = Laying(OfCompared(session.compared[0].key), "scaled")
+    session.laying = CurveAlignment(OfCompared(session.compared[0].key), "scaled")
     window.bring("compare")
     _do(application, "compare_alone")
     window.viewport.camera.frame()

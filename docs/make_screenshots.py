@@ -30,7 +30,7 @@ from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
 from gui.commands.application import Application, prepare_qt
 from gui.export.timelapse_film import make_lapse, write_timelapse
-from gui.state.aligned_curve import Laying, OfRange
+from gui.state.aligned_curve import CurveAlignment, OfRange
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 FILM = (640, 480)
@@ -104,7 +104,7 @@ def picture_laid(qt: Any, source: str, gallery: Path) -> None:
         assert session.model is not None
         half, last = session.model.n_positions // 2, session.model.n_positions - 2
         application.controller.request_positions(1, half - 1)
-        session.laying = Laying(OfRange((half, last)), "basis")
+        session.laying = CurveAlignment(OfRange((half, last)), "basis")
         window.bring("compare")
         settle(application)
         window.viewport.camera.frame()

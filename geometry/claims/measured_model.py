@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
-from geometry.checkpoints.once import Once
+from geometry.checkpoints.memo import Memo
 from geometry.measures.directions import Directions, singular_directions
 from geometry.measures.layernorm import TokenPositionCosines, token_position_cosines
 from geometry.measures.norms import NormProfile, norm_profile
@@ -68,7 +68,7 @@ class MeasuredModel:
         after: int = 100,
         fold_ln: bool = False,
         stream: ResidualStream | None = None,
-        once: Once | None = None,
+        once: Memo | None = None,
         tell: Callable[[float, str], None] | None = None,
     ) -> None:
         directions = min(model.n_positions, model.d_model)
@@ -85,7 +85,7 @@ class MeasuredModel:
         self._tell = tell
         if tell is not None:
             self.stream = self.stream.told(tell)
-        self._once = once or Once()
+        self._once = once or Memo()
 
     def once(self, key: object, find: Callable[[], T]) -> T:
         """Return what ``find`` finds under these settings, found once."""

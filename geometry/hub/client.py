@@ -15,8 +15,8 @@ from geometry.hub.address import endpoint as endpoint_now
 from geometry.hub.connections import Connections, offline_by_environment
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError
-from geometry.hub.patience import Patience, Retries
 from geometry.hub.ranged_file import RangedFile
+from geometry.hub.retry_policy import Retries, RetryPolicy
 
 __all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 
@@ -219,7 +219,7 @@ class Hub:
         from huggingface_hub.utils import hf_raise_for_status
 
         url = without_login(self.endpoint) + path
-        patience = Patience(self._connections.retries, transfer)
+        patience = RetryPolicy(self._connections.retries, transfer)
         while True:
             try:
                 with self._connections.answer(
@@ -230,7 +230,7 @@ class Hub:
                 with _like_the_hub(self.endpoint):
                     return response.json()
             except (HubError, httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-                patience.bear(explained(error, address, hub=self.endpoint))
+                patience.wait_or_raise(explained(error, address, hub=self.endpoint))
 
 
 def _found(one: Mapping[str, Any]) -> FoundModel:

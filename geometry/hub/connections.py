@@ -23,7 +23,7 @@ from geometry.hub.address import HubAddress
 from geometry.hub.explanations import offline
 from geometry.hub.faults import NoNetwork
 from geometry.hub.headers import headers_for
-from geometry.hub.patience import Retries
+from geometry.hub.retry_policy import Retries
 
 if TYPE_CHECKING:
     import ssl

@@ -18,8 +18,8 @@ from geometry.hub.answers import Answer, read_answer
 from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
-from geometry.hub.patience import Patience
 from geometry.hub.pieces import Piece, Sweep
+from geometry.hub.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:
     import httpx2
@@ -151,7 +151,7 @@ class RangedFile:
         """Ask until the piece is complete; where a connection broke, the next one goes on."""
         import httpx2
 
-        patience = Patience(self._connections.retries, self.transfer)
+        patience = RetryPolicy(self._connections.retries, self.transfer)
         while piece.missing:
             try:
                 self._receive(piece)
@@ -160,7 +160,7 @@ class RangedFile:
                     self._url = self._hub_url
                     continue
                 fault = explained(error, self.address, self.name, self._endpoint)
-                patience.bear(fault, piece.done)
+                patience.wait_or_raise(fault, piece.done)
 
     def _has_expired(self, error: Exception) -> bool:
         """Whether the address that the Hub sent us to no longer holds."""

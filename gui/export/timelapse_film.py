@@ -17,7 +17,7 @@ from geometry.pca.curve import place_curve
 from gui.export.film import FILMS, Film, film_size
 from gui.scene.scene_state import resolve_scene
 from gui.state.session import Session
-from gui.state.timeline import COMPONENTS, Lapse, columns_for
+from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
     Film(out, look.size, look.fps).write(len(frames), frames.draw)
 
 
-def lapse_numbers(lapse: Lapse) -> dict[str, np.ndarray]:
+def lapse_numbers(lapse: TrainingTimeline) -> dict[str, np.ndarray]:
     """Return what a time-lapse shows, by name; n snapshots of p positions in d dimensions.
 
     ``steps`` (n,); ``tokens`` (n,) and ``losses`` (n,) where they are known; ``coordinates``
@@ -167,7 +167,7 @@ def lapse_numbers(lapse: Lapse) -> dict[str, np.ndarray]:
     }
 
 
-def write_lapse_numbers(lapse: Lapse, out: Path) -> None:
+def write_lapse_numbers(lapse: TrainingTimeline, out: Path) -> None:
     """Write :func:`lapse_numbers` as NPZ; the file is there whole, or as it was.
 
     Raises
@@ -198,7 +198,7 @@ def make_lapse(
     session.model = model
     session.curve = place_curve(model.W_pos, timelapse.pca, COMPONENTS)
     session.norms = norm_profile(model.W_pos)
-    session.lapse = Lapse(history, timelapse, basis)
+    session.lapse = TrainingTimeline(history, timelapse, basis)
     return session
 
 

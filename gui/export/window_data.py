@@ -19,7 +19,7 @@ from gui.services.loading import remembered_name
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.state.aligned_curve import Laid
+    from gui.state.aligned_curve import AlignedCurve
     from gui.state.session import Session
 
 README = "README"
@@ -148,7 +148,7 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
     return rows
 
 
-def _of_laid(laid: Laid) -> dict[str, Datum]:
+def _of_laid(laid: AlignedCurve) -> dict[str, Datum]:
     """Return the curve that lies over the shown one."""
     return {
         "laid_position": Datum(

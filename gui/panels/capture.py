@@ -12,7 +12,7 @@ from geometry.models.residual_stream import NAMES, Name, Subject
 from gui.panels.kit import Choice, Layer, Number, Option, PanelSpec, Reported, Scope, View
 from gui.panels.subject_text import subject_colors, subject_name
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest
-from gui.services.questions import Subjects, Tensor, tensors_of
+from gui.services.questions import QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening, written
 from gui.style.theme import format_count, format_number
 
@@ -51,7 +51,7 @@ class CaptureOf:
         """Return what of the checkpoint is read."""
         return tensors_of(self.of)
 
-    def answer(self, about: Subjects) -> Captures:
+    def answer(self, about: QuestionContext) -> Captures:
         """Sum the squared overlaps up.
 
         Raises

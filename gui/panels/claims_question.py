@@ -13,7 +13,7 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.hub.faults import HubError
 from geometry.models.matrices import WeightName
 from geometry.models.residual_stream import Subject
-from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 
 LAYER = 0
 """The articles speak of the first layer's weights."""
@@ -52,7 +52,7 @@ class ClaimsOf:
             Subject("W_in", LAYER),
         )
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Ledger]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Ledger]:
         """Check one claim after another, telling what is known; yield the :class:`Ledger` last.
 
         Raises
@@ -83,7 +83,7 @@ class ClaimsOf:
         yield so_far()
 
 
-def _read(about: Subjects, name: str, layer: int) -> bool:
+def _read(about: QuestionContext, name: str, layer: int) -> bool:
     """Fetch a tensor that is on the Hub; whatever else is wrong with it, its claims will say."""
     try:
         if name == "W_E":

@@ -21,7 +21,7 @@ from gui.panels.kit import (
     whole_numbers,
 )
 from gui.plots.spec import Axis, Curve, Part, Plot, Table
-from gui.services.questions import Progress, Subjects
+from gui.services.questions import Progress, QuestionContext
 from gui.services.snippets import opening
 from gui.style.theme import SERIES, format_count, format_number
 from gui.widgets.table_text import Column, Row
@@ -101,7 +101,7 @@ class DimensionsOf:
     components: tuple[int, ...]
     projected: bool = False
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Dimensions]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Dimensions]:
         """Yield the :class:`Dimensions` last.
 
         Raises

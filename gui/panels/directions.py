@@ -14,7 +14,7 @@ from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import Subject
 from gui.panels.kit import PanelSpec, Saved, Scope, ShowPanel, Toggle, View, whole_numbers
 from gui.plots.spec import Axis, Curve, Part, Plot, Rule, Table
-from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening
 from gui.style.theme import SERIES, format_count, format_number, format_percent
 from gui.widgets.table_text import Column, Row
@@ -77,7 +77,7 @@ class DirectionsOf:
         """Return what of the checkpoint is read."""
         return tensors_of(Subject("E")) if self.with_E else ()
 
-    def steps(self, about: Subjects) -> Iterator[Progress | TopDirections]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | TopDirections]:
         """Yield the :class:`TopDirections` last."""
         yield Progress(None, "Decomposing P")
         found = about.stream.directions(Subject("P"))
@@ -107,7 +107,7 @@ class DirectionsOf:
         )
 
 
-def column_energy(about: Subjects) -> tuple[np.ndarray, bool]:
+def column_energy(about: QuestionContext) -> tuple[np.ndarray, bool]:
     """Sum the squares of every column of E, in the space of P's rows.
 
     Returns

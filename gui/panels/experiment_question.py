@@ -16,7 +16,7 @@ from geometry.measures.synthetic import (
     CurveKind,
     SyntheticCurve,
 )
-from gui.services.questions import Progress, Subjects
+from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
     from geometry.measures.line_or_helix import Survival
@@ -95,7 +95,7 @@ class ExperimentOf:
 
     settings: Settings
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Experiment]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
         """Yield the :class:`Experiment` last."""
         yield from experiment_steps(self.settings)
 
@@ -106,7 +106,7 @@ class ExperimentLike:
 
     positions: tuple[int, int]
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Experiment]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Experiment]:
         """Yield the :class:`Experiment` last.
 
         Raises

@@ -14,7 +14,7 @@ from geometry.measures.interference import Interference, RandomPairs, interferen
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
 from gui.panels.one_token import AnyToken, read_token, write_token
-from gui.services.questions import Progress, ReadsTokens, Subjects
+from gui.services.questions import Progress, QuestionContext, ReadsTokens
 
 Example = Literal["two tokens", "one token", "one position", "most alike", "nearest"]
 
@@ -72,7 +72,7 @@ class _OfTwoSums(ReadsTokens, ABC):
 
     __slots__ = ()
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Compared]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Compared]:
         """Yield the :class:`Compared` last; a token that there is not is no error.
 
         Raises
@@ -87,7 +87,7 @@ class _OfTwoSums(ReadsTokens, ABC):
         yield _compared(about.model, one, other, among)
 
     @abstractmethod
-    def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
+    def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
         """Return the two sums, as they are to stand in the panel."""
 
 
@@ -98,7 +98,7 @@ class InterferenceOf(_OfTwoSums):
     one: Typed
     other: Typed
 
-    def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
+    def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
         return self.one, self.other
 
 
@@ -116,7 +116,7 @@ class ExampleOf(_OfTwoSums):
 
     name: Example
 
-    def _sums(self, about: Subjects, among: RandomPairs) -> tuple[Typed, Typed]:
+    def _sums(self, about: QuestionContext, among: RandomPairs) -> tuple[Typed, Typed]:
         about.tell(None, "Looking for an example")
         one, other = (
             Typed(write_token(about.model, token), position)
@@ -125,7 +125,7 @@ class ExampleOf(_OfTwoSums):
         return one, other
 
 
-def drawn(about: Subjects) -> RandomPairs:
+def drawn(about: QuestionContext) -> RandomPairs:
     """Return the random pairs of a model, the same for all its questions."""
     model = about.model
     tokens = addable_tokens(model)
@@ -150,7 +150,7 @@ def _compared(model: PositionalModel, one: Typed, other: Typed, among: RandomPai
 
 
 def _example(
-    name: Example, about: Subjects, among: RandomPairs
+    name: Example, about: QuestionContext, among: RandomPairs
 ) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return token and position of both sums."""
     (a, b), last = _words(about.model, among), about.model.n_positions - 1

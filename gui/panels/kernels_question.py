@@ -18,7 +18,7 @@ from geometry.measures.kernels import (
     average_blocks,
     head_kernels,
 )
-from gui.services.questions import Subjects, Tensor
+from gui.services.questions import QuestionContext, Tensor
 from gui.style.theme import format_count
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class KernelsOf:
         tokens: tuple[Tensor, ...] = (("W_E", 0),) if self.of.content else ()
         return (("W_Q", layer), ("W_K", layer), *tokens)
 
-    def answer(self, about: Subjects) -> Kernels:
+    def answer(self, about: QuestionContext) -> Kernels:
         """Compute them; what the one before found is used again.
 
         Raises
@@ -181,7 +181,7 @@ class NearestHeadOf:
         """Return what of the checkpoint is read."""
         return KernelsOf(self.of, self.positions).tensors()
 
-    def answer(self, about: Subjects) -> NearestHead:
+    def answer(self, about: QuestionContext) -> NearestHead:
         """Compute all heads' kernels, and keep one.
 
         Raises
@@ -229,7 +229,7 @@ class _Kept:
         self._found: OrderedDict[tuple[HeadsOf, tuple[int, int]], HeadKernels] = OrderedDict()
         self._turn = threading.Lock()
 
-    def heads(self, of: HeadsOf, about: Subjects) -> HeadProjections:
+    def heads(self, of: HeadsOf, about: QuestionContext) -> HeadProjections:
         """Return queries and keys."""
         said = "Projecting positions into all heads"
 
@@ -239,7 +239,9 @@ class _Kept:
 
         return self._known(self._heads, of, find)
 
-    def kernels(self, of: HeadsOf, positions: tuple[int, int], about: Subjects) -> HeadKernels:
+    def kernels(
+        self, of: HeadsOf, positions: tuple[int, int], about: QuestionContext
+    ) -> HeadKernels:
         """Return the kernels of all heads."""
 
         def find() -> HeadKernels:

@@ -18,8 +18,8 @@ import numpy as np
 
 from gui.plots.spec import Part
 from gui.services.overlay_curves import told_apart
-from gui.services.questions import Question, Stepwise, Subjects, resolve
-from gui.state.aligned_curve import Laying
+from gui.services.questions import Question, QuestionContext, Stepwise, resolve
+from gui.state.aligned_curve import CurveAlignment
 from gui.state.guides import Guide
 from gui.style.theme import LIGHT, Theme
 
@@ -254,7 +254,7 @@ class RemoveModel:
 class LayOver:
     """Another curve is to be laid over the shown one; None for none."""
 
-    laying: Laying | None
+    laying: CurveAlignment | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,9 +383,9 @@ class Reported:
         return self.measured.model
 
     @property
-    def about(self) -> Subjects:
+    def about(self) -> QuestionContext:
         """What questions are asked about: the model with the directions that are known."""
-        return Subjects(self.model, self.measured.stream)
+        return QuestionContext(self.model, self.measured.stream)
 
     @property
     def scope(self) -> Scope:

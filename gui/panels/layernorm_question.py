@@ -10,7 +10,7 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.models.model import PositionalModel
-from gui.services.questions import Progress, ReadsTokens, Subjects
+from gui.services.questions import Progress, QuestionContext, ReadsTokens
 from gui.style.token_text import token_label
 
 MOST_ALIKE = 20
@@ -76,7 +76,7 @@ class LayerNormOf(ReadsTokens):
 
     positions: tuple[int, int]
 
-    def steps(self, about: Subjects) -> Iterator[Progress | LayerNorms]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | LayerNorms]:
         """Yield the :class:`LayerNorms` last.
 
         Raises
@@ -107,7 +107,7 @@ class ErrorsOf(ReadsTokens):
 
     positions: tuple[int, int]
 
-    def answer(self, about: Subjects) -> OnlyErrors:
+    def answer(self, about: QuestionContext) -> OnlyErrors:
         """Measure them; TensorUnavailable as :meth:`LayerNormOf.steps`."""
         about.tell(None, "Reading token embeddings")
         measured = Measurements(about.model, Scope(self.positions), about.measured())

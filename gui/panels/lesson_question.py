@@ -9,7 +9,7 @@ from types import MappingProxyType
 from gui.services.lessons.facts import CONDITIONS, holds, number, tensors_for
 from gui.services.lessons.findings import Findings
 from gui.services.lessons.text import Facts, Wanted
-from gui.services.questions import Progress, Subjects, Tensor
+from gui.services.questions import Progress, QuestionContext, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FactsOf:
         """Return what of the checkpoint is read."""
         return tensors_for([name for name, _ in self.wanted])
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Facts]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Facts]:
         """Yield the :data:`Facts` last.
 
         Raises

@@ -13,7 +13,7 @@ from geometry.claims.measured_range import first_three
 from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import LookBack, Scoring, Turning, follow_turning
 from geometry.measures.lookback_range import RangeLookBack, look_back_range
-from gui.services.questions import Subjects, Tensor
+from gui.services.questions import QuestionContext, Tensor
 
 if TYPE_CHECKING:
     from geometry.claims.measurements import Measurements
@@ -113,7 +113,7 @@ class LookBackOf:
     space: Space
     scoring: Scoring
 
-    def answer(self, about: Subjects) -> OfPositions:
+    def answer(self, about: QuestionContext) -> OfPositions:
         """Fit the motions of all lags.
 
         Raises
@@ -144,7 +144,7 @@ class HeadsLookBackOf:
         """Return what of the checkpoint is read."""
         return (("W_Q", 0), ("W_K", 0))
 
-    def answer(self, about: Subjects) -> OfHeads:
+    def answer(self, about: QuestionContext) -> OfHeads:
         """Fit the motions of all heads and lags.
 
         Raises

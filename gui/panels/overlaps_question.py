@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import Contrast, corner_contrast, squared_overlaps, top3
 from geometry.models.matrices import WEIGHTS
 from geometry.models.residual_stream import Name, Subject
-from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.style.sentences import as_sentence
 
 READERS = ("W_Q", "W_K", "W_V", "W_in")
@@ -101,7 +101,7 @@ class OverlapsOf:
         """Return what of the checkpoint is read."""
         return tensors_of(self.rows, self.columns)
 
-    def answer(self, about: Subjects) -> Overlap:
+    def answer(self, about: QuestionContext) -> Overlap:
         """Decompose both, or take their directions from where they are kept.
 
         Raises
@@ -127,7 +127,7 @@ class FigureOf:
         """Return what of the checkpoint is read."""
         return tensors_of(*self.rows, *self.columns)
 
-    def steps(self, about: Subjects) -> Iterator[Progress | OverlapFigure]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | OverlapFigure]:
         """Yield the :class:`OverlapFigure` last; a cell says why it is missing.
 
         Raises
@@ -171,7 +171,7 @@ def article_figure(view: Literal["attention", "mlp"], of: Subject, *, centred: b
     return FigureOf(tuple(plain(weight) for weight in weights), tables)
 
 
-def overlap_of(about: Subjects, rows: Subject, columns: Subject) -> Overlap:
+def overlap_of(about: QuestionContext, rows: Subject, columns: Subject) -> Overlap:
     """Compare two matrices.
 
     Raises
@@ -189,7 +189,7 @@ def overlap_of(about: Subjects, rows: Subject, columns: Subject) -> Overlap:
     return Overlap(rows, columns, shown, contrast, top3(values), gains)
 
 
-def gain_of(about: Subjects, subject: Subject) -> Gain:
+def gain_of(about: QuestionContext, subject: Subject) -> Gain:
     """Say what became of the gain of the LayerNorm before a matrix."""
     if subject.name not in READERS:
         return ""
@@ -236,7 +236,7 @@ def _space(subject: Subject) -> tuple[object, ...]:
     return kinds[subject.name], subject.layer, subject.head
 
 
-def what_is_there(about: Subjects) -> str:
+def what_is_there(about: QuestionContext) -> str:
     """Return a sentence on the matrices that can be compared, by the checkpoint's index alone."""
     absent = about.model.missing
     names = ["P"] + (["E"] if "W_E" not in absent else [])

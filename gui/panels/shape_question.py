@@ -12,7 +12,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.roughness import FEWEST, Roughness, roughness
 from geometry.measures.shape_fit import FREE
 from geometry.pca.pca import PositionPCA, fit_pca
-from gui.services.questions import Progress, Subjects
+from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
     from geometry.measures.shape import ShapeFit, Shapes
@@ -122,7 +122,7 @@ class ShapeOf:
     positions: tuple[int, int]
     components: tuple[int, int, int]
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Shape]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Shape]:
         """Yield the :class:`Shape` last.
 
         Raises

@@ -13,7 +13,7 @@ from geometry.measures.similarity import Similarity, mean_by_lag, similarity
 from geometry.pca.pca import PositionPCA, fit_pca
 from gui.panels.kit import Choice, Option, PanelSpec, Reported, Scope, View
 from gui.plots.spec import Axis, Curve, Image, Part, Plot
-from gui.services.questions import Subjects
+from gui.services.questions import QuestionContext
 from gui.services.snippets import opening
 from gui.style.theme import DIVERGING, format_count, format_number
 
@@ -40,7 +40,7 @@ class SimilarityOf:
     positions: tuple[int, int]
     components: tuple[int, ...] | None = None
 
-    def answer(self, about: Subjects) -> Similarity:
+    def answer(self, about: QuestionContext) -> Similarity:
         """Compute them.
 
         Raises
@@ -65,7 +65,7 @@ class ByLagOf:
     positions: tuple[int, int]
     components: tuple[int, ...] | None = None
 
-    def answer(self, about: Subjects) -> ByLag:
+    def answer(self, about: QuestionContext) -> ByLag:
         """Compute it without the cosines of all pairs."""
         W_pos, pca = about.model.W_pos, None
         if self.components is not None:

@@ -12,7 +12,7 @@ from geometry.measures.chance import gaussian_singular_values
 from geometry.measures.directions import Directions
 from geometry.measures.spectra import summarise
 from geometry.models.residual_stream import Subject
-from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -67,7 +67,7 @@ class SpectraOf:
         """Return what of the checkpoint is read."""
         return tensors_of(*self.subjects)
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Spectra]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Spectra]:
         """Yield the :class:`Spectra` last.
 
         Raises
@@ -89,7 +89,7 @@ class SpectraOf:
         yield Spectra(tuple(found), tuple(missing))
 
 
-def _spectrum(about: Subjects, subject: Subject) -> NamedSpectrum:
+def _spectrum(about: QuestionContext, subject: Subject) -> NamedSpectrum:
     directions = about.stream.directions(subject)
     values = directions.singular_values
     shape = _shape(about, subject, directions)
@@ -107,7 +107,7 @@ def _spectrum(about: Subjects, subject: Subject) -> NamedSpectrum:
     )
 
 
-def _shape(about: Subjects, subject: Subject, directions: Directions) -> tuple[int, int]:
+def _shape(about: QuestionContext, subject: Subject, directions: Directions) -> tuple[int, int]:
     """Return the matrix's shape; E is not read for it where its directions are on disk."""
     if subject.name == "E" and about.model.d_vocab is not None:
         return about.model.d_vocab, directions.vectors.shape[1]

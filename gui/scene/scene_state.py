@@ -12,7 +12,7 @@ from gui.state.colors import ColorScale, color_scale
 from gui.state.guides import Guide
 from gui.state.selection import to_label
 from gui.state.session import Session
-from gui.state.timeline import COMPONENTS, Lapse, columns_for
+from gui.state.timeline import COMPONENTS, TrainingTimeline, columns_for
 from gui.state.values import Outside, Projection
 from gui.style.theme import format_number, format_percent
 from gui.style.token_text import token_label
@@ -131,7 +131,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     )
 
 
-def _resolve_snapshot(session: Session, lapse: Lapse) -> SceneState:
+def _resolve_snapshot(session: Session, lapse: TrainingTimeline) -> SceneState:
     """Work out the scene of the model as it was at a step of its training."""
     assert session.model is not None
     assert session.curve is not None
@@ -163,7 +163,7 @@ def _resolve_snapshot(session: Session, lapse: Lapse) -> SceneState:
     )
 
 
-def _ways(session: Session, lapse: Lapse, columns: tuple[int, int, int]) -> Ways | None:
+def _ways(session: Session, lapse: TrainingTimeline, columns: tuple[int, int, int]) -> Ways | None:
     from gui.scene.trails import Ways  # not before somebody wants to see one
 
     assert session.snapshot is not None

@@ -17,8 +17,8 @@ from gui.services.alignment_text import caption
 from gui.services.jobs.jobs import Jobs
 from gui.state.aligned_curve import (
     Above,
-    Laid,
-    Laying,
+    AlignedCurve,
+    CurveAlignment,
     NotLaid,
     OfCompared,
     OfRange,
@@ -57,7 +57,7 @@ _Key = tuple[Hashable, ...]
 _Work = tuple[_Key, Callable[[], Any]]
 
 
-class LayingOver:
+class CurveAligner:
     """Keeps ``session.laid``, ``session.not_laid`` and the guide true to ``session.laying``.
 
     What is drawn is worked out at once, with every tick of a drag; the components of another range
@@ -149,7 +149,7 @@ class LayingOver:
         key = laying.what.key
         return next((one for one in self._session.compared if one.key == key), None)
 
-    def _above(self, laying: Laying, model: PositionalModel, curve: Curve) -> Above | _Work:
+    def _above(self, laying: CurveAlignment, model: PositionalModel, curve: Curve) -> Above | _Work:
         """Return the other curve, or how it is worked out and the key to keep that under."""
         what = laying.what
         if isinstance(what, OfRange):
@@ -195,7 +195,7 @@ class LayingOver:
 
         self._jobs.start(SLOT, function, keep, self._on_failed)
 
-    def _find_more(self, laid: Laid, model: PositionalModel) -> None:
+    def _find_more(self, laid: AlignedCurve, model: PositionalModel) -> None:
         self._jobs.start(
             SLOT,
             lambda: find_more(laid, model.W_pos),
@@ -212,7 +212,7 @@ class LayingOver:
 
     # What comes of it.
 
-    def _show(self, laid: Laid | None, why_not: str = "") -> None:
+    def _show(self, laid: AlignedCurve | None, why_not: str = "") -> None:
         session = self._session
         if laid is None and session.laid is None and session.not_laid == why_not:
             return
@@ -223,7 +223,7 @@ class LayingOver:
         )
 
 
-def guide(laid: Laid) -> Guide:
+def guide(laid: AlignedCurve) -> Guide:
     """Draw what is laid over the shown curve: a thin line, and beads that say which is which."""
     tangled = is_tangled(laid.coordinates)
     beads = slice(None, None, -(-len(laid.matched) // (MOST_BEADS if tangled else BEADS)))

@@ -12,11 +12,11 @@ from gui.style.theme import format_number, format_percent
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.state.aligned_curve import Laid
+    from gui.state.aligned_curve import AlignedCurve
     from gui.state.session import Session
 
 
-def caption(laid: Laid) -> str:
+def caption(laid: AlignedCurve) -> str:
     """Say what lies over what, and in a second line how it got there and how well it fits."""
     what = f"thin line: {_what(laid)}"
     if laid.alignment is not None:
@@ -27,7 +27,7 @@ def caption(laid: Laid) -> str:
     return f"{what} in the same components\n{share}{_middle(laid)}"
 
 
-def readout(laid: Laid) -> str:
+def readout(laid: AlignedCurve) -> str:
     """Say how well it fits, in a line beside the controls."""
     more = laid.more
     if laid.alignment is None:
@@ -47,12 +47,12 @@ def readout(laid: Laid) -> str:
     return f"{_fit(laid)}{whole}"
 
 
-def shown(laid: Laid) -> str:
+def shown(laid: AlignedCurve) -> str:
     """Name the shown components: "PC 1, 2, 3"."""
     return "PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in laid.curve.components)
 
 
-def _what(laid: Laid) -> str:
+def _what(laid: AlignedCurve) -> str:
     first, last = laid.positions
     said = f"{laid.above.name} · positions {first}–{last}"
     if laid.alignment is not None and laid.above.components != laid.curve.components:
@@ -60,7 +60,7 @@ def _what(laid: Laid) -> str:
     return said
 
 
-def _moved(laid: Laid) -> str:
+def _moved(laid: AlignedCurve) -> str:
     assert laid.alignment is not None
     moved = "mirrored and turned" if laid.alignment.mirrors else "turned"
     if laid.laying.how == "scaled":
@@ -74,13 +74,13 @@ def _scale(scale: float) -> str:
     return format_number(scale, 3) if scale >= 0.1 else f"{scale:.2g}"
 
 
-def _fit(laid: Laid) -> str:
+def _fit(laid: AlignedCurve) -> str:
     assert laid.alignment is not None
     found = laid.alignment
     return f"disparity {format_number(found.disparity)} · RMS {format_number(found.rms)}"
 
 
-def _middle(laid: Laid) -> str:
+def _middle(laid: AlignedCurve) -> str:
     own = laid.laying.taken_off == "own"
     return "about its own mean" if own else "about the mean of the shown positions"
 
@@ -94,7 +94,7 @@ def other_model(session: Session) -> PositionalModel | None:
     return models.get(laid.laying.what.key)
 
 
-def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) -> str:
+def script(laid: AlignedCurve, model: PositionalModel, other: PositionalModel | None) -> str:
     """Return a script that lays the same curves over each other, and prints how well they fit.
 
     Parameters
@@ -120,7 +120,7 @@ def script(laid: Laid, model: PositionalModel, other: PositionalModel | None) ->
     return opening(model) + "\n".join(lines) + "\n"
 
 
-def drawing(laid: Laid, other: PositionalModel | None) -> list[str]:
+def drawing(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
     """Return the lines that draw it, in a script that has made ``model``, ``curve``, ``session``.
 
     ``other`` is as in :func:`script`.
@@ -132,7 +132,7 @@ def drawing(laid: Laid, other: PositionalModel | None) -> list[str]:
         "from dataclasses import replace",
         "",
         "from gui.state.aligned_curve import "
-        f"Above, Laying, {type(laid.laying.what).__name__}, find_more, lay",
+        f"Above, CurveAlignment, {type(laid.laying.what).__name__}, find_more, lay",
         "from gui.services.alignment import guide",
         "",
         *_other(laid, other),
@@ -143,7 +143,7 @@ def drawing(laid: Laid, other: PositionalModel | None) -> list[str]:
     ]
 
 
-def _other(laid: Laid, other: PositionalModel | None) -> list[str]:
+def _other(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
     """Return the lines that make ``table`` and ``own``: the other rows, and their components."""
     what, above = laid.laying.what, laid.above
     lines = ["table = model.W_pos"]
@@ -160,7 +160,7 @@ def _other(laid: Laid, other: PositionalModel | None) -> list[str]:
     return [*lines, f"own = fit_pca(table, {above.pca.positions}, {max(above.components)})"]
 
 
-def _aligned(laid: Laid) -> list[str]:
+def _aligned(laid: AlignedCurve) -> list[str]:
     first, last = laid.onto
     scaled, mirrored = laid.laying.how == "scaled", laid.laying.mirrored
     wide = laid.above.table.shape[1] == laid.curve.pca.mean.size
@@ -174,7 +174,7 @@ def _aligned(laid: Laid) -> list[str]:
     ]
 
 
-def _projected(laid: Laid) -> list[str]:
+def _projected(laid: AlignedCurve) -> list[str]:
     ours, theirs = tuple(laid.curve.components), tuple(laid.above.components)
     return [
         f"print(in_basis(rows, pca, {ours}, {laid.laying.taken_off!r}))",

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
-from geometry.checkpoints.once import Once
+from geometry.checkpoints.memo import Memo
 from gui.services.cache import ResultCache
 from gui.services.download_consent import FetchFirst, answer_within
 from gui.services.jobs.jobs import Jobs
@@ -64,7 +64,7 @@ class Answers:
         self._agreed: dict[Any, float] = {}
         self._model: PositionalModel | None = None
         self._stream: ResidualStream | None = None
-        self._once = Once()
+        self._once = Memo()
         self._wanted: dict[str, Any] = {}
         self._running: dict[Any, _Run] = {}
         self._listening = Listening()
@@ -153,7 +153,7 @@ class Answers:
 
     def _start(self, question: Any) -> None:
         from geometry.checkpoints.transfer import Transfer
-        from gui.services.questions import Progress, Seldom, Subjects
+        from gui.services.questions import Progress, ProgressThrottle, QuestionContext
 
         assert self._model is not None
         model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
@@ -169,7 +169,7 @@ class Answers:
         def work(tell: Any) -> Any:
             nonlocal say
             say = tell
-            about = Subjects(model, stream, Seldom(tell), transfer.check, once)
+            about = QuestionContext(model, stream, ProgressThrottle(tell), transfer.check, once)
             with model.through(transfer):
                 return answer_within(question, about, agreed)
 
@@ -213,7 +213,7 @@ class Answers:
         self._give_up_all()
         self._cache.clear()
         self._agreed.clear()
-        self._model, self._stream, self._once = self._session.model, None, Once()
+        self._model, self._stream, self._once = self._session.model, None, Memo()
         self._session.answers = MappingProxyType({})
 
     # ---- what comes of it ------------------------------------------------------------------

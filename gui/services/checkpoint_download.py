@@ -13,7 +13,7 @@ from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.loading import Wanted
 from gui.services.notices import ONLINE, notice_of
-from gui.state.checkpoint_download import GatherState
+from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -37,7 +37,7 @@ class _Listed:
     snapshots: tuple[Snapshot, ...]
 
 
-class Gatherer:
+class CheckpointDownload:
     """Looks for checkpoints, and gathers a choice of them into ``session.history``.
 
     Parameters
@@ -79,7 +79,7 @@ class Gatherer:
             fetch,
             self._on_listed,
             lambda error: self._fail(error, "The checkpoints could not be listed"),
-            lambda: setattr(session, "gathering", GatherState("looking")),
+            lambda: setattr(session, "gathering", DownloadState("looking")),
             on_progress=lambda _: None,  # it is one request
             stop=fetch.stop,
         )
@@ -89,7 +89,7 @@ class Gatherer:
         state = self._session.gathering
         if state is not None and state.stage == "listed" and state.plan is not None:
             # What went wrong, or was asked about whole files, concerned another number of them.
-            self._session.gathering = GatherState(
+            self._session.gathering = DownloadState(
                 "listed", self._plan(count), skipped=state.skipped
             )
 
@@ -112,10 +112,10 @@ class Gatherer:
         self._jobs.cancel(SO_FAR)
         plan = self._plan(count)
         gathering = self._take_up(plan, whole)
-        session.gathering = GatherState("gathering", plan)
+        session.gathering = DownloadState("gathering", plan)
 
         def on_progress(progress: Gathered) -> None:
-            session.gathering = GatherState("gathering", plan, progress)
+            session.gathering = DownloadState("gathering", plan, progress)
 
         transfer = Transfer()
         self._jobs.start(
@@ -159,10 +159,10 @@ class Gatherer:
 
         self._listed = listed
         if listed.snapshots:
-            self._session.gathering = GatherState("listed", self._plan(DEFAULT_COUNT))
+            self._session.gathering = DownloadState("listed", self._plan(DEFAULT_COUNT))
             return
         why, advice = _nothing(listed.origin, self._session)
-        self._session.gathering = GatherState("listed", why=why, advice=advice)
+        self._session.gathering = DownloadState("listed", why=why, advice=advice)
 
     def _plan(self, count: int) -> HistoryPlan:
         from geometry.history.plan import plan_history
@@ -204,7 +204,7 @@ class Gatherer:
             ),
         )
         plan = self._plan(len(gathering.plan.snapshots))
-        state = GatherState("listed", plan, None, skipped, why, advice, whole)
+        state = DownloadState("listed", plan, None, skipped, why, advice, whole)
         if history is not None:
             self._session.change(history=history, gathering=state)
             self._session.status = _gathered(history.n_snapshots, len(skipped))
@@ -229,7 +229,7 @@ class Gatherer:
         whole = 0
         state = self._session.gathering
         if state is None or state.stage != "gathering":
-            self._session.gathering = GatherState("listed", why=notice.text, advice=notice.advice)
+            self._session.gathering = DownloadState("listed", why=notice.text, advice=notice.advice)
             return
         if isinstance(error, WholeDownload):
             assert self._gathering is not None

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Held:
+class OpenModel:
     """A model with all that showing it again takes, and how it was asked for."""
 
     wanted: Wanted
     opened: Opened
 
     @classmethod
-    def of(cls, session: Session, opening: Opening, fitter: Fitter) -> Held | None:
+    def of(cls, session: Session, opening: Opening, fitter: Fitter) -> OpenModel | None:
         """Take what a session shows; None while it shows nothing."""
         wanted, fast = opening.shown, fitter.fast
         model, curve, norms = session.model, session.curve, session.norms
@@ -39,7 +39,7 @@ class Held:
         return cls(wanted, Opened(model, fast, curve, norms))
 
 
-class Cell:
+class ComparedView:
     """Reads a model and keeps what is shown of it true to its session.
 
     Parameters
@@ -86,11 +86,11 @@ class Cell:
         self._pairs.close()
 
     @property
-    def held(self) -> Held | None:
+    def held(self) -> OpenModel | None:
         """The model with all that showing it elsewhere takes; None while it is being read."""
-        return Held.of(self.session, self.opening, self._fitter)
+        return OpenModel.of(self.session, self.opening, self._fitter)
 
-    def take(self, held: Held) -> None:
+    def take(self, held: OpenModel) -> None:
         """Show another model in place of this one."""
         self.opening.cancel()
         self.opening.take(held.wanted)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gui.scene.shown_range import inside
-from gui.services.compared_model import Cell, Held
+from gui.services.compared_model import ComparedView, OpenModel
 from gui.services.fetching import Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.linked_marks import LinkedMarks
@@ -61,13 +61,13 @@ class Comparing:
         session: Session,
         jobs: Jobs,
         fetching: Fetching,
-        held: Callable[[], Held | None],
-        show: Callable[[Held], None],
+        held: Callable[[], OpenModel | None],
+        show: Callable[[OpenModel], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._held, self._show_main, self._opener = held, show, opener
-        self._cells: dict[int, Cell] = {}
+        self._cells: dict[int, ComparedView] = {}
         self._newest = MAIN
         self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
         self._listening = Listening()
@@ -149,7 +149,7 @@ class Comparing:
             )
             return None
         self._newest = key = self._newest + 1
-        cell = self._cells[key] = Cell(
+        cell = self._cells[key] = ComparedView(
             key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener
         )
         self._follow(cell.session)

@@ -15,11 +15,11 @@ import numpy as np
 
 from geometry.measures.neighbours import position_details
 from gui.scene.shown_range import inside
-from gui.services.alignment import LayingOver
+from gui.services.alignment import CurveAligner
 from gui.services.answers import Answers
-from gui.services.checkpoint_download import Gatherer
+from gui.services.checkpoint_download import CheckpointDownload
 from gui.services.compared_answers import ComparedAnswers
-from gui.services.compared_model import Held
+from gui.services.compared_model import OpenModel
 from gui.services.comparing import Comparing
 from gui.services.fetching import Fetching
 from gui.services.fitting import Fitter
@@ -33,7 +33,7 @@ from gui.services.overlaying import Overlaying
 from gui.services.pair_measuring import PairMeasuring
 from gui.services.prompting import Prompting
 from gui.services.reopening import Reopening, is_work
-from gui.services.timeline import Lapsing
+from gui.services.timeline import TimelineFollower
 from gui.state.guides import NO_GUIDES, Guide, with_guide
 from gui.state.session import Notice, Session
 from gui.state.values import ColorBy
@@ -80,7 +80,7 @@ class Controller:
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
         self.compared_answers = ComparedAnswers(session, jobs)
-        self._lapsing = Lapsing(session)
+        self._lapsing = TimelineFollower(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session, jobs, self._fail)
         self._pairs = PairMeasuring(session)
@@ -91,8 +91,8 @@ class Controller:
         self._reopening = Reopening(
             session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
         )
-        self._laying = LayingOver(session, jobs)
-        self.gatherer = Gatherer(session, jobs, self._fetching)
+        self._laying = CurveAligner(session, jobs)
+        self.gatherer = CheckpointDownload(session, jobs, self._fetching)
         events = session.events
         self._listening = Listening()
         for signal, slot in (
@@ -244,10 +244,10 @@ class Controller:
             lambda error: self._fail(error, "The list of models could not be read"),
         )
 
-    def _hold(self) -> Held | None:
-        return Held.of(self.session, self._opening, self._fitter)
+    def _hold(self) -> OpenModel | None:
+        return OpenModel.of(self.session, self._opening, self._fitter)
 
-    def _show_held(self, held: Held) -> None:
+    def _show_held(self, held: OpenModel) -> None:
         """Show a model that was shown beside the open one, and not what is being opened."""
         self._opening.cancel()
         self._opening.take(held.wanted)

@@ -10,7 +10,7 @@ from geometry.hub.faults import WholeDownload
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.services.questions import Subjects
+    from gui.services.questions import QuestionContext
 
 
 class FetchFirst(Exception):
@@ -29,7 +29,7 @@ class FetchFirst(Exception):
         self.nbytes, self.why = nbytes, why
 
 
-def answer_within(question: Any, about: Subjects, agreed: float) -> Any:
+def answer_within(question: Any, about: QuestionContext, agreed: float) -> Any:
     """Answer a question on this thread, unless more is to be fetched than the user agreed to.
 
     Parameters

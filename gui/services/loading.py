@@ -55,7 +55,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class InitialView:
     """How to show it first: the components on the axes, and norms centred or raw."""
 
     components: tuple[int, int, int]
@@ -95,7 +95,7 @@ def open_from(
 
 def load(
     wanted: Wanted,
-    look: Look,
+    look: InitialView,
     network: Callable[[], Network],
     opener: Callable[..., PositionalModel] | None = None,
 ) -> Opened:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Jobs
-from gui.services.loading import Look, Opened, Wanted, first_source, has_versions, load, short_name
+from gui.services.loading import (
+    InitialView,
+    Opened,
+    Wanted,
+    first_source,
+    has_versions,
+    load,
+    short_name,
+)
 from gui.state.session import Notice, Session
 
 if TYPE_CHECKING:
@@ -121,7 +129,7 @@ class Opening:
 
     def _start(self, wanted: Wanted, instead: str | None = None) -> None:
         session, network = self._session, self._fetching.network
-        look = Look(session.components, session.norms_centred)
+        look = InitialView(session.components, session.norms_centred)
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
         said = f"{verb} {short_name(wanted.source)}…"
         self._progress = None

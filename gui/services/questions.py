@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from geometry.checkpoints.once import Once
+from geometry.checkpoints.memo import Memo
 from geometry.models.matrices import WeightName
 from geometry.models.model import PositionalModel
 from geometry.models.residual_stream import ResidualStream, Subject
@@ -43,7 +43,7 @@ class Progress:
     so_far: Any = None
 
 
-class Subjects:
+class QuestionContext:
     """What a question is about, as its thread sees it.
 
     Parameters
@@ -66,12 +66,12 @@ class Subjects:
         stream: ResidualStream | None = None,
         tell: Callable[[Progress], None] | None = None,
         check: Callable[[], None] | None = None,
-        once: Once | None = None,
+        once: Memo | None = None,
     ) -> None:
         self.model = model
         self._tell, self._check = tell, check
         self.stream = (stream or ResidualStream(model)).told(self.tell)
-        self.once = once or Once()
+        self.once = once or Memo()
 
     def measured(self, tell: Callable[[float, str], None] | None = None) -> MeasuredModel:
         """Return what is measured on the model whichever range is shown, kept for all questions.
@@ -97,7 +97,7 @@ class Subjects:
             self._check()
 
 
-class Seldom:
+class ProgressThrottle:
     """Passes on what is told at most every :data:`TELL_S` seconds.
 
     A loop that tells of each turn would else fill the GUI thread's queue faster than it is read.
@@ -130,7 +130,7 @@ class Question(Hashable, Protocol):
     and a layer. What of them has to be fetched from the Hub is asked about before.
     """
 
-    def answer(self, about: Subjects) -> Any:
+    def answer(self, about: QuestionContext) -> Any:
         """Compute the result, which is not None.
 
         Raises
@@ -144,7 +144,7 @@ class Question(Hashable, Protocol):
 class Stepwise(Protocol):
     """A question with an answer that takes steps."""
 
-    def steps(self, about: Subjects) -> Iterator[Any]:
+    def steps(self, about: QuestionContext) -> Iterator[Any]:
         """Yield Progress, and the result last."""
 
 
@@ -167,7 +167,7 @@ class ReadsTokens:
         return tensors_of(Subject("E"))
 
 
-def resolve(question: Any, about: Subjects) -> Any:
+def resolve(question: Any, about: QuestionContext) -> Any:
     """Answer a question on this thread, whichever kind it is.
 
     Raises

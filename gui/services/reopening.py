@@ -14,7 +14,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.computed import is_computed
 from gui.scene.shown_range import inside
 from gui.services.loading import Wanted, path_exists, remembered_name
-from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
 from gui.state.session import MAIN, Notice, Session
 
@@ -73,7 +73,7 @@ def take_other(
     )
 
 
-def take_laying(session: Session, keys: Sequence[int]) -> Laying | None:
+def take_laying(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
     """Take down what is laid over the curve; of a model beside it the place among ``keys``."""
     laying = session.laying
     if laying is None or not isinstance(laying.what, OfCompared):

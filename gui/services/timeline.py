@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.state.session import Session
-from gui.state.timeline import Lapse
+from gui.state.timeline import TrainingTimeline
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SLOT = "training"
 """The one that the training panel asks under."""
 
 
-class Lapsing:
+class TimelineFollower:
     """Keeps ``session.history``, ``session.lapse`` and ``session.snapshot`` true to each other.
 
     Parameters
@@ -58,7 +58,7 @@ class Lapsing:
             snapshot = nearest_step(found.history.steps, int(before.history.steps[snapshot]))
         elif snapshot is not None:  # of saved work, which may be of another training
             snapshot = min(snapshot, len(found.history.steps) - 1)
-        lapse = Lapse(found.history, found.timelapse, session.basis)
+        lapse = TrainingTimeline(found.history, found.timelapse, session.basis)
         session.change(history=found.history, lapse=lapse, snapshot=snapshot)
 
     def _on_basis_changed(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import numpy as np
 
 from geometry.measures.alignment import Middle
-from gui.state.aligned_curve import How, Laying, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.work import flag, whole
 
@@ -63,7 +63,7 @@ def tupled(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def pack_laying(laying: Laying) -> dict[str, Any]:
+def pack_laying(laying: CurveAlignment) -> dict[str, Any]:
     """Return in JSON what is laid over the shown curve."""
     what = laying.what
     if isinstance(what, OfCompared):
@@ -75,9 +75,9 @@ def pack_laying(laying: Laying) -> dict[str, Any]:
     return {**said, "how": laying.how, "mirrored": laying.mirrored, "middle": laying.middle}
 
 
-def unpack_laying(said: Mapping[str, Any], n_others: int) -> Laying:
+def unpack_laying(said: Mapping[str, Any], n_others: int) -> CurveAlignment:
     """Return what was laid over the shown curve, where there are so many models beside it."""
-    laying = Laying(_what(said, n_others), said["how"], said["mirrored"], said["middle"])
+    laying = CurveAlignment(_what(said, n_others), said["how"], said["mirrored"], said["middle"])
     if laying.how not in get_args(How) or laying.middle not in (None, *get_args(Middle)):
         raise ValueError(f"nothing is laid over a curve as {laying.how!r}, {laying.middle!r}")
     if not flag(laying.mirrored):

@@ -52,7 +52,7 @@ class OfStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Laying:
+class CurveAlignment:
     """What is to be laid over the shown curve, and how.
 
     Attributes
@@ -130,7 +130,7 @@ class More:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Laid:
+class AlignedCurve:
     """A curve as it lies over the shown one.
 
     Attributes
@@ -156,7 +156,7 @@ class Laid:
         What takes longer to find out; None until it is known.
     """
 
-    laying: Laying
+    laying: CurveAlignment
     above: Above
     curve: Curve
     positions: tuple[int, int]
@@ -176,7 +176,7 @@ class NotLaid(Exception):
     """Two curves cannot be laid over each other; the message is a sentence that says why."""
 
 
-def lay(laying: Laying, above: Above, curve: Curve, n_positions: int) -> Laid:
+def lay(laying: CurveAlignment, above: Above, curve: Curve, n_positions: int) -> AlignedCurve:
     """Lay a curve over the shown one, which has so many positions in all.
 
     Raises
@@ -193,10 +193,12 @@ def lay(laying: Laying, above: Above, curve: Curve, n_positions: int) -> Laid:
         found = align(own, target, scaled=laying.how == "scaled", mirrored=laying.mirrored)
     except ValueError:
         raise NotLaid("Two positions that differ are the least that can be aligned.") from None
-    return Laid(laying, above, curve, positions, onto, _each(onto), found.carry(own), found)
+    return AlignedCurve(laying, above, curve, positions, onto, _each(onto), found.carry(own), found)
 
 
-def _lay_in_basis(laying: Laying, above: Above, curve: Curve, n_positions: int) -> Laid:
+def _lay_in_basis(
+    laying: CurveAlignment, above: Above, curve: Curve, n_positions: int
+) -> AlignedCurve:
     width, wide = above.table.shape[1], curve.pca.mean.size
     if width != wide:
         raise NotLaid(
@@ -210,10 +212,10 @@ def _lay_in_basis(laying: Laying, above: Above, curve: Curve, n_positions: int) 
     rows = _rows(above.table, positions)
     coordinates = in_basis(rows, curve.pca, curve.components, laying.taken_off)
     onto, matched = curve.pca.positions, _each(positions)
-    return Laid(laying, above, curve, positions, onto, matched, coordinates, None)
+    return AlignedCurve(laying, above, curve, positions, onto, matched, coordinates, None)
 
 
-def find_more(laid: Laid, base: np.ndarray) -> More:
+def find_more(laid: AlignedCurve, base: np.ndarray) -> More:
     """Find out what takes longer; ``base`` is the shown model's table, (n_positions, d_model)."""
     rows, above, curve = laid.rows, laid.above, laid.curve
     if laid.laying.how != "basis":

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class GatherState:
+class DownloadState:
     """How far it is with the checkpoints of the open model's training.
 
     Attributes

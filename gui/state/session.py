@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel, TokenizedPrompt
     from geometry.pca.curve import Curve
     from geometry.pca.pca import PositionPCA
-    from gui.state.aligned_curve import Laid, Laying
+    from gui.state.aligned_curve import AlignedCurve, CurveAlignment
     from gui.state.answer import Answer
-    from gui.state.checkpoint_download import GatherState
+    from gui.state.checkpoint_download import DownloadState
     from gui.state.guides import Guide
     from gui.state.lessons import Course, Lesson
-    from gui.state.timeline import Lapse
+    from gui.state.timeline import TrainingTimeline
     from gui.state.work import Bookmark, Work
 
 
@@ -273,7 +273,7 @@ class Session:
     measure: bool = False
     basis: Basis = "frozen"
     snapshot: int | None = None
-    laying: Laying | None = None
+    laying: CurveAlignment | None = None
     ranges_linked: bool = False
     cameras_linked: bool = True
     offline: bool = False
@@ -297,10 +297,10 @@ class Session:
     tokens_missing: str = ""
     tokens_to_fetch: int = 0
     history: History | None = None
-    lapse: Lapse | None = None
-    gathering: GatherState | None = None
+    lapse: TrainingTimeline | None = None
+    gathering: DownloadState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
-    laid: Laid | None = None
+    laid: AlignedCurve | None = None
     not_laid: str = ""
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
     lessons: tuple[Lesson, ...] = ()
@@ -324,7 +324,7 @@ class Session:
         return self.curve.pca if self.curve is not None else None
 
     @property
-    def shown_lapse(self) -> Lapse | None:
+    def shown_lapse(self) -> TrainingTimeline | None:
         """The time-lapse of which :attr:`snapshot` is shown; None if the model is as it is.
 
         While another range is fitted than the one it was made of, the model is shown as it is.

@@ -19,7 +19,7 @@ COMPONENTS = (1, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Lapse:
+class TrainingTimeline:
     """A history, made ready over one range of positions, in one basis.
 
     Attributes

@@ -14,7 +14,7 @@ from gui.state.values import ColorBy, Outside, Projection, Quantity
 from gui.style.theme import COLORMAPS
 
 if TYPE_CHECKING:
-    from gui.state.aligned_curve import Laying
+    from gui.state.aligned_curve import CurveAlignment
 
 
 MOST_BOOKMARKS = 200
@@ -97,7 +97,7 @@ class Work:
     bookmarks: tuple[Bookmark, ...] = ()
     others: tuple[OtherView, ...] = ()
     main_at: int = 0
-    laying: Laying | None = None
+    laying: CurveAlignment | None = None
     panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 

@@ -9,7 +9,7 @@ CLICK_SLACK = 4
 """A press that moved fewer logical pixels than this before its release is a click."""
 
 
-class Hand(QObject):
+class MouseGestures(QObject):
     """Tells clicks from drags.
 
     Signals

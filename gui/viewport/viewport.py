@@ -20,7 +20,7 @@ from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.focus_ring import FocusRing
 from gui.viewport.interactor import Interactor
 from gui.viewport.marquee import Marquee
-from gui.viewport.mouse_gestures import Hand
+from gui.viewport.mouse_gestures import MouseGestures
 from gui.viewport.pointing import Pointing
 from gui.viewport.turn_ease import TurnEase
 from gui.viewport.view_camera import ViewCamera
@@ -85,7 +85,7 @@ class Viewport(QWidget):
         self.marquee.drawn.connect(self._on_drawn)
         self.focus_ring = FocusRing(self.interactor)
         self._turn_ease = TurnEase(self.interactor, self.scene, self._antialiasing)
-        self._hand = Hand(self)
+        self._hand = MouseGestures(self)
         self._connect_hand()
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)

@@ -11,7 +11,7 @@ NATIVE_CHILD_ON = "xcb"
 matters where no graphics card composes the window, which is rare elsewhere."""
 
 
-class Stage(QWidget):
+class CentralWidget(QWidget):
     """Shows the viewport and, over it, the empty state.
 
     Parameters

@@ -31,7 +31,7 @@ _AS_SUBJECTS = {"overlaps": ("rows", "columns")}
 """Options that name a matrix, and are a subject to their panel."""
 
 
-class Teaching(QObject):
+class LessonPlayer(QObject):
     """Leads through lessons.
 
     Parameters

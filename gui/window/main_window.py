@@ -33,14 +33,14 @@ from gui.viewport.viewport import Viewport
 from gui.window import dialogs
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
-from gui.window.central_widget import Stage
+from gui.window.central_widget import CentralWidget
 from gui.window.copy_window import copy_window
 from gui.window.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
 from gui.window.focus_navigation import focus_view, go_round, past_hidden
 from gui.window.host import HostWindow
 from gui.window.lesson_player import DOCK as LESSON
-from gui.window.lesson_player import SHIPPED, Teaching
+from gui.window.lesson_player import SHIPPED, LessonPlayer
 from gui.window.notice_bar import NoticeBar
 from gui.window.result_docks import ResultDocks
 from gui.window.save_data import DataSaver
@@ -140,7 +140,7 @@ class MainWindow(HostWindow):
         camera = self.viewport.camera
         self.undo = Undo(session, lambda: camera.place, camera.return_to)
         self.commands = Actions(self, handlers(self))
-        self.teaching = Teaching(self, (SHIPPED, settings.lessons))
+        self.teaching = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
         self._build_status()
         connect_centre(self)
@@ -156,7 +156,7 @@ class MainWindow(HostWindow):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.notice_bar)
-        layout.addWidget(Stage(self.grid, self.empty_state), 1)
+        layout.addWidget(CentralWidget(self.grid, self.empty_state), 1)
         self.setCentralWidget(centre)
 
     def _build_dock(self, dock: Dock) -> None:

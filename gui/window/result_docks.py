@@ -30,8 +30,8 @@ from gui.window.dock_tabs import DockTabs
 from gui.window.docks import BOTTOM, DOCKS, Dock
 
 if TYPE_CHECKING:
-    from gui.panels.training.training_gather import GatherForm
-    from gui.services.checkpoint_download import Gatherer
+    from gui.panels.training.training_gather import DownloadForm
+    from gui.services.checkpoint_download import CheckpointDownload
 
 
 class ResultDocks:
@@ -211,7 +211,7 @@ class ResultDocks:
         self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)
 
 
-def connect_gathering(form: GatherForm, gatherer: Gatherer) -> None:
+def connect_gathering(form: DownloadForm, gatherer: CheckpointDownload) -> None:
     """Connect the form that gathers checkpoints of a training."""
     form.lookRequested.connect(gatherer.look)
     form.countRequested.connect(gatherer.choose)

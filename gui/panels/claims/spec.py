@@ -25,7 +25,7 @@ from gui.panels.claims.words import (
 )
 from gui.panels.kit import Choice, Option, PanelSpec, Reported, Texts, View
 from gui.panels.kit import Scope as Shown
-from gui.services.questions import Progress, Subjects, Tensor, tensors_of
+from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.services.snippets import opening
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ClaimsOf:
             Subject("W_in", LAYER),
         )
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Ledger]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Ledger]:
         """Check one claim after another, telling what is known; yield the :class:`Ledger` last.
 
         Raises
@@ -103,7 +103,7 @@ class ClaimsOf:
         yield so_far()
 
 
-def _read(about: Subjects, name: str, layer: int) -> bool:
+def _read(about: QuestionContext, name: str, layer: int) -> bool:
     """Fetch a tensor that is on the Hub; whatever else is wrong with it, its claims will say."""
     try:
         if name == "W_E":

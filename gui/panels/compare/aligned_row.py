@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.base import Panel
 from gui.services.alignment_text import other_model, readout, script
-from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.drop_down import DropDown
@@ -83,7 +83,7 @@ class OverlayRow(Panel):
 
     Signals
     -------
-    layingRequested(Laying or None)
+    layingRequested(CurveAlignment or None)
         What is to be laid over the shown curve, and how.
     """
 
@@ -253,7 +253,7 @@ class OverlayRow(Panel):
     def _change(self, **fields: Any) -> None:
         laying = self.session.laying
         if laying is None:
-            self.layingRequested.emit(Laying(**fields))
+            self.layingRequested.emit(CurveAlignment(**fields))
         elif (changed := replace(laying, **fields)) != laying:
             self.layingRequested.emit(changed)
 
@@ -265,7 +265,7 @@ class OverlayRow(Panel):
         self.session.status = "Copied as Python"
 
 
-def _kind(laying: Laying | None) -> str | int:
+def _kind(laying: CurveAlignment | None) -> str | int:
     """Return what the drop-down list keeps for what is laid over."""
     if laying is None:
         return NOTHING

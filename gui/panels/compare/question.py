@@ -12,7 +12,7 @@ from weakref import ref
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.scalar_results import Scalar, scalar_results
-from gui.services.questions import Progress, Subjects
+from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -100,7 +100,7 @@ class ComparisonOf:
     rows: tuple[RowOf, ...]
     kept: Kept = field(default_factory=Kept, compare=False, repr=False)
 
-    def steps(self, about: Subjects) -> Iterator[Progress | Comparison]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Comparison]:
         """Measure one model after another, telling what is known; yield the lines last."""
         lines = [Line(row) for row in self.rows]
         for done, row in enumerate(self.rows):
@@ -109,7 +109,7 @@ class ComparisonOf:
             lines[done] = self._line(row, about)
         yield Comparison(tuple(lines))
 
-    def _line(self, row: RowOf, about: Subjects) -> Line:
+    def _line(self, row: RowOf, about: QuestionContext) -> Line:
         model = None if row.model is None else row.model()
         if model is None:
             return Line(row, why=READING)

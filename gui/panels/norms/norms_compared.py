@@ -14,7 +14,7 @@ from gui.state.session import Overlay, Session
 
 if TYPE_CHECKING:
     from geometry.measures.row_lengths import RowLengths
-    from gui.services.questions import Subjects
+    from gui.services.questions import QuestionContext
 
 SLOT = "norms"
 
@@ -23,7 +23,7 @@ SLOT = "norms"
 class RowLengthsOf:
     """Norms and steps of all rows of a model's table, which is in memory."""
 
-    def answer(self, about: Subjects) -> RowLengths:
+    def answer(self, about: QuestionContext) -> RowLengths:
         """Measure them."""
         from geometry.measures.row_lengths import row_lengths
 

@@ -15,7 +15,7 @@ from geometry.history.origins import find_history
 from gui.panels.result_panel import ResultPanel
 from gui.panels.training.lapse_menu import lapse_menu
 from gui.panels.training.training_curves import columns, verdict
-from gui.panels.training.training_gather import GatherForm
+from gui.panels.training.training_gather import DownloadForm
 from gui.panels.training.training_player import Player
 from gui.panels.training.training_question import Training, TrainingOf
 from gui.panels.training.training_text import scope, script
@@ -81,7 +81,7 @@ class TrainingPanel(ResultPanel):
         self._own: History | None = None
         self._offered = False
         self.films: Any = None
-        self.gather = GatherForm(session, theme)
+        self.gather = DownloadForm(session, theme)
         self._stack.addWidget(self.gather)
         self.checkpoints = QPushButton("Checkpoints…")
         self.checkpoints.setCheckable(True)

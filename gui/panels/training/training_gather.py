@@ -18,7 +18,7 @@ from gui.panels.training.training_gather_text import (
     progress_text,
     skipped_text,
 )
-from gui.state.checkpoint_download import GatherState
+from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.fetch_status import FetchBar
@@ -39,7 +39,7 @@ TAKE_TIP = (
 )
 
 
-class GatherForm(Panel):
+class DownloadForm(Panel):
     """Looks for checkpoints when asked to, says what a choice of them costs, and how far it is.
 
     Parameters
@@ -128,7 +128,7 @@ class GatherForm(Panel):
         self.advice.setText(advice)
         self.advice.setVisible(bool(advice))
 
-    def _show_choice(self, state: GatherState | None) -> None:
+    def _show_choice(self, state: DownloadState | None) -> None:
         plan = None if state is None or state.stage != "listed" else state.plan
         self._choice.setVisible(plan is not None)
         if plan is not None and state is not None:
@@ -139,7 +139,7 @@ class GatherForm(Panel):
             self.budget.setText(budget_text(plan, state.whole))
             self.budget.setToolTip(wrapped(_budget_tip(plan)))
 
-    def _show_progress(self, state: GatherState | None) -> None:
+    def _show_progress(self, state: DownloadState | None) -> None:
         working = state is not None and state.stage != "listed"
         self._working.setVisible(working)
         if state is None or not working:

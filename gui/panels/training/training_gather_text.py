@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from geometry.history.history import Skipped
     from geometry.history.plan import HistoryPlan
     from geometry.models.model import PositionalModel
-    from gui.state.checkpoint_download import GatherState
+    from gui.state.checkpoint_download import DownloadState
 
 MOST_NAMED = 12
 """Checkpoints that were left out with a line of their own; more would not fit on a screen."""
@@ -67,7 +67,7 @@ def budget_text(plan: HistoryPlan, whole: int = 0) -> str:
     return " · ".join(parts)
 
 
-def button_text(state: GatherState | None) -> str:
+def button_text(state: DownloadState | None) -> str:
     """Say what the button does."""
     if state is None:
         return "Look for checkpoints"
@@ -80,7 +80,7 @@ def button_text(state: GatherState | None) -> str:
     return "Gather the rest" if some else "Gather"
 
 
-def button_tip(state: GatherState | None) -> str:
+def button_tip(state: DownloadState | None) -> str:
     """Say what comes of pressing it."""
     if state is None or state.plan is None:
         return "Find out which checkpoints there are; nothing is fetched yet"

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.state.timeline import Lapse
+from gui.state.timeline import TrainingTimeline
 from gui.style.theme import GRID, SMALL, Theme, format_count
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
@@ -46,7 +46,7 @@ class Player(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._lapse: Lapse | None = None
+        self._lapse: TrainingTimeline | None = None
         self._snapshot: int | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._advance)
@@ -103,7 +103,7 @@ class Player(QWidget):
 
     # What is shown.
 
-    def show_lapse(self, lapse: Lapse | None) -> None:
+    def show_lapse(self, lapse: TrainingTimeline | None) -> None:
         """Take another time-lapse; it is not played on if there is none."""
         self._lapse = lapse
         self.setEnabled(lapse is not None)

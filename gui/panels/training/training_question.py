@@ -10,7 +10,7 @@ from geometry.history.here import history_here
 from geometry.history.history import History
 from geometry.history.last_position import LastPosition, last_position
 from geometry.history.timelapse import Timelapse, make_timelapse
-from gui.services.questions import Subjects
+from gui.services.questions import QuestionContext
 
 LAPSE_SHARE = 0.3
 """Of the whole work, what comes before the helices; about, it matters to nobody."""
@@ -57,7 +57,7 @@ class TrainingOf:
     positions: tuple[int, int]
     given: History | None = field(default=None)
 
-    def answer(self, about: Subjects) -> Training:
+    def answer(self, about: QuestionContext) -> Training:
         """Return the :class:`Training`; tells of it while it still lacks helices.
 
         Raises

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.services.questions import Subjects
+from gui.services.questions import QuestionContext
 
 if TYPE_CHECKING:
-    from geometry.checkpoints.once import Once
+    from geometry.checkpoints.memo import Memo
     from geometry.claims.measured_model import MeasuredModel
     from geometry.claims.measured_range import MeasuredRange
     from geometry.history.history import History
@@ -42,7 +42,7 @@ class Findings:
         The range, inclusive.
     """
 
-    def __init__(self, about: Subjects, positions: tuple[int, int]) -> None:
+    def __init__(self, about: QuestionContext, positions: tuple[int, int]) -> None:
         from geometry.claims.measured_range import MeasuredRange
 
         self.model, self.positions = about.model, positions
@@ -50,7 +50,7 @@ class Findings:
         self.of_range: MeasuredRange = about.once(
             ("lesson", positions), lambda: MeasuredRange(about.model, positions)
         )
-        self._once: Once = about.once
+        self._once: Memo = about.once
 
     @property
     def shapes(self) -> Shapes:

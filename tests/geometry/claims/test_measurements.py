@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from geometry.checkpoints.once import Once
+from geometry.checkpoints.memo import Memo
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.claims import CLAIMS, check, check_claims, known_verdict
 from geometry.claims.measured_model import LEADING, MeasuredModel
@@ -127,7 +127,7 @@ def test_directions_without_strength_are_of_unit_length_all_the_same(tmp_path):
 
 
 def test_threads_find_a_value_once():
-    once, gate, calls = Once(), threading.Event(), []
+    once, gate, calls = Memo(), threading.Event(), []
 
     def find():
         gate.wait(10)
@@ -149,7 +149,7 @@ def test_threads_find_a_value_once():
 
 
 def test_what_raises_is_not_kept():
-    once = Once()
+    once = Memo()
     with pytest.raises(ZeroDivisionError):
         once("key", lambda: 1 // 0)
     assert once("key", lambda: 2) == 2

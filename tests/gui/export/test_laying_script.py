@@ -8,7 +8,7 @@ from gui.export.window_data import WindowData
 from gui.export.window_script import Sight
 from gui.scene.scene_state import resolve_scene
 from gui.services.alignment_text import script
-from gui.state.aligned_curve import Laying, OfCompared, OfRange
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange
 from gui.state.camera import CameraPose
 from tests.gui.conftest import D_MODEL
 from tests.gui.laying_stage import KEY, Beside, lines
@@ -25,7 +25,7 @@ def beside(opened, write_table):
 
 def test_the_script_prints_the_same(opened, beside, helix, run_python):
     other = beside(helix(120, D_MODEL, 9), (10, 80))
-    opened.laying = Laying(OfCompared(KEY), "scaled")
+    opened.laying = CurveAlignment(OfCompared(KEY), "scaled")
     laid = opened.laid
     first, whole = run_python(script(laid, opened.model, other.session.model)).splitlines()
     found = laid.alignment
@@ -36,7 +36,7 @@ def test_the_script_prints_the_same(opened, beside, helix, run_python):
 
 
 def test_the_script_of_the_same_components(opened, run_python):
-    opened.laying = Laying(OfRange((100, 150)), "basis")
+    opened.laying = CurveAlignment(OfRange((100, 150)), "basis")
     laid = opened.laid
     *_, shares, angles = run_python(script(laid, opened.model, None)).splitlines()
     expected = [laid.more.held, laid.more.own]
@@ -47,7 +47,7 @@ def test_the_script_of_the_same_components(opened, run_python):
 
 @pytest.mark.parametrize(
     "laying",
-    [Laying(OfCompared(KEY), "scaled"), Laying(OfRange((100, 190)), "basis")],
+    [CurveAlignment(OfCompared(KEY), "scaled"), CurveAlignment(OfRange((100, 190)), "basis")],
     ids=["model", "range"],
 )
 def test_the_windows_script_and_data_have_it(opened, beside, helix, run_python, tmp_path, laying):

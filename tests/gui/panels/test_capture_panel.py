@@ -15,7 +15,7 @@ from geometry.measures.overlaps import capture
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
 from gui.panels.capture import CaptureOf
-from gui.services.questions import Subjects, resolve, tensors_of
+from gui.services.questions import QuestionContext, resolve, tensors_of
 from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
 
@@ -51,7 +51,7 @@ def parts(panel):
 
 def test_every_rank_is_the_projection_onto_that_many_directions(tmp_path):
     model = open_source(write_small_gpt2(tmp_path / "small"))
-    found = resolve(CaptureOf(E), Subjects(model))
+    found = resolve(CaptureOf(E), QuestionContext(model))
     P, V = singular_directions(model.W_pos), singular_directions(model.W_E)
     assert found.by_rank.shape == (16, 16)
     assert found.d == 16
@@ -65,20 +65,20 @@ def test_every_rank_is_the_projection_onto_that_many_directions(tmp_path):
 
 def test_minilm_agrees_with_geometry_in_full(minilm_folder):
     model = open_source(minilm_folder)
-    found = resolve(CaptureOf(E), Subjects(model))
+    found = resolve(CaptureOf(E), QuestionContext(model))
     P, V = ResidualStream(model).pair(Subject("P"), E)
     np.testing.assert_allclose(found.by_rank[29], capture(P, V, rank=30), atol=1e-12)
 
 
 def test_gpt2s_queries_read_positions(gpt2_folder):
     """W_Q's strongest directions lie among P's: the sum of the 3 × 3 corner is 1.65."""
-    found = resolve(CaptureOf(Subject("W_Q")), Subjects(open_source(gpt2_folder)))
+    found = resolve(CaptureOf(Subject("W_Q")), QuestionContext(open_source(gpt2_folder)))
     assert found.by_rank[2, :3].sum() == pytest.approx(1.65, abs=0.005)
 
 
 def test_a_checkpoint_without_e_says_so(gpt2_folder):
     with pytest.raises(TensorUnavailable, match="token embeddings"):
-        resolve(CaptureOf(E), Subjects(open_source(gpt2_folder)))
+        resolve(CaptureOf(E), QuestionContext(open_source(gpt2_folder)))
 
 
 def test_it_says_what_it_reads():

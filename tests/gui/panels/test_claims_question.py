@@ -19,7 +19,7 @@ from gui.panels.claims.words import (
     measured,
     outcome,
 )
-from gui.services.questions import Progress, Subjects, resolve
+from gui.services.questions import Progress, QuestionContext, resolve
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def minilm(minilm_folder):
 
 @pytest.fixture(scope="module")
 def ledger(minilm):
-    return resolve(ClaimsOf((1, minilm.n_positions - 1)), Subjects(minilm))
+    return resolve(ClaimsOf((1, minilm.n_positions - 1)), QuestionContext(minilm))
 
 
 # ---- the question -----------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def test_the_ledger_is_that_of_the_report(minilm, ledger):
 
 
 def test_claims_are_checked_one_after_another_with_their_share(model):
-    steps = list(ClaimsOf((1, 199)).steps(Subjects(model)))
+    steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     said = [step for step in steps[:-1] if step.message.startswith("Claim")]
     assert all(isinstance(step, Progress) for step in steps[:-1])
     assert [step.fraction for step in said] == [i / len(CLAIMS) for i in range(len(CLAIMS))]
@@ -53,7 +53,7 @@ def test_claims_are_checked_one_after_another_with_their_share(model):
 
 def test_what_decomposes_tells_within_its_claims_share(minilm):
     told = []
-    resolve(ClaimsOf((1, 511)), Subjects(minilm, tell=told.append))
+    resolve(ClaimsOf((1, 511)), QuestionContext(minilm, tell=told.append))
     fractions = [progress.fraction for progress in told]
     assert any(progress.message == "Decomposing E" for progress in told)
     assert fractions == sorted(fractions)
@@ -70,7 +70,7 @@ def test_it_can_be_given_up_between_two_claims(model):
             raise GivenUp
 
     with pytest.raises(GivenUp):
-        resolve(ClaimsOf((1, 199)), Subjects(model, tell=tell))
+        resolve(ClaimsOf((1, 199)), QuestionContext(model, tell=tell))
 
 
 def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatch):
@@ -80,11 +80,11 @@ def test_a_tensor_that_cannot_be_fetched_is_no_finding(minilm_folder, monkeypatc
     other = open_source(minilm_folder)
     monkeypatch.setattr(other.store, "read", fail)
     with pytest.raises(NoNetwork):
-        resolve(ClaimsOf((1, 511)), Subjects(other))
+        resolve(ClaimsOf((1, 511)), QuestionContext(other))
 
 
 def test_the_range_counts(minilm, ledger):
-    shorter = resolve(ClaimsOf((200, 400)), Subjects(minilm))
+    shorter = resolve(ClaimsOf((200, 400)), QuestionContext(minilm))
     by_id = {v.claim.id: v for v in shorter.verdicts}
     whole = {v.claim.id: v for v in ledger.verdicts}
     assert by_id["entries.waves"].value != pytest.approx(whole["entries.waves"].value)
@@ -93,7 +93,7 @@ def test_the_range_counts(minilm, ledger):
 
 
 def test_verdicts_are_told_one_by_one(model):
-    steps = list(ClaimsOf((1, 199)).steps(Subjects(model)))
+    steps = list(ClaimsOf((1, 199)).steps(QuestionContext(model)))
     known = [
         sum(outcome(v) != "pending" for v in step.so_far.verdicts)
         for step in steps[:-1]
@@ -104,7 +104,7 @@ def test_verdicts_are_told_one_by_one(model):
 
 
 def test_another_range_is_told_first_what_it_leaves_alone(model):
-    about = Subjects(model)
+    about = QuestionContext(model)
     first = resolve(ClaimsOf((1, 199)), about)
     steps = list(ClaimsOf((30, 190)).steps(about))
     alone = [one for one, other in zip(steps[-1].verdicts, first.verdicts, strict=True)

@@ -14,7 +14,7 @@ from geometry.measures.single_dimensions import best_sinusoids, r2_after_project
 from geometry.pca.pca import fit_pca
 from gui.panels.dimensions import MOST, DimensionsOf, _colors
 from gui.panels.kit import ShowPanel
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
 from tests.gui.result_stage import named, open_in, show_panel
@@ -127,7 +127,7 @@ def test_projected_entries_and_their_waves():
 
 
 def _resolved(table, question):
-    return resolve(question, Subjects(SimpleNamespace(W_pos=table)))
+    return resolve(question, QuestionContext(SimpleNamespace(W_pos=table)))
 
 
 def test_minilm_has_entries_too(panel, controller, minilm_folder):

@@ -21,7 +21,7 @@ from gui.panels.directions import (
     _union,
     column_energy,
 )
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from tests.gui.result_stage import named, open_in, show_panel
 
@@ -159,7 +159,7 @@ def test_E_of_another_size_goes_through_the_models_map():
 def test_a_table_of_low_rank_has_nothing_in_what_is_none(open_table):
     rng = np.random.default_rng(3)
     rank_two = rng.normal(size=(50, 2)) @ rng.normal(size=(2, 9))
-    found = resolve(DirectionsOf(with_E=False), Subjects(open_table(rank_two)))
+    found = resolve(DirectionsOf(with_E=False), QuestionContext(open_table(rank_two)))
     assert (found.over_position[2:] == 0.0).all()
     np.testing.assert_allclose(np.linalg.norm(found.over_position[:2], axis=1), 1.0)
 

@@ -9,13 +9,13 @@ from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources import open_source
 from gui.panels.experiment_question import MOST_POSITIONS, ExperimentLike, ExperimentOf
 from gui.panels.experiment_text import amount, reading, scope
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from tests.gui.experiment_stage import experiment, settings
 from tests.gui.result_stage import write_small_gpt2
 
 
 def asked(model, positions):
-    return resolve(ExperimentLike(positions), Subjects(model))
+    return resolve(ExperimentLike(positions), QuestionContext(model))
 
 
 # ---- the question -----------------------------------------------------------------------------

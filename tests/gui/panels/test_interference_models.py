@@ -9,7 +9,7 @@ from geometry.measures.interference import MEASURES, interference
 from geometry.models.sources import open_source
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import InterferenceOf, Typed
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.interference_stage import (
     ADAM,
@@ -173,7 +173,7 @@ def test_numbers_are_the_pairs_and_all_random_ones(stage, monkeypatch, tmp_path)
 @pytest.mark.parametrize("cosine", [False, True])
 def test_the_figure_has_both_before_and_after_layernorm(minilm_folder, cosine):
     asked = InterferenceOf(Typed("cat", 3), Typed("apple", 6))
-    result = resolve(asked, Subjects(open_source(minilm_folder)))
+    result = resolve(asked, QuestionContext(open_source(minilm_folder)))
     figure = interference_figure(result, "MiniLM", cosine=cosine)
     FigureCanvasAgg(figure).draw()
     measures = MEASURES[1::2] if cosine else MEASURES[::2]

@@ -10,7 +10,7 @@ from geometry.models.sources import open_source
 from gui.panels.interference_question import ExampleOf, Typed
 from gui.panels.layernorm import SUMS_FORMULA, LayerNormPanel
 from gui.panels.one_token import read_token, write_token
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, at_two_sums, give_tokens
 from tests.gui.result_stage import hover
 
@@ -48,7 +48,7 @@ def test_it_begins_with_two_tokens_at_two_positions(stage):
 
 def test_the_articles_words_are_taken_where_they_are_tokens(minilm_folder):
     model = open_source(minilm_folder)
-    found = resolve(ExampleOf("two tokens"), Subjects(model))
+    found = resolve(ExampleOf("two tokens"), QuestionContext(model))
     assert found.one.typed == Typed("cat", 3)
     assert (found.other.token.text, found.other.typed.position) == ("apple", 6)
 

@@ -12,7 +12,7 @@ from geometry.measures.kernels import attention_map, average_blocks, head_kernel
 from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
 from gui.panels.kernels_question import LEAST, MOST, HeadsOf, KernelsOf
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from tests.gui.result_stage import write_small_gpt2
 
 RANGE = (4, 60)
@@ -28,7 +28,7 @@ def source(tmp_path):
 )
 def test_numbers_are_those_of_geometry(source, of):
     model = open_source(source)
-    found = resolve(KernelsOf(of, RANGE, 1), Subjects(model))
+    found = resolve(KernelsOf(of, RANGE, 1), QuestionContext(model))
     rows = average_blocks(model.W_pos) if of.averaged else None
     heads = project_heads(model, of.layer, content=of.content, rows=rows)
     kernels = head_kernels(heads, RANGE)
@@ -50,7 +50,7 @@ def test_another_head_takes_its_map_only(source, monkeypatch):
         return project(self, model)
 
     monkeypatch.setattr(HeadsOf, "project", counted)
-    about = Subjects(open_source(source))
+    about = QuestionContext(open_source(source))
     averaged = HeadsOf(averaged=True)
     first, second = (resolve(KernelsOf(averaged, RANGE, head), about) for head in (0, 1))
     assert projected == [averaged, HeadsOf()]
@@ -78,7 +78,7 @@ def test_it_can_be_given_up_between_heads(source):
         if len(told) > 1:
             raise InterruptedError
 
-    about = Subjects(open_source(source), tell=told.append, check=check)
+    about = QuestionContext(open_source(source), tell=told.append, check=check)
     with pytest.raises(InterruptedError):
         resolve(KernelsOf(HeadsOf(), RANGE), about)
     assert len(told) == 2

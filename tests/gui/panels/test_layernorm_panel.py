@@ -16,7 +16,7 @@ from geometry.models.sources import open_source
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import LayerNormOf
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
 from tests.gui.result_stage import hover
 
@@ -31,7 +31,7 @@ def minilm(minilm_folder):
 
 @pytest.fixture(scope="module")
 def of_minilm(minilm):
-    return resolve(LayerNormOf((1, 511)), Subjects(minilm))
+    return resolve(LayerNormOf((1, 511)), QuestionContext(minilm))
 
 
 def give_tokens(folder, width=None):
@@ -94,13 +94,13 @@ def test_it_can_be_given_up_between_its_steps(minilm):
             raise GivenUp
 
     with pytest.raises(GivenUp):
-        resolve(LayerNormOf((1, 511)), Subjects(minilm, tell=tell))
+        resolve(LayerNormOf((1, 511)), QuestionContext(minilm, tell=tell))
 
 
 def test_tokens_of_another_size_are_no_fault_but_said(write_gpt2):
     model = open_source(give_tokens(write_gpt2("odd"), width=12))
     with pytest.raises(TensorUnavailable, match="tokens of 12 dimensions and positions of 24"):
-        resolve(LayerNormOf((1, 199)), Subjects(model))
+        resolve(LayerNormOf((1, 199)), QuestionContext(model))
     verdicts = {v.claim.id: v for v in check_claims(Measurements(model))}
     assert "cannot be added" in verdicts["layernorm.orthogonal"].why_null
 

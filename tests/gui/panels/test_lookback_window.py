@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from gui.panels.lookback_guide import LINES, MOST, Carried
 from gui.panels.lookback_question import LookBackOf
 from gui.scene.scene_state import resolve_scene
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -93,7 +93,7 @@ def test_a_claim_leads_to_what_it_measures(app, wait_until_idle):
 def test_of_many_positions_some_are_carried(open_table):
     t = np.linspace(0, 1, 3 * MOST)
     model = open_table(np.column_stack([np.cos(20 * t), np.sin(20 * t), t]))
-    found = resolve(LookBackOf((0, 3 * MOST - 1), "3", "even_odd"), Subjects(model))
+    found = resolve(LookBackOf((0, 3 * MOST - 1), "3", "even_odd"), QuestionContext(model))
     guide = Carried(found, 7, (1, 2, 3)).at(1.0)
     assert len(guide.points) == 4094
     assert len(guide.segments) <= LINES

@@ -26,7 +26,7 @@ from gui.panels.shape_question import ShapeOf
 from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.overlay_curves import overlay_color
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import PANELS, Beside, drawn_names
@@ -62,7 +62,7 @@ def wanted(panel, model, positions):
         pca = fit_pca(model.W_pos, positions, 3)
         points = pca.project(model.W_pos[positions[0] : positions[1] + 1])
         angles = roughness(points).turning_angles
-        name = panel.chosen(resolve(ShapeOf(positions, (1, 2, 3)), Subjects(model)))
+        name = panel.chosen(resolve(ShapeOf(positions, (1, 2, 3)), QuestionContext(model)))
         return {"distance": fit_shapes(points).fits[name].distances(points), "turning": angles}
     found = head_kernels(project_heads(model), positions)
     return {"attention": found.attention[found.mean_lag.argmin()]}

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, OverlayRow
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Compared, Session
 from gui.style.theme import LIGHT
 from tests.gui.training_stage import write_trained
@@ -73,7 +73,7 @@ def test_at_first_nothing_is_laid_over(row, opened):
 
 def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
     choose(row, 4)
-    assert opened.laying == Laying(OfCompared(4))
+    assert opened.laying == CurveAlignment(OfCompared(4))
     assert shown(row) == {"how", "mirror", "copy", "readout"}
     found = opened.laid.alignment
     assert row.readout.text() == (
@@ -81,10 +81,10 @@ def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
         f"{opened.laid.more.whole:.3f}"
     )
     press(row.how.buttons["scaled"])
-    assert opened.laying == Laying(OfCompared(4), "scaled")
+    assert opened.laying == CurveAlignment(OfCompared(4), "scaled")
     assert opened.laid.alignment.disparity == found.disparity
     press(row.mirror)
-    assert opened.laying == Laying(OfCompared(4), "scaled", mirrored=False)
+    assert opened.laying == CurveAlignment(OfCompared(4), "scaled", mirrored=False)
     press(row.how.buttons["basis"])
     assert shown(row) == {"how", "middle", "copy", "readout"}
     assert row.middle.value() == "own"
@@ -162,7 +162,7 @@ def test_the_script_of_a_step_prints_what_is_shown(
 
     controller.open(str(write_trained(tmp_path / "trained")))
     session.history = history_here(session.model)
-    session.laying = Laying(OfStep(100))
+    session.laying = CurveAlignment(OfStep(100))
     row = OverlayRow(session, LIGHT)
     qtbot.addWidget(row, before_close_func=OverlayRow.release)
     with qtbot.waitExposed(row):
@@ -192,7 +192,7 @@ def test_why_not_is_said(row, opened, other):
 
 def test_nothing_is_heard_after_the_release(row, opened):
     row.release()
-    opened.laying = Laying(OfRange((5, 50)))
+    opened.laying = CurveAlignment(OfRange((5, 50)))
     assert shown(row) == set()
 
 
@@ -240,7 +240,7 @@ def test_in_the_window_it_lies_over_the_curve(
     assert window.viewport.scene.state.guides == ()
     window.undo.redo()
     wait_until_idle(application)
-    assert session.laying == Laying(OfCompared(other.key))
+    assert session.laying == CurveAlignment(OfCompared(other.key))
     assert len(window.viewport.scene.state.guides) == 1
     application.controller.comparing.make_main(other.key)
     wait_until_idle(application)

@@ -11,7 +11,7 @@ from geometry.models.sources import open_source
 from gui.panels.shape_guide import axis_line, shape_guide
 from gui.panels.shape_numbers import NAMES
 from gui.panels.shape_question import ShapeOf
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
 from tests.gui.result_stage import hover
 
@@ -154,7 +154,7 @@ def test_many_turns_are_drawn_pale_and_flat_curves_have_a_short_axis(open_table)
     t = np.linspace(0, 1, 400)[:, None]
     angle = 2 * np.pi * 30 * t
     table = np.hstack([2 * np.cos(angle), 2 * np.sin(angle), 3 * t, 0 * t])
-    found = resolve(ShapeOf((0, 399), (1, 2, 3)), Subjects(open_table(table)))
+    found = resolve(ShapeOf((0, 399), (1, 2, 3)), QuestionContext(open_table(table)))
     assert found.best == "helix"
     assert shape_guide(found, "helix").pale
     assert len(shape_guide(found, "helix").lines[0]) > 30 * 48
@@ -163,7 +163,7 @@ def test_many_turns_are_drawn_pale_and_flat_curves_have_a_short_axis(open_table)
 
 
 def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
-    found = resolve(ShapeOf((100, 1022), (1, 2, 3)), Subjects(open_source(gpt2_folder)))
+    found = resolve(ShapeOf((100, 1022), (1, 2, 3)), QuestionContext(open_source(gpt2_folder)))
     guide = shape_guide(found, "helix")
     nearest = np.array(
         [np.linalg.norm(guide.lines[0] - p, axis=1).min() for p in found.coordinates]

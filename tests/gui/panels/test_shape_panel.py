@@ -18,7 +18,7 @@ from gui.panels.shape import ShapePanel
 from gui.panels.shape_figure import shape_figure
 from gui.panels.shape_numbers import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape_question import ShapeOf
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
 from tests.gui.result_stage import ResultStage
 
@@ -26,7 +26,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 def asked(model, positions, components=(1, 2, 3)):
-    return resolve(ShapeOf(positions, components), Subjects(model))
+    return resolve(ShapeOf(positions, components), QuestionContext(model))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from gui.panels.shape import TITLES, ShapePanel
 from gui.panels.shape_figure import shape_figure
 from gui.panels.shape_question import ShapeOf
 from gui.panels.shape_text import rough_parts, turned
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from tests.gui.result_stage import ResultStage, hover
 
 LEFT = Qt.MouseButton.LeftButton
@@ -49,7 +49,7 @@ def test_the_numbers_are_those_of_the_shown_components(stage):
 
 
 def test_gpt2(gpt2_folder):
-    shape = resolve(ShapeOf((1, 1022), (1, 2, 3)), Subjects(open_source(gpt2_folder)))
+    shape = resolve(ShapeOf((1, 1022), (1, 2, 3)), QuestionContext(open_source(gpt2_folder)))
     assert shape.rough.loops == pytest.approx(1.84, abs=0.05)
     parts = rough_parts(shape)
     assert shape.rough.high_frequency_energy == pytest.approx(4.2e-6, abs=1e-7)

@@ -13,7 +13,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.models.sources import open_source
 from geometry.pca.pca import fit_pca
 from gui.panels.similarity import MOST, SimilarityOf, chosen
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, double_click, hover, named
@@ -55,7 +55,7 @@ def cell(panel, row, column):
 
 
 def test_cosines_of_the_range(model):
-    found = resolve(SimilarityOf((20, 119)), Subjects(model))
+    found = resolve(SimilarityOf((20, 119)), QuestionContext(model))
     rows = model.W_pos[20:120]
     units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     np.testing.assert_allclose(found.cosines, units @ units.T, atol=1e-12)
@@ -63,7 +63,7 @@ def test_cosines_of_the_range(model):
 
 
 def test_projected_rows_are_the_mean_and_the_chosen_components_alone(model):
-    found = resolve(SimilarityOf((20, 119), (1, 3)), Subjects(model))
+    found = resolve(SimilarityOf((20, 119), (1, 3)), QuestionContext(model))
     pca = fit_pca(model.W_pos, (20, 119), 3)
     basis = pca.components[[0, 2]]
     rows = pca.mean + (model.W_pos[20:120] - pca.mean) @ basis.T @ basis
@@ -77,7 +77,7 @@ def test_components_that_a_short_range_does_not_have_are_left_out(model):
 
 
 def test_gpt2_has_the_published_lags(gpt2_folder):
-    found = resolve(SimilarityOf((100, 1022)), Subjects(open_source(gpt2_folder)))
+    found = resolve(SimilarityOf((100, 1022)), QuestionContext(open_source(gpt2_folder)))
     np.testing.assert_allclose(found.by_lag[[1, 100, 300]], [0.999, 0.498, -0.602], atol=6e-4)
 
 

@@ -14,7 +14,7 @@ from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
 from gui.panels.spectra import SpectraPanel
 from gui.panels.spectra_question import SpectraOf
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
 
@@ -55,7 +55,7 @@ def removing(panel, row):
 
 
 def test_singular_values_are_numpys(model):
-    result = resolve(SpectraOf((P,)), Subjects(model))
+    result = resolve(SpectraOf((P,)), QuestionContext(model))
     (found,) = result.found
     sigma = np.linalg.svd(model.W_pos, compute_uv=False)
     np.testing.assert_allclose(found.singular_values, sigma, atol=1e-9 * sigma[0])
@@ -68,7 +68,7 @@ def test_singular_values_are_numpys(model):
 
 
 def test_gpt2_has_the_published_values(gpt2_folder):
-    (found,) = resolve(SpectraOf((P,)), Subjects(open_source(gpt2_folder))).found
+    (found,) = resolve(SpectraOf((P,)), QuestionContext(open_source(gpt2_folder))).found
     sigma = found.singular_values
     np.testing.assert_allclose(sigma[:6], [61.95, 60.94, 53.24, 22.70, 15.98, 14.88], atol=0.006)
     np.testing.assert_allclose(sigma[[29, 99, 767]], [0.553, 0.191, 0.0099], atol=0.0006)
@@ -77,14 +77,14 @@ def test_gpt2_has_the_published_values(gpt2_folder):
 
 def test_minilms_e_is_decomposed_with_its_shape(minilm_folder):
     model = open_source(minilm_folder)
-    (found,) = resolve(SpectraOf((Subject("E"),)), Subjects(model)).found
+    (found,) = resolve(SpectraOf((Subject("E"),)), QuestionContext(model)).found
     assert found.shape == (30522, 384)
     squares = float(np.square(model.W_E, dtype=np.float64).sum())
     assert (found.singular_values**2).sum() == pytest.approx(squares, rel=1e-10)
 
 
 def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
-    result = resolve(SpectraOf((P, Subject("E"))), Subjects(open_source(gpt2_folder)))
+    result = resolve(SpectraOf((P, Subject("E"))), QuestionContext(open_source(gpt2_folder)))
     assert [found.subject for found in result.found] == [P]
     ((subject, why),) = result.missing
     assert subject == Subject("E")

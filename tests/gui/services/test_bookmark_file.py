@@ -23,7 +23,7 @@ from gui.services.work_file import (
     write_work,
 )
 from gui.services.work_file import VERSION as WORK_VERSION
-from gui.state.aligned_curve import Laying, OfRange
+from gui.state.aligned_curve import CurveAlignment, OfRange
 from gui.state.work import Bookmark
 from tests.gui.services.test_work_file import WORK, same
 
@@ -174,7 +174,7 @@ def test_a_view_of_a_later_version_is_not_left_out(path):
 
 
 def test_work_is_of_the_version_of_its_bookmarks():
-    laid = replace(WORK, laying=Laying(OfRange((3, 40))))
+    laid = replace(WORK, laying=CurveAlignment(OfRange((3, 40))))
     carried = (OTHER, replace(ONE, work=laid))
     assert said_in(pack_work(laid))["version"] == 4
     assert said_in(pack_work(replace(WORK, bookmarks=carried)))["version"] == 4

@@ -7,7 +7,7 @@ import pytest
 from geometry.checkpoints.errors import RangeError
 from gui.services.compared_answers import AT_ONCE, ComparedAnswers
 from gui.services.jobs.jobs import InlineJobs
-from gui.services.questions import Subjects
+from gui.services.questions import QuestionContext
 from gui.state.session import Overlay
 from tests.gui.compared_stage import ComparedStage
 
@@ -18,7 +18,7 @@ class Rows:
 
     times: int = 1
 
-    def answer(self, about: Subjects) -> int:
+    def answer(self, about: QuestionContext) -> int:
         if not self.times:
             raise RangeError("nothing times")
         return len(about.model.W_pos) * self.times

@@ -9,7 +9,7 @@ from geometry.pca.pca import fit_pca
 from gui.services.comparing import MOST
 from gui.services.controller import Controller
 from gui.services.reopening import take_work
-from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.colors import color_scale
 from gui.state.session import MAIN, Notice
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_worked_out_is_said_and_the_model_stays(
     opened, controller, comparing, short, monkeypatch
 ):
     key = comparing.add(short, (10, 50))
-    opened.laying = laying = Laying(OfCompared(key), "scaled")
+    opened.laying = laying = CurveAlignment(OfCompared(key), "scaled")
     monkeypatch.setattr("gui.services.fitting.fit_pca", _raise)
     comparing.request_positions(key, 20, 90)
     text = "The components could not be fitted for short: MemoryError: too large"

@@ -12,11 +12,11 @@ from geometry.checkpoints.errors import SourceError
 from geometry.history.history import in_memory
 from geometry.measures.alignment import in_basis, share_held
 from gui.scene.scene_state import resolve_scene
-from gui.services.alignment import BEADS, NO_STEPS, SLOT, WAITING, LayingOver, is_tangled
+from gui.services.alignment import BEADS, NO_STEPS, SLOT, WAITING, CurveAligner, is_tangled
 from gui.services.alignment_text import caption, readout
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Compared, Session
 from tests.gui.conftest import D_MODEL
 from tests.gui.laying_stage import KEY, Beside, lines
@@ -42,7 +42,7 @@ def copy(helix):
 @pytest.mark.parametrize(("how", "left"), [("scaled", 0.0), ("turned", 1.0)])
 def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
     beside(copy)
-    opened.laying = Laying(OfCompared(KEY), how)
+    opened.laying = CurveAlignment(OfCompared(KEY), how)
     laid = opened.laid
     assert laid.alignment.disparity < 1e-12
     assert laid.alignment.unexplained == pytest.approx(left, abs=1e-12)
@@ -67,7 +67,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
     beside(table @ flip)
     seen = {}
     for mirrored in (True, False):
-        opened.laying = Laying(OfCompared(KEY), mirrored=mirrored)
+        opened.laying = CurveAlignment(OfCompared(KEY), mirrored=mirrored)
         seen[mirrored] = opened.laid.alignment
         assert ("mirrored and turned" in caption(opened.laid)) == seen[mirrored].mirrors
     assert not seen[False].mirrors
@@ -79,7 +79,7 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
 def test_rows_are_matched_by_position(opened, beside, helix):
     other = beside(helix(120, 16, 9), (10, 80))
     opened.positions = (30, 150)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     laid = opened.laid
     assert laid.positions == laid.onto == (30, 80)
     assert laid.more.whole is None, "the widths differ"
@@ -95,7 +95,7 @@ def test_rows_are_matched_by_position(opened, beside, helix):
 
 def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, helix, copy):
     beside(copy)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     (guide,) = resolve_scene(opened).guides
     assert len(guide.lines[0]) == 199
     assert len(guide.points) == 50 <= BEADS
@@ -103,7 +103,7 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
     np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 4))
     assert not guide.pale
     beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise", 8)
-    opened.laying = Laying(OfCompared(8))
+    opened.laying = CurveAlignment(OfCompared(8))
     (guide,) = resolve_scene(opened).guides
     assert guide.pale
     assert len(guide.points) == len(guide.lines[0])
@@ -112,7 +112,7 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
 
 def test_it_follows_both_curves(opened, beside, copy):
     other = beside(copy)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     opened.positions = (20, 120)
     assert opened.laid.positions == (20, 120)
     assert len(lines(opened)) == 101
@@ -135,7 +135,7 @@ def test_it_follows_both_curves(opened, beside, copy):
 
 def test_it_goes_with_the_model_that_is_taken_away(opened, beside, copy):
     other = beside(copy)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     assert SLOT in opened.guides
     opened.compared = ()
     assert (opened.laying, opened.laid, opened.not_laid) == (None, None, "")
@@ -148,7 +148,7 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other = Controller(Session(), InlineJobs())
     path = str(write_table(copy, "slow"))
     opened.compared = (Compared(KEY, path, "slow", other.session),)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     assert (opened.laid, opened.not_laid) == (None, "slow is being read…")
     other.open(path)
     assert opened.laid is not None
@@ -158,7 +158,7 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
 
 def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, write_table, copy):
     beside(copy)
-    opened.laying = Laying(OfCompared(KEY), "scaled")
+    opened.laying = CurveAlignment(OfCompared(KEY), "scaled")
     controller.open(str(write_table(copy[:90] * 3, "next")))
     assert opened.model.n_positions == 90
     assert opened.laid.positions == (1, 89)
@@ -168,7 +168,7 @@ def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, 
 
 def test_one_position_cannot_be_aligned(opened, beside, copy):
     beside(copy, (40, 40))
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     assert opened.not_laid == "Two positions that differ are the least that can be aligned."
 
 
@@ -178,7 +178,7 @@ def test_one_position_cannot_be_aligned(opened, beside, copy):
 def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     table = helix(seed=11)
     beside(table + 40.0)
-    opened.laying = Laying(OfCompared(KEY), "basis")
+    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
     rows = table[1:] + 40.0
     expected = in_basis(rows, opened.pca, (1, 2, 3), "own")
     np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
@@ -187,7 +187,7 @@ def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     assert more.own > 0.95 > more.held
     assert f"hold {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance" in readout(opened.laid)
     assert "about its own mean" in resolve_scene(opened).caption[-1]
-    opened.laying = Laying(OfCompared(KEY), "basis", middle="basis")
+    opened.laying = CurveAlignment(OfCompared(KEY), "basis", middle="basis")
     moved = lines(opened) - expected
     np.testing.assert_allclose(moved, moved[0] + 0 * moved, atol=1e-9)
     assert np.linalg.norm(moved[0]) > 10
@@ -196,7 +196,7 @@ def test_another_models_rows_in_the_shown_components(opened, beside, helix):
 
 def test_another_width_has_no_such_components(opened, beside, helix):
     beside(helix(d_model=16))
-    opened.laying = Laying(OfCompared(KEY), "basis")
+    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
     assert opened.laid is None
     assert opened.not_laid.startswith("other is 16 wide and the shown model 24: ")
     assert opened.guides == {}
@@ -204,11 +204,11 @@ def test_another_width_has_no_such_components(opened, beside, helix):
 
 def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, helix):
     beside(helix(300), (150, 290))
-    opened.laying = Laying(OfCompared(KEY), "basis")
+    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
     assert opened.laid.positions == (150, 199)
     opened.compared = ()
     beside(helix(300), (250, 290), "beyond")
-    opened.laying = Laying(OfCompared(KEY), "basis")
+    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
     assert "none in common" in opened.not_laid
 
 
@@ -217,7 +217,7 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
 
 def test_another_range_lies_first_on_first(opened):
     opened.positions = (20, 119)
-    opened.laying = Laying(OfRange((199, 90)))
+    opened.laying = CurveAlignment(OfRange((199, 90)))
     laid = opened.laid
     assert (laid.positions, laid.onto) == ((90, 189), (20, 119))
     table = opened.model.W_pos
@@ -230,13 +230,13 @@ def test_another_range_lies_first_on_first(opened):
 
 def test_another_range_in_the_shown_components_is_where_it_is(opened):
     opened.positions = (20, 119)
-    opened.laying = Laying(OfRange((120, 180)), "basis")
+    opened.laying = CurveAlignment(OfRange((120, 180)), "basis")
     expected = opened.curve.coordinates[120:181]
     np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
     np.testing.assert_array_equal(opened.laid.matched, np.arange(120, 181))
     angles = opened.laid.more.angles
     assert len(angles) == 3
-    opened.laying = Laying(OfRange((20, 119)), "basis")
+    opened.laying = CurveAlignment(OfRange((20, 119)), "basis")
     np.testing.assert_allclose(opened.laid.more.angles, 0, atol=1e-6)
     assert opened.laid.more.held == pytest.approx(opened.laid.more.own)
 
@@ -250,18 +250,18 @@ def trained(session, steps=(0, 10, 100)):
 
 
 def test_a_step_of_its_training(opened):
-    opened.laying = Laying(OfStep(10))
+    opened.laying = CurveAlignment(OfStep(10))
     assert (opened.laid, opened.not_laid) == (None, NO_STEPS)
     trained(opened)
     laid = opened.laid
     assert laid.above.name == "helix at step 10"
     assert laid.alignment.disparity < 1e-9
     assert laid.positions == laid.onto == opened.positions
-    opened.laying = Laying(OfStep(100), "basis")
+    opened.laying = CurveAlignment(OfStep(100), "basis")
     np.testing.assert_allclose(lines(opened), opened.curve.coordinates[1:], atol=1e-5)
     opened.positions = (50, 60)
     assert opened.laid.positions == (50, 60)
-    opened.laying = Laying(OfStep(11))
+    opened.laying = CurveAlignment(OfStep(11))
     assert opened.not_laid == NO_STEPS
 
 
@@ -272,7 +272,7 @@ def test_a_step_that_cannot_be_read_is_said(opened):
         raise SourceError("the file is gone")
 
     object.__setattr__(opened.history, "_read", fail)
-    opened.laying = Laying(OfStep(10))
+    opened.laying = CurveAlignment(OfStep(10))
     assert opened.not_laid == "The file is gone."
     assert opened.guides == {}
 
@@ -280,7 +280,7 @@ def test_a_step_that_cannot_be_read_is_said(opened):
 @pytest.mark.parametrize("what", [OfRange((5, 50)), OfStep(0)], ids=["range", "step"])
 def test_it_was_of_the_model_before(opened, controller, write_table, helix, what):
     trained(opened)
-    opened.laying = Laying(what)
+    opened.laying = CurveAlignment(what)
     assert opened.laid is not None
     controller.open(str(write_table(helix(80), "next")))
     assert (opened.laying, opened.laid) == (None, None)
@@ -290,7 +290,7 @@ def test_it_was_of_the_model_before(opened, controller, write_table, helix, what
 def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix):
     trained(opened)
     for what in (OfRange((5, 50)), OfStep(0)):
-        opened.laying = Laying(what)
+        opened.laying = CurveAlignment(what)
         assert opened.laid is not None
     gone = weakref.ref(opened.history._read), weakref.ref(opened.model.W_pos)
     opened.laying = None
@@ -305,7 +305,7 @@ def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix)
 
 def test_it_can_be_taken_off_again(opened, beside, copy):
     beside(copy)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     assert len(resolve_scene(opened).guides) == 1
     opened.laying = None
     assert resolve_scene(opened).guides == ()
@@ -319,14 +319,14 @@ def test_it_can_be_taken_off_again(opened, beside, copy):
 def by_hand(opened, controller, hand_jobs):
     """The same session, answered by jobs done by hand."""
     controller._laying.close()
-    made = LayingOver(opened, hand_jobs)
+    made = CurveAligner(opened, hand_jobs)
     yield hand_jobs
     made.close()
 
 
 def test_a_drag_moves_it_and_what_takes_long_waits(opened, beside, copy, by_hand):
     beside(copy)
-    opened.laying = Laying(OfCompared(KEY))
+    opened.laying = CurveAlignment(OfCompared(KEY))
     assert opened.laid.more is None
     assert readout(opened.laid).endswith(" · …")
     by_hand.deliver(SLOT)
@@ -343,7 +343,7 @@ def test_a_drag_moves_it_and_what_takes_long_waits(opened, beside, copy, by_hand
 
 
 def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
-    opened.laying = Laying(OfRange((100, 180)))
+    opened.laying = CurveAlignment(OfRange((100, 180)))
     assert (opened.laid, opened.not_laid) == (None, WAITING)
     by_hand.deliver(SLOT)
     assert opened.not_laid == ""
@@ -352,9 +352,9 @@ def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
     opened.positions = (10, 90)
     assert opened.laid.onto == (10, 90)
     opened.dragging = False
-    opened.laying = Laying(OfRange((100, 180)), "basis")
+    opened.laying = CurveAlignment(OfRange((100, 180)), "basis")
     assert opened.laid is not None
-    opened.laying = Laying(OfRange((110, 180)))
+    opened.laying = CurveAlignment(OfRange((110, 180)))
     assert opened.not_laid == WAITING
     opened.laying = None
     assert SLOT not in by_hand.waiting
@@ -368,11 +368,11 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     other = Controller(Session(), InlineJobs())
     other.open(str(minilm_folder))
     session.compared = (Compared(KEY, str(minilm_folder), "MiniLM", other.session),)
-    session.laying = Laying(OfCompared(KEY), "scaled")
+    session.laying = CurveAlignment(OfCompared(KEY), "scaled")
     a, b = (s.curve.coordinates[1:512] for s in (session, other.session))
     assert session.laid.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])
     assert 0.83 < session.laid.alignment.disparity < 0.85
     assert resolve_scene(session).guides[0].pale, "MiniLM’s curve is a tangle"
-    session.laying = Laying(OfCompared(KEY), "basis")
+    session.laying = CurveAlignment(OfCompared(KEY), "basis")
     assert "is 384 wide and the shown model 768" in session.not_laid
     other.close()

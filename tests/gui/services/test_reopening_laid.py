@@ -7,7 +7,7 @@ import pytest
 
 from gui.services.reopening import take_laying, take_other, take_work
 from gui.services.work_file import read_work, write_work
-from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Session
 
 
@@ -40,8 +40,8 @@ def laid_of(session) -> str:
 
 
 HOWS = [
-    Laying(OfRange((3, 90)), "scaled", mirrored=False),
-    Laying(OfStep(40), "basis", middle="own"),
+    CurveAlignment(OfRange((3, 90)), "scaled", mirrored=False),
+    CurveAlignment(OfStep(40), "basis", middle="own"),
 ]
 
 
@@ -59,11 +59,11 @@ def test_another_range_or_step_is_laid_over_again(opened, controller, take, tmp_
 
 
 def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tmp_path):
-    session.laying = Laying(OfCompared(two[1]), "scaled")
+    session.laying = CurveAlignment(OfCompared(two[1]), "scaled")
     laid = session.laid.coordinates.copy()
     path = tmp_path / "a.helix"
     write_work(take(path), path)
-    assert read_work(path).laying == Laying(OfCompared(1), "scaled")
+    assert read_work(path).laying == CurveAlignment(OfCompared(1), "scaled")
     controller.comparing.clear()
     assert session.laying is None
     controller.open(str(path))
@@ -74,7 +74,7 @@ def test_a_model_beside_it_is_laid_over_again(session, controller, two, take, tm
 
 
 def test_one_that_is_gone_is_not_laid_over(session, controller, two, take, tmp_path):
-    session.laying = Laying(OfCompared(two[0]))
+    session.laying = CurveAlignment(OfCompared(two[0]))
     path = tmp_path / "a.helix"
     write_work(take(path), path)
     (tmp_path / "long.npy").unlink()
@@ -85,15 +85,15 @@ def test_one_that_is_gone_is_not_laid_over(session, controller, two, take, tmp_p
 
 
 def test_one_that_is_still_being_read_is_not_taken_down():
-    session = Session(laying=Laying(OfCompared(4), "scaled"))
+    session = Session(laying=CurveAlignment(OfCompared(4), "scaled"))
     assert take_laying(session, [7]) is None
-    assert take_laying(session, [7, 4]) == Laying(OfCompared(1), "scaled")
+    assert take_laying(session, [7, 4]) == CurveAlignment(OfCompared(1), "scaled")
 
 
 def test_a_view_is_shown_with_what_is_laid_over_it_if_that_is_there(
     session, controller, two, take, write_table, helix
 ):
-    session.laying = Laying(OfCompared(two[0]), "scaled")
+    session.laying = CurveAlignment(OfCompared(two[0]), "scaled")
     view = take()
     session.laying = None
     controller.go_to(view)
@@ -116,7 +116,7 @@ def test_a_view_is_shown_with_what_is_laid_over_it_if_that_is_there(
 
 def test_a_view_with_nothing_laid_over_takes_it_away(opened, controller, take):
     view = take()
-    opened.laying = Laying(OfRange((1, 50)))
+    opened.laying = CurveAlignment(OfRange((1, 50)))
     controller.go_to(view)
     assert opened.laying is None
     assert opened.laid is None

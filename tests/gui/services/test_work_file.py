@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.services.work_file import JSON, VERSION, pack_work, read_work, write_work
-from gui.state.aligned_curve import Laying, OfCompared, OfRange, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
 from gui.state.work import FIELDS, OtherView, Work
@@ -48,9 +48,9 @@ OTHERS = (
 )
 BESIDE = replace(WORK, others=OTHERS, main_at=1)
 LAYINGS = (
-    Laying(OfCompared(1), "basis", mirrored=False, middle="own"),
-    Laying(OfRange((3, 40)), "scaled"),
-    Laying(OfStep(2000)),
+    CurveAlignment(OfCompared(1), "basis", mirrored=False, middle="own"),
+    CurveAlignment(OfRange((3, 40)), "scaled"),
+    CurveAlignment(OfStep(2000)),
 )
 HOW = {"how": "turned", "mirrored": True, "middle": None}
 PANELS = {

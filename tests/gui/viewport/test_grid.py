@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu
 from gui.export.save_picture import PictureOptions
 from gui.scene.scene_state import resolve_scene
 from gui.services.overlay_curves import overlay_color
-from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.session import MAIN
 from gui.style.theme import DARK, LIGHT
 from gui.viewport.grid import columns_for
@@ -357,7 +357,7 @@ def test_real_models_and_tiny_ones(
     QTest.mouseClick(tiny.interactor, LEFT, pos=tiny.pixel_of(position))
     assert {cell.session.selection for cell in grid.shown_cells} == {(position,)}
     # And one laid over the other: the helix of GPT-2 is no MiniLM.
-    application.session.laying = Laying(OfCompared(keys[0]), "scaled")
+    application.session.laying = CurveAlignment(OfCompared(keys[0]), "scaled")
     wait_until_idle(application)
     assert application.session.laid.alignment.disparity == pytest.approx(0.842, abs=5e-4)
 

@@ -7,7 +7,7 @@ import pytest
 
 from gui.export.save_picture import PictureOptions
 from gui.services.work_file import read_work, write_work
-from gui.state.aligned_curve import Laying, OfCompared, OfStep
+from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
 from gui.window.settings import Settings
 from tests.gui.result_stage import write_small_gpt2
 from tests.gui.training_stage import write_trained
@@ -62,7 +62,7 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
     window.docks["lookback"].setFloating(True)
     show(application, "shape", wait_until_idle, curve="circle", plotted="turning")
     bare = pixels(application)
-    session.laying = Laying(OfCompared(key), "scaled", mirrored=False)
+    session.laying = CurveAlignment(OfCompared(key), "scaled", mirrored=False)
     wait_until_idle(application)
     assert session.guides.keys() == {"shape", "lookback", "laid"}
     before = pixels(application)
@@ -153,7 +153,7 @@ def test_a_step_of_the_training_is_there_again(
     session = application.session
     show(application, "training", wait_until_idle)
     if snapshot is None:
-        session.laying = Laying(OfStep(int(session.history.steps[-4])))
+        session.laying = CurveAlignment(OfStep(int(session.history.steps[-4])))
         application.window.bring("norms")  # what is laid over stays, unlike what is shown
     session.snapshot = snapshot
     wait_until_idle(application)
@@ -174,7 +174,7 @@ def test_a_bookmark_has_what_is_laid_over(
     add = application.controller.comparing.add
     keys = [add(str(write_table(helix(120, 16, seed), f"b{seed}"))) for seed in (9, 11)]
     wait_until_idle(application)
-    session.laying = Laying(OfCompared(keys[1]), "scaled")
+    session.laying = CurveAlignment(OfCompared(keys[1]), "scaled")
     wait_until_idle(application)
     window.bookmarks.add()
     (bookmark,) = window.bookmarks.all()
@@ -184,7 +184,7 @@ def test_a_bookmark_has_what_is_laid_over(
     session.laying = None
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
-    assert session.laying == Laying(OfCompared(keys[1]), "scaled")
+    assert session.laying == CurveAlignment(OfCompared(keys[1]), "scaled")
     application.controller.comparing.remove(keys[1])
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)

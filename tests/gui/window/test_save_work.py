@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from geometry.models import sources
 from gui.export.save_picture import PictureOptions
 from gui.services.work_file import read_work, write_work
-from gui.state.aligned_curve import Laying, OfCompared
+from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.window.settings import LAYOUT_VERSION, Settings
 from gui.window.unsaved_work import UnsavedWork
 from tests.gui.services.test_work_file import same
@@ -191,7 +191,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     comparing.add(str(write_table(helix(120, 16, seed=9), "short")))
     wait_until_idle(application)
     comparing.move(0, 1)
-    session.laying = Laying(OfCompared(first))
+    session.laying = CurveAlignment(OfCompared(first))
     wait_until_idle(application)
     path = tmp_path / "three.helix"
     application.window.work._write(path)

@@ -14,7 +14,7 @@ from geometry.measures.overlaps import corner_contrast
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
 from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
-from gui.services.questions import Subjects, resolve
+from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, choose, enter
 
@@ -158,7 +158,7 @@ def test_a_bare_table_says_so(panel, controller, tmp_path):
 
 def test_no_gain_where_no_layernorm_is():
     with pytest.raises(TensorUnavailable, match="no heads"):
-        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), Subjects(_tiny()))
+        resolve(OverlapsOf(Subject("W_in", head=1), Subject("P")), QuestionContext(_tiny()))
 
 
 def _tiny():

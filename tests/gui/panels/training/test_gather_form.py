@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.history.gathering import Gathered
 from geometry.history.history import Skipped
-from gui.panels.training.training_gather import GatherForm
+from gui.panels.training.training_gather import DownloadForm
 from gui.panels.training.training_gather_text import MOST_NAMED, skipped_text
 from gui.services.checkpoint_download import GATHER, LIST
 from gui.services.controller import Controller
@@ -34,9 +34,9 @@ def show(qtbot, thread_jobs):
         session = Session()
         controller = Controller(session, jobs or thread_jobs(session))
         hasten(controller)
-        form = GatherForm(session, LIGHT)
+        form = DownloadForm(session, LIGHT)
         connect_gathering(form, controller.gatherer)
-        qtbot.addWidget(form, before_close_func=GatherForm.release)
+        qtbot.addWidget(form, before_close_func=DownloadForm.release)
         controllers.append(controller)
         form.resize(700, 200)
         with qtbot.waitExposed(form):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gui.services.questions import Progress, Subjects
+from gui.services.questions import Progress, QuestionContext
 
 ANSWERED: list[Any] = []
 
@@ -17,7 +17,7 @@ class Double:
 
     number: int
 
-    def answer(self, about: Subjects) -> int:
+    def answer(self, about: QuestionContext) -> int:
         ANSWERED.append(self.number)
         return 2 * self.number
 
@@ -28,7 +28,7 @@ class Slow:
 
     n: int
 
-    def steps(self, about: Subjects) -> Iterator[Progress | int]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | int]:
         total = 0
         for i in range(self.n):
             yield Progress(i / self.n, f"Step {i + 1}")

@@ -9,7 +9,7 @@ import pytest
 
 from geometry.checkpoints.transfer import Cancelled
 from gui.services.answers import Answers
-from gui.services.questions import Progress, Subjects
+from gui.services.questions import Progress, QuestionContext
 from gui.state.session import Session
 from tests.gui.services.answers.questions_asked import ANSWERED, Double, Slow
 
@@ -20,7 +20,7 @@ class Growing:
 
     n: int
 
-    def steps(self, about: Subjects) -> Iterator[Progress | tuple[int, ...]]:
+    def steps(self, about: QuestionContext) -> Iterator[Progress | tuple[int, ...]]:
         found: tuple[int, ...] = ()
         for i in range(self.n):
             yield Progress(i / self.n, f"Step {i + 1}", found or None)

@@ -14,7 +14,7 @@ from geometry.checkpoints.transfer import Cancelled
 from geometry.models.residual_stream import Subject
 from gui.services.answers import Answers
 from gui.services.jobs.jobs import InlineJobs
-from gui.services.questions import Progress, Seldom, Subjects, resolve
+from gui.services.questions import Progress, ProgressThrottle, QuestionContext, resolve
 from gui.state.session import Session
 from tests.gui.services.answers.questions_asked import ANSWERED, Double, Slow
 
@@ -26,7 +26,7 @@ class Many:
     name: str
     n_bytes: int
 
-    def answer(self, about: Subjects) -> tuple[np.ndarray, ...]:
+    def answer(self, about: QuestionContext) -> tuple[np.ndarray, ...]:
         ANSWERED.append(self.name)
         return (np.zeros(self.n_bytes // 8),)
 
@@ -76,7 +76,7 @@ def test_directions_are_shared_by_all_questions_about_a_model(session, answers, 
     class Look:
         n: int
 
-        def answer(self, about: Subjects) -> bool:
+        def answer(self, about: QuestionContext) -> bool:
             seen.append(about.stream.directions(Subject("P")))
             return True
 
@@ -93,7 +93,7 @@ def test_what_questions_keep_for_each_other_goes_with_the_model(
     class Look:
         n: int
 
-        def answer(self, about: Subjects) -> str:
+        def answer(self, about: QuestionContext) -> str:
             return about.once("key", lambda: f"found by {self.n}")
 
     for n in range(2):
@@ -117,7 +117,7 @@ def test_closing_gives_everything_up(session, hand_jobs):
 
 def test_resolve_answers_either_kind(model):
     told = []
-    about = Subjects(model, tell=told.append)
+    about = QuestionContext(model, tell=told.append)
     assert resolve(Double(4), about) == 8
     assert resolve(Slow(3), about) == 3
     assert [progress.message for progress in told] == ["Step 1", "Step 2", "Step 3"]
@@ -126,7 +126,7 @@ def test_resolve_answers_either_kind(model):
 def test_progress_is_passed_on_now_and_then(monkeypatch):
     now, told = [100.0], []
     monkeypatch.setattr("gui.services.questions.time.monotonic", lambda: now[0])
-    tell = Seldom(lambda progress: told.append(progress.fraction))
+    tell = ProgressThrottle(lambda progress: told.append(progress.fraction))
     for fraction, later in ((0.1, 0.0), (0.2, 0.01), (0.3, 0.03), (0.4, 0.02), (0.5, 0.0)):
         now[0] += later
         tell(Progress(fraction))
@@ -139,7 +139,7 @@ def test_check_ends_the_work_between_two_steps(model):
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        resolve(Slow(9), Subjects(model, check=check))
+        resolve(Slow(9), QuestionContext(model, check=check))
     assert ANSWERED == [0, 1]
 
 
@@ -149,7 +149,7 @@ def test_real_threads_answer_side_by_side_and_stop_when_cancelled(qtbot, session
 
     @dataclass(frozen=True)
     class Endless:
-        def steps(self, about: Subjects) -> Iterator[Progress]:
+        def steps(self, about: QuestionContext) -> Iterator[Progress]:
             begun.set()
             try:
                 while True:
@@ -178,7 +178,7 @@ def test_directions_of_a_real_checkpoint_are_on_disk_the_second_time(
 
     @dataclass(frozen=True)
     class First:
-        def answer(self, about: Subjects) -> float:
+        def answer(self, about: QuestionContext) -> float:
             return float(about.stream.directions(Subject("P")).singular_values[0])
 
     for _ in range(2):

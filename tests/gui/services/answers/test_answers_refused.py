@@ -12,7 +12,7 @@ from geometry.hub.faults import WholeDownload
 from geometry.models.residual_stream import Subject
 from gui.services.answers import FAULT, Answers
 from gui.services.jobs.jobs import InlineJobs
-from gui.services.questions import Subjects, tensors_of
+from gui.services.questions import QuestionContext, tensors_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Failing:
 
     error: Exception = field(hash=False)
 
-    def answer(self, about: Subjects) -> None:
+    def answer(self, about: QuestionContext) -> None:
         raise self.error
 
 
@@ -32,7 +32,7 @@ class NeedsE:
     def tensors(self) -> tuple[tuple[str, int], ...]:
         return tensors_of(Subject("E"), Subject("P"))
 
-    def answer(self, about: Subjects) -> str:
+    def answer(self, about: QuestionContext) -> str:
         return "read"
 
 
@@ -56,7 +56,7 @@ class Whole:
     nbytes: int | None
     agreed: list[str] = field(hash=False, compare=False)
 
-    def answer(self, about: Subjects) -> str:
+    def answer(self, about: QuestionContext) -> str:
         if not self.agreed:
             raise WholeDownload("model.safetensors", self.nbytes)
         return "read"

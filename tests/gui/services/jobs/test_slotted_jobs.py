@@ -4,7 +4,7 @@ import pytest
 
 from gui.services.answers import Answers
 from gui.services.jobs.slotted_jobs import SlottedJobs
-from gui.services.questions import Subjects
+from gui.services.questions import QuestionContext
 from gui.state.session import Session
 from tests.gui.hand_jobs import HandJobs
 
@@ -66,7 +66,7 @@ def test_errors_progress_and_slowness_are_passed_on(jobs, two):
 class _Rows:
     """The number of rows of the open model."""
 
-    def answer(self, about: Subjects) -> int:
+    def answer(self, about: QuestionContext) -> int:
         return len(about.model.W_pos)
 
 

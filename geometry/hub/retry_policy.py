@@ -34,7 +34,7 @@ class Retries:
     longest_retry_after_s: float = 60.0
 
 
-class Patience:
+class RetryPolicy:
     """Bears the failures of one request, until it is lost."""
 
     def __init__(self, retries: Retries, transfer: Transfer) -> None:
@@ -43,7 +43,7 @@ class Patience:
         self._failures = 0
         self._received = 0
 
-    def bear(self, error: HubError, received: int = 0) -> None:
+    def wait_or_raise(self, error: HubError, received: int = 0) -> None:
         """Wait until it is time to try again, or raise what failed.
 
         Parameters

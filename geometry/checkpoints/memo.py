@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 T = TypeVar("T")
 
 
-class Once:
+class Memo:
     """Keeps what was found; threads may share one, and find nothing twice."""
 
     def __init__(self) -> None:
