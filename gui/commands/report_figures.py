@@ -30,8 +30,6 @@ from gui.panels.overlaps_figure import draw_figure, draw_overlap
 from gui.panels.overlaps_look import Look
 from gui.panels.overlaps_question import ATTENTION, Missing, Overlap, OverlapFigure, overlap_of
 from gui.panels.overlaps_text import caption_of, figure_caption
-from gui.panels.shape_figure import shape_figure
-from gui.panels.shape_question import check_positions, coordinates_in, shape_of
 from gui.panels.spectra_figure import spectra_figure
 from gui.panels.spectra_question import SpectraOf
 from gui.panels.table import PANELS
@@ -168,15 +166,6 @@ def _layernorm(reported: Reported) -> Figure:
     return layernorm_figure(found, scope)
 
 
-def _shape(reported: Reported) -> Figure:
-    measured, components = reported.measured, (1, 2, 3)
-    check_positions(measured.positions)
-    coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
-    assert measured.shapes is not None
-    shape = shape_of(measured.pca, components, coordinates, measured.shapes)
-    return shape_figure(shape, text.shape_title(shape), text.shape_scope(reported.model, shape))
-
-
 def _kernels(reported: Reported) -> Figure:
     from geometry.measures.kernels import attention_map
 
@@ -215,7 +204,6 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "overlaps-mlp": _mlp,
     "layernorm": _layernorm,
     "interference": _interference,
-    "shape": _shape,
     "lookback": _lookback,
     "kernels": _kernels,
 }

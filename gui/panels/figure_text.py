@@ -6,8 +6,7 @@ Each function gives a title, or the scope: of which rows a figure is, and what w
 from __future__ import annotations
 
 from geometry.models.model import PositionalModel
-from gui.panels.shape_question import Shape
-from gui.style.theme import format_count, format_number
+from gui.style.theme import format_count
 
 VERDICTS = {
     "line": "A line, no helix",
@@ -56,21 +55,3 @@ def layernorm_scope(model: PositionalModel, positions: tuple[int, int], n_tokens
         f"{model.name} · positions {positions[0]}–{positions[1]} with "
         f"{format_count(n_tokens)} tokens; cosines of all rows"
     )
-
-
-def shape_title(shape: Shape, name: str = "") -> str:
-    """Give the verdict, with the R² of the curve that is drawn: by default the one to look at."""
-    if name and name != shape.first_choice:
-        drawn = f"{CURVES[name]}: R² {format_number(shape.curve(name).r2)}"
-        return f"{shape_title(shape)}; drawn, {drawn}"
-    if shape.best == "none":
-        better = format_number(shape.better_helix.r2)
-        return f"{VERDICTS['none']} (the better one: R² {better})"
-    return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.best).r2)})"
-
-
-def shape_scope(model: PositionalModel, shape: Shape) -> str:
-    """Say which positions the curve is fitted to, in which components."""
-    first, last = shape.positions
-    components = ", ".join(map(str, shape.components))
-    return f"{model.name} · positions {first}–{last}, centred · PC {components}"

@@ -544,12 +544,18 @@ def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
     ------
     TypeError
         When the panel has no such choice.
+    ValueError
+        When a choice makes no sense.
     """
     known = {control.field: control for control in spec.controls}
     unknown = sorted(set(changes) - set(known))
     if unknown:
         raise TypeError(f"{spec.name} takes no {', '.join(unknown)}; it has {', '.join(known)}")
-    return replace(choices, **{name: known[name].decode(value) for name, value in changes.items()})
+    made = {name: known[name].decode(value) for name, value in changes.items()}
+    for name, value in made.items():
+        if not known[name].accepts(known[name].encode(value)):
+            raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
+    return replace(choices, **made)
 
 
 def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:

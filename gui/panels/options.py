@@ -153,11 +153,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
         "example": _one_of(*get_args(Example)),
         "sums": _list_of(_sum, 2, 2),
     },
-    "shape": {
-        "curve": _one_of("", *_CURVES),
-        "in_view": flag,
-        "plotted": _one_of("distance", "turning"),
-    },
     "lookback": {
         "lag": _from(1),
         "space": _one_of("3", "6", "all", "heads"),

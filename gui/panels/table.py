@@ -51,6 +51,7 @@ PANELS = {
         PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
         PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
+        PanelEntry("shape", "Shape", "shape.spec:ShapePanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
     )

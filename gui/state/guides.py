@@ -56,7 +56,7 @@ class Guide:
     """
 
     pca: PositionPCA
-    components: tuple[int, int, int]
+    components: tuple[int, ...]
     lines: tuple[np.ndarray, ...] = ()
     dashed: tuple[np.ndarray, ...] = ()
     segments: np.ndarray | None = None

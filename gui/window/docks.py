@@ -164,12 +164,6 @@ def _layernorm(session: Session, theme: Theme) -> Panel:
     return LayerNormPanel(session, theme)
 
 
-def _shape(session: Session, theme: Theme) -> Panel:
-    from gui.panels.shape import ShapePanel
-
-    return ShapePanel(session, theme)
-
-
 def _kernels(session: Session, theme: Theme) -> Panel:
     from gui.panels.kernels import KernelsPanel
 
@@ -220,7 +214,7 @@ DOCKS = (
     Dock("similarity", "Similarity", BOTTOM, _result("similarity"), lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
-    Dock("shape", "Shape", BOTTOM, _shape, lazy=True),
+    Dock("shape", "Shape", BOTTOM, _result("shape"), lazy=True),
     Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),
     Dock("kernels", "Kernels", BOTTOM, _kernels, lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),

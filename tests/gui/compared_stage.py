@@ -11,7 +11,6 @@ from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.result_panel import ResultPanel
-from gui.panels.shape import ShapePanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
@@ -19,8 +18,7 @@ from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 PANELS = (
-    SpectraPanel, LookBackPanel, KernelsPanel, ShapePanel,
-    LayerNormPanel,
+    SpectraPanel, LookBackPanel, KernelsPanel,     LayerNormPanel,
 )  # fmt: skip
 """Those that draw compared models as well."""
 
@@ -113,7 +111,6 @@ def drawn_names(panel: Any) -> set[str]:
     """The names of what is on the screen behind the own curves, in all plots of a panel."""
     plots = {
         SpectraPanel: lambda: (panel.plot,),
-        ShapePanel: lambda: (panel.plot,),
         LayerNormPanel: lambda: (panel.errors.errors,),
         LookBackPanel: lambda: panel.plots.plots,
         KernelsPanel: lambda: (panel.view.attention,),

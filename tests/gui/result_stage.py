@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
+from gui.panels import kit
 from gui.panels.panel import ResultPanel as SpecPanel
 from gui.panels.panel import connect
 from gui.panels.result_panel import ResultPanel
@@ -130,6 +133,13 @@ def named(panel: Any, name: str) -> Any:
     """Return the widget of a panel with an accessible name."""
     (found,) = [one for one in panel.findChildren(QWidget) if one.accessibleName() == name]
     return found
+
+
+def shape_view(shape: Any, name: str = "") -> Any:
+    """Return a view of a shape that was found without a panel."""
+    scope = kit.Scope(SimpleNamespace(name="gpt2"), shape.positions, shape.components)
+    choices = PANELS["shape"].spec.defaults
+    return kit.View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
 
 
 def figure_of(panel: Any) -> Any:

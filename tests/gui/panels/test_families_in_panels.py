@@ -21,7 +21,6 @@ from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
-from gui.panels.shape import ShapePanel
 from gui.panels.spectra import SpectraPanel
 from gui.panels.training.training import TrainingPanel
 from gui.window.docks import BOTTOM, DOCKS
@@ -39,7 +38,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, OverlapsPanel, LayerNormPanel, ShapePanel, LookBackPanel, KernelsPanel,
+        SpectraPanel, OverlapsPanel, LayerNormPanel, LookBackPanel, KernelsPanel,
         ExperimentPanel, TrainingPanel,
     )
 }  # fmt: skip

@@ -13,20 +13,14 @@ from PySide6.QtWidgets import QApplication
 from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.kernels import head_kernels
 from geometry.measures.lookback_range import look_back_range
-from geometry.measures.roughness import roughness
-from geometry.measures.shape import fit_shapes
 from geometry.models.head_projections import project_heads
 from geometry.models.residual_stream import Subject
-from geometry.pca.pca import fit_pca
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
-from gui.panels.shape import ShapePanel
-from gui.panels.shape_question import ShapeOf
 from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.overlay_curves import overlay_color
-from gui.services.questions import QuestionContext, resolve
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import PANELS, Beside, drawn_names
@@ -58,12 +52,6 @@ def wanted(panel, model, positions):
     if isinstance(panel, LayerNormPanel):
         errors = Measurements(model, Scope(positions)).layernorm.orthogonal
         return {"": np.median(errors, axis=0)}
-    if isinstance(panel, ShapePanel):
-        pca = fit_pca(model.W_pos, positions, 3)
-        points = pca.project(model.W_pos[positions[0] : positions[1] + 1])
-        angles = roughness(points).turning_angles
-        name = panel.chosen(resolve(ShapeOf(positions, (1, 2, 3)), QuestionContext(model)))
-        return {"distance": fit_shapes(points).fits[name].distances(points), "turning": angles}
     found = head_kernels(project_heads(model), positions)
     return {"attention": found.attention[found.mean_lag.argmin()]}
 
@@ -253,20 +241,6 @@ def test_widths_share_a_room():
     assert shares([30, 100, 90], 120) == [30, 45, 45]
     assert shares([], 50) == []
     assert sum(shares([80] * 7, 100)) <= 100
-
-
-def test_at_a_position_all_models_distances_are_told(beside):
-    made = beside(ShapePanel)
-    panel = made.add_both()
-    made.session.hover = 30
-    for name, line in made.lines("distance").items():
-        assert f"{name} {format_number(line.y[30 - line.x[0]])}" in panel.plot.hover_text()
-    QTest.mouseClick(panel.plotted.buttons["turning"], LEFT)
-    assert panel.overlay_legend.words.text() == "Turning angle:"
-    made.session.hover = 62
-    assert "short" not in panel.plot.hover_text()
-    angle = made.lines("turning")["long"].y[62 - 3]
-    assert panel.plot.hover_text().endswith(f"long {format_number(angle)}")
 
 
 def test_of_two_sums_nothing_is_another_models(beside):

@@ -16,7 +16,6 @@ from PySide6.QtTest import QTest
 from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
-from gui.panels.shape import ShapePanel
 from gui.panels.spectra import SpectraPanel
 from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
 from gui.state.session import Compared, Session
@@ -28,11 +27,10 @@ SPECTRA = "P_singular_value"
 COLUMN = {
     SpectraPanel: SPECTRA,
     LookBackPanel: "r2_screw",
-    ShapePanel: "distance_helix",
     LayerNormPanel: "orthogonal_median",
 }
 """The column that is the drawn curve."""
-PLOT = {LookBackPanel: "fits", KernelsPanel: "attention", ShapePanel: "distance"}
+PLOT = {LookBackPanel: "fits", KernelsPanel: "attention"}
 
 
 @pytest.fixture
@@ -87,8 +85,6 @@ def test_numbers_have_their_columns_after_the_open_models(
     beside, panel_class, tmp_path, monkeypatch
 ):
     made = beside(panel_class)
-    if panel_class is ShapePanel:
-        made.panel.configure(curve="helix")
     QTest.mouseClick(made.chips[2], LEFT)
     numbers = np.load(made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
     (line,) = made.panel.overlay_lines(PLOT.get(panel_class, ""))

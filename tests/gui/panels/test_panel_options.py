@@ -54,7 +54,6 @@ CASES = [
             "sums": [["#5", 10], ["#1", 20]],
         },
     ),
-    ("shape", {"curve": "circle", "in_view": False, "plotted": "turning"}),
     ("lookback", {"lag": 12, "space": "6", "scoring": "halves", "head": 0, "in_view": False}),
     ("lookback", {"lag": 3, "space": "heads", "scoring": "even_odd", "head": 1, "in_view": True}),
     (
@@ -150,9 +149,6 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
 @pytest.mark.parametrize(
     ("panel", "options"),
     [
-        changed("shape", "in_view", 1),
-        changed("shape", "curve", "spiral"),
-        changed("shape", "curve", None),
         changed("lookback", "lag", 0),
         changed("lookback", "lag", "x"),
         changed("lookback", "lag", True),
@@ -174,7 +170,7 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "d_model": 10**9}}),
         changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "n_positions": 10**9}}),
     ],
-    ids=range(23),
+    ids=range(20),
 )
 def test_what_makes_no_sense_is_left_out(panel, options, open_table):
     table = open_table(np.random.default_rng(0).normal(size=(20, 8)))

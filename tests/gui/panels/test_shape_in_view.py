@@ -8,15 +8,18 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.sources import open_source
-from gui.panels.shape_guide import axis_line, shape_guide
-from gui.panels.shape_numbers import NAMES
-from gui.panels.shape_question import ShapeOf
+from gui.panels.shape.body import NAMES
+from gui.panels.shape.spec import ShapeOf, axis_line, chosen, shape_guide
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK
-from tests.gui.result_stage import hover
+from tests.gui.result_stage import hover, named
 
 LEFT = Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+def plot_of(panel):
+    return named(panel, "What is plotted of each position")
 
 
 @pytest.fixture
@@ -38,17 +41,17 @@ def shape(start_application, write_gpt2, wait_until_idle):
 
 
 def click_row(panel, name, modifiers=NONE):
-    table = panel.shown.table
+    table = panel.content.numbers.table
     where = table.visualRect(table.model().index(list(NAMES).index(name), 1)).center()
     QTest.mouseClick(table.viewport(), LEFT, modifiers, where)
 
 
 def point_at(panel, position):
-    return panel.plot.point_of(0, position - panel.result.positions[0]).toPoint()
+    return plot_of(panel).point_of(0, position - panel.result.positions[0]).toPoint()
 
 
 def drawn(panel):
-    return panel.plot.curves[0].y
+    return plot_of(panel).curves[0].y
 
 
 # ---- the curve in the view ----------------------------------------------------------------
@@ -88,12 +91,12 @@ def test_a_click_on_a_row_shows_another_curve(shape):
 
 
 def test_keys_choose_a_row_too(shape):
-    table = shape.panel.shown.table
+    table = shape.panel.content.numbers.table
     table.selectRow(0)
     QTest.keyClick(table, Qt.Key.Key_Down)
     QTest.keyClick(table, Qt.Key.Key_Return)
     marked = table.selectionModel().selectedRows()[0].row()
-    assert shape.panel.chosen(shape.panel.result) == list(NAMES)[marked] != "helix"
+    assert chosen(shape.panel.view()) == list(NAMES)[marked] != "helix"
 
 
 def test_the_choice_stays_with_the_range_and_goes_with_the_model(
@@ -103,16 +106,16 @@ def test_the_choice_stays_with_the_range_and_goes_with_the_model(
     click_row(panel, "circle")
     shape.session.positions = (20, 150)
     wait_until_idle(shape.app)
-    assert panel.chosen(panel.result) == "circle"
+    assert chosen(panel.view()) == "circle"
     assert len(drawn(panel)) == 131
     shape.app.controller.open(str(write_table(helix(90, 12), "other")))
     wait_until_idle(shape.app)
-    assert panel.chosen(panel.result) == panel.result.first_choice
+    assert chosen(panel.view()) == panel.result.first_choice
     assert len(shape.guides()) == 1
 
 
 def test_the_check_box_takes_it_out_of_the_view_and_back(shape):
-    box = shape.panel.in_view
+    box = shape.panel.controls.widgets["in_view"]
     assert box.isChecked()
     QTest.mouseClick(box, LEFT, NONE, QPoint(8, box.height() // 2))
     assert shape.guides() == ()
@@ -178,47 +181,47 @@ def test_gpt2s_helix_goes_through_its_positions(gpt2_folder):
 
 def test_the_plot_and_the_curve_point_at_the_same_position(shape):
     panel = shape.panel
-    hover(panel.plot.viewport(), point_at(panel, 60))
+    hover(plot_of(panel).viewport(), point_at(panel, 60))
     assert shape.session.hover == 60
     distance = panel.result.distances(panel.result.best)[59]
-    assert panel.plot.hover_text() == f"position 60 · {distance:.3f}"
+    assert plot_of(panel).hover_text() == f"position 60 · {distance:.3f}"
     shape.session.hover = 90
-    assert panel.plot.hover_text().startswith("position 90 · ")
+    assert plot_of(panel).hover_text().startswith("position 90 · ")
     shape.session.hover = 199
-    assert panel.plot.hover_text() == "", "that one is not in the range"
+    assert plot_of(panel).hover_text() == "", "that one is not in the range"
 
 
 def test_the_hovered_position_says_its_token(shape, wait_until_idle):
     shape.session.prompt = "hello my name"
     wait_until_idle(shape.app)
     shape.session.hover = 2
-    assert shape.panel.plot.hover_text().startswith("position 2 my · ")
+    assert plot_of(shape.panel).hover_text().startswith("position 2 my · ")
 
 
 def test_clicks_and_keys_select(shape):
     panel, session = shape.panel, shape.session
-    QTest.mouseClick(panel.plot.viewport(), LEFT, NONE, point_at(panel, 60))
+    QTest.mouseClick(plot_of(panel).viewport(), LEFT, NONE, point_at(panel, 60))
     assert session.selection == (60,)
-    QTest.mouseClick(panel.plot.viewport(), LEFT, SHIFT, point_at(panel, 120))
+    QTest.mouseClick(plot_of(panel).viewport(), LEFT, SHIFT, point_at(panel, 120))
     assert session.selection == (60, 120)
-    assert panel.plot.marked() == (60, 120)
-    panel.plot.setFocus()
-    QTest.keyClick(panel.plot, Qt.Key.Key_Right)
+    assert plot_of(panel).marked() == (60, 120)
+    plot_of(panel).setFocus()
+    QTest.keyClick(plot_of(panel), Qt.Key.Key_Right)
     assert session.selection == (121,)
     session.selection = (199, 10)
-    assert panel.plot.marked() == (10,)
+    assert plot_of(panel).marked() == (10,)
 
 
 def test_another_theme_reaches_plot_and_table(shape, wait_until_idle):
     shape.window.set_theme(DARK, "dark")
     wait_until_idle(shape.app)
-    assert shape.panel.plot.curves[0].color == DARK.text
-    assert shape.panel.plot.to_data(QPointF(0, 0)) is not None
+    assert plot_of(shape.panel).curves[0].color == DARK.text
+    assert plot_of(shape.panel).to_data(QPointF(0, 0)) is not None
 
 
 def test_another_panel_can_ask_for_a_curve(shape):
     shape.panel.configure(curve="line", in_view=False)
-    assert shape.panel.chosen(shape.panel.result) == "line"
+    assert chosen(shape.panel.view()) == "line"
     assert shape.guides() == ()
     shape.panel.configure(in_view=True)
     (guide,) = shape.guides()

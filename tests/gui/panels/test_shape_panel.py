@@ -13,16 +13,16 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from geometry.checkpoints.errors import RangeError
 from geometry.claims.measurements import Measurements, Scope
 from geometry.models.sources import open_source
-from gui.panels.figure_text import shape_title
-from gui.panels.shape import ShapePanel
-from gui.panels.shape_figure import shape_figure
-from gui.panels.shape_numbers import MARK, NAMES, ShapeNumbers, conditions
-from gui.panels.shape_question import ShapeOf
+from gui.panels.shape.body import MARK, NAMES, ShapeNumbers, conditions
+from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
-from gui.style.theme import LIGHT
-from tests.gui.result_stage import ResultStage
+from tests.gui.result_stage import ResultStage, named, shape_view
 
 LEFT = Qt.MouseButton.LeftButton
+
+
+def plot_of(panel):
+    return named(panel, "What is plotted of each position")
 
 
 def asked(model, positions, components=(1, 2, 3)):
@@ -42,7 +42,7 @@ def shape(start_application, write_gpt2, wait_until_idle):
     wait_until_idle(app)
     panel = app.window.panels["shape"]
     assert panel.result is not None
-    return SimpleNamespace(app=app, window=app.window, panel=panel, shown=panel.shown)
+    return SimpleNamespace(app=app, window=app.window, panel=panel, shown=panel.content.numbers)
 
 
 def line(shown, name):
@@ -119,11 +119,11 @@ def test_no_clear_helix_is_an_answer(start_application, minilm_folder, wait_unti
     app.window.docks["shape"].raise_()
     wait_until_idle(app)
     panel = app.window.panels["shape"]
-    assert panel.shown.verdict.text() == "No clear helix"
-    assert "the better helix is shown" in panel.shown.meaning.text()
-    assert marked(panel.shown) == []
+    assert panel.content.numbers.verdict.text() == "No clear helix"
+    assert "the better helix is shown" in panel.content.numbers.meaning.text()
+    assert marked(panel.content.numbers) == []
     better, near = panel.result.better_helix.name, panel.result.rms("drifting_helix")
-    assert panel.chosen(panel.result) == better == "drifting_helix"
+    assert chosen(panel.view()) == better == "drifting_helix"
     assert panel.header.caption.text() == (
         "No clear helix · all-MiniLM-L6-v2 · positions 1–511, centred · PC 1, 2, 3"
         f" · the drifting helix: RMS distance {near:.3f}"
@@ -168,25 +168,25 @@ def test_too_short_a_range_says_so_and_comes_back(shape, wait_until_idle):
     session = shape.app.session
     session.positions = (5, 7)
     wait_until_idle(shape.app)
-    assert "the range is 5–7" in shape.panel.message.text()
-    assert shape.panel.advice.text().startswith("Show a longer range.")
+    assert "the range is 5–7" in shape.panel.words.message.text()
+    assert shape.panel.words.advice.text().startswith("Show a longer range.")
     session.positions = (5, 150)
     wait_until_idle(shape.app)
     assert shape.shown.isVisible()
 
 
 def test_what_there_is_no_room_for_is_left_out(qtbot, write_gpt2):
-    stage = ResultStage(qtbot, ShapePanel)
+    stage = ResultStage(qtbot, "shape")
     stage.open(write_gpt2())
-    panel, table = stage.panel, stage.panel.shown.table
+    panel, table = stage.panel, stage.panel.content.numbers.table
 
     def at(width):
         panel.resize(width, 300)
         QApplication.processEvents()
         hidden = [i for i in range(table.model().columnCount()) if table.isColumnHidden(i)]
-        last = panel.shown.conditions[-1]
+        last = panel.content.numbers.conditions[-1]
         assert last.x() + last.sizeHint().width() <= last.parentWidget().width()
-        return hidden, panel.plot.isVisible()
+        return hidden, plot_of(panel).isVisible()
 
     assert at(900) == ([], True)
     assert at(500) == ([], False)
@@ -207,7 +207,7 @@ def test_the_question_mark_tells_the_rule(shape):
 
 @pytest.mark.parametrize("name", ["", "circle"])
 def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name):
-    figure = shape_figure(of_gpt2, "A drifting helix", "gpt2", name=name)
+    figure = ShapePanel().figure(shape_view(of_gpt2, name))
     FigureCanvasAgg(figure).draw()
     *above, below = figure.axes
     fit = of_gpt2.fits[name or "drifting_helix"]
@@ -232,15 +232,15 @@ def test_the_figure_has_the_positions_the_curve_and_the_distances(of_gpt2, name)
 def test_the_title_says_what_is_drawn(of_gpt2):
     r2 = {curve.name: f"{curve.r2:.3f}" for curve in of_gpt2.curves}
     best = f"A drifting helix (R² {r2['drifting_helix']})"
-    assert shape_title(of_gpt2) == shape_title(of_gpt2, "drifting_helix") == best
-    assert shape_title(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
+    assert verdict_of(of_gpt2) == verdict_of(of_gpt2, "drifting_helix") == best
+    assert verdict_of(of_gpt2, "line") == f"{best}; drawn, the line: R² {r2['line']}"
     none = replace(of_gpt2, best="none")
-    assert shape_title(none) == f"No clear helix (the better one: R² {r2['drifting_helix']})"
+    assert verdict_of(none) == f"No clear helix (the better one: R² {r2['drifting_helix']})"
 
 
 def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):
     result = shape.panel.result
-    numbers = shape.panel.numbers(result)
+    numbers = shape.panel.numbers()
     assert numbers["curve"].tolist() == list(NAMES)
     assert numbers["best"].sum() == 1
     assert numbers["r2"].tolist() == [one.r2 for one in result.curves]
@@ -270,11 +270,3 @@ def test_the_copied_python_prints_the_same(shape, run_python, wait_until_idle):
     assert [float(part) for part in rough.split()] == pytest.approx(
         [found.turning_angle, found.high_frequency_energy, found.loops]
     )
-
-
-def test_it_says_what_it_will_show(session, qtbot):
-    panel = ShapePanel(session, LIGHT)
-    qtbot.addWidget(panel)
-    panel.show()
-    assert panel.message.text() == ShapePanel.empty
-    panel.release()

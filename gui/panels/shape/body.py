@@ -1,23 +1,37 @@
-"""The verdict with its reasons, and the table of the curves: a click shows another one."""
+"""The body of the shape panel: the verdict with its reasons, the curves, and a plot."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from geometry.claims.scalar_results import QUANTITIES
 from geometry.measures.shape_fit import FREE
-from gui.panels.figure_text import CURVES, VERDICTS
-from gui.panels.shape_question import Curve, Shape
-from gui.panels.shape_text import rough_parts
+from gui.panels.panel import PanelBody
+from gui.panels.shape.spec import (
+    CURVES,
+    NAMES,
+    VERDICTS,
+    FittedCurve,
+    Shape,
+    ShapePanel,
+    ShapeView,
+    chosen,
+    rough_parts,
+)
+from gui.plots.qt_painter import PaintedRow
+from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_number
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.flow_row import FlowRow
 from gui.widgets.label import label
-from gui.widgets.position_rows import Column, Row
+from gui.widgets.table_text import Column, Row
 from gui.widgets.tooltips import wrapped
 
-NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
+LEAST_PLOT = 200
+"""A plot less wide than this, in pixels, is left out."""
+SCROLL_BAR = 12
 MEANINGS = {
     "line": "They go straight on; turning would add little.",
     "circle": "They go round in a plane; climbing would add little.",
@@ -29,7 +43,7 @@ NO_NUMBER = "–"
 MARK = "●"
 COLUMNS = (
     Column("", "● is the curve that describes the positions, by the rule", 18),
-    Column("Curve", "What is fitted by least squares", 96, left=True),
+    Column("FittedCurve", "What is fitted by least squares", 96, left=True),
     Column("R²", "1 − SSE/SST: 1 is a perfect fit", 44),
     Column(
         "BIC",
@@ -51,7 +65,7 @@ LEAST, ROOMY = (0, 1, 2, 4), (0, 1, 2, 3, 4, 7)
 """The columns that a very narrow table keeps, and a narrow one."""
 
 
-def cells(curve: Curve, *, best: bool) -> tuple[str, ...]:
+def cells(curve: FittedCurve, *, best: bool) -> tuple[str, ...]:
     """Write a curve's numbers; what it does not have is a dash."""
     turning, climbing = curve.name != "line", curve.name not in ("line", "circle")
     return (
@@ -82,6 +96,55 @@ def conditions(shape: Shape) -> tuple[tuple[bool, str], ...]:
             f"turns ≥ {CLEAR_TURNS:g}: {format_number(better.turns, 2)}",
         ),
     )
+
+
+class ShapeBody(PanelBody):
+    """The numbers, and beside them, where there is room, the plot."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self.numbers = ShapeNumbers()
+        self.numbers.chosen.connect(lambda name: self.chosen.emit("curve", name))
+        self._area = QScrollArea()
+        self._area.setProperty("ring", True)
+        self._area.setAccessibleName("The numbers of the curves")
+        self._area.setWidgetResizable(True)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setWidget(self.numbers)
+        self.plots = PaintedRow(session, theme)
+        self.plots.hoverRequested.connect(self.hoverRequested)
+        self.plots.selectionRequested.connect(self.selectionRequested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2 * GRID)
+        row.addWidget(self._area)
+        row.addWidget(self.plots, 1)
+
+    def draw(self, view: ShapeView) -> None:
+        self.numbers.show_shape(view.result)
+        self.numbers.show_chosen(chosen(view), self.theme)
+        self.plots.draw(ShapePanel().plots(view))
+        self._fit()
+
+    def show_marks(self) -> None:
+        self.plots.show_marks()
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.plots.set_theme(theme)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what there is no room for."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        room = self.width()
+        needed = self.numbers.fit(room - SCROLL_BAR) + SCROLL_BAR
+        beside = room - needed - 2 * GRID >= LEAST_PLOT
+        self.plots.setVisible(beside)
+        self._area.setMaximumWidth(needed if beside else room)
+        self._area.setMinimumWidth(min(needed, room))
 
 
 class ShapeNumbers(QWidget):

@@ -1,0 +1,4 @@
+"""The shape panel: simple curves fitted to the shown positions.
+
+The fits themselves are in `geometry.measures.shape`.
+"""

@@ -1,0 +1,556 @@
+"""Shape: line, circle, helix, or a helix that drifts, and which of them it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.roughness import FEWEST, Roughness, roughness
+from geometry.measures.shape_fit import FREE
+from geometry.pca.pca import PositionPCA, fit_pca
+from gui.services.questions import Progress, QuestionContext
+
+if TYPE_CHECKING:
+    from geometry.measures.shape import ShapeFit, Shapes
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from geometry.models.model import PositionalModel
+from gui.panels.kit import Choice, Option, PanelSpec, Reported, Saved, Scope, Toggle, View
+from gui.plots.spec import Axis, Curve, Part, Plot, Rule, highest, spanned
+from gui.services.snippets import opening
+from gui.state.guides import Guide
+from gui.style.theme import SMALL, format_number, format_percent
+from gui.style.token_text import token_label
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LEAST_POSITIONS = 4
+"""Fewer points than these lie on any of the curves."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCurve:
+    """One curve fitted to the positions, in numbers.
+
+    Attributes
+    ----------
+    name
+        "line", "circle", "helix" or "drifting_helix".
+    r2, bic
+        1 − SSE/SST; m·ln(SSE/m) + k·ln m, which is lower for the better description.
+    turns
+        From the first position to the last; 0 for a line.
+    radius, drift
+        At the middle of the range, and its change from the first position to the last; in the
+        table's units.
+    climb_per_turn
+        Along the axis, in the table's units; 0 for what does not climb or turn.
+    n_free
+        How many numbers were free to choose: k in the BIC.
+    """
+
+    name: str
+    r2: float
+    bic: float
+    turns: float
+    radius: float
+    drift: float
+    climb_per_turn: float
+    n_free: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shape:
+    """The curves, and which of them describes the positions.
+
+    Attributes
+    ----------
+    pca
+        The components of the range.
+    components
+        Three of them, from 1.
+    curves
+        Line, circle, helix, drifting helix.
+    best
+        The name of the curve that it is, by the rule; or "none".
+    coordinates : (m, 3) float64
+        The positions in the components.
+    fits
+        The curves as they were fitted, by their names.
+    rough
+        How smoothly the positions go on there; None of fewer than eight.
+    """
+
+    pca: PositionPCA
+    components: tuple[int, ...]
+    curves: tuple[FittedCurve, ...]
+    best: str
+    coordinates: np.ndarray
+    fits: Mapping[str, ShapeFit]
+    rough: Roughness | None = None
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """First and last position, both inclusive."""
+        return self.pca.positions
+
+    @property
+    def first_choice(self) -> str:
+        """The curve to look at: the one that it is, or the better helix where it is none."""
+        return self.better_helix.name if self.best == "none" else self.best
+
+    def distances(self, name: str) -> np.ndarray:
+        """Return (m,) how far each position is from where a curve has it, in the table's units."""
+        return self.fits[name].distances(self.coordinates)
+
+    def rms(self, name: str) -> float:
+        """Return the root of the mean square of these distances."""
+        return float(np.sqrt(np.mean(np.square(self.distances(name)))))
+
+    def curve(self, name: str) -> FittedCurve:
+        """Return one of the curves."""
+        return next(one for one in self.curves if one.name == name)
+
+    @property
+    def better_helix(self) -> FittedCurve:
+        """The helix that fits better, whichever it is that describes the positions."""
+        return max(self.curve("helix"), self.curve("drifting_helix"), key=lambda one: one.r2)
+
+    @property
+    def margin(self) -> float:
+        """How much higher the better helix's R² is than that of line and circle."""
+        return self.better_helix.r2 - max(self.curve(name).r2 for name in ("line", "circle"))
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOf:
+    """The curve of a range of positions in three of its principal components, from 1."""
+
+    positions: tuple[int, int]
+    components: tuple[int, ...]
+
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Shape]:
+        """Yield the :class:`Shape` last.
+
+        Raises
+        ------
+        RangeError
+            There are too few positions or dimensions.
+        """
+        from geometry.measures.shape import fit_shapes
+
+        check_positions(self.positions)
+        yield Progress(None, "Finding the components")
+        pca = fit_pca(about.model.W_pos, self.positions, max(self.components))
+        coordinates = coordinates_in(about.model.W_pos, pca, self.components)
+        yield Progress(None, "Fitting line, circle and helices")
+        yield shape_of(pca, self.components, coordinates, fit_shapes(coordinates))
+
+
+def check_positions(positions: tuple[int, int]) -> None:
+    """Refuse a range that every curve would fit."""
+    first, last = positions
+    if last - first + 1 < LEAST_POSITIONS:
+        raise RangeError(
+            f"A curve needs {LEAST_POSITIONS} positions or more, and the range is {first}–{last}.",
+            "Show a longer range.",
+        )
+
+
+def coordinates_in(table: np.ndarray, pca: PositionPCA, components: tuple[int, ...]) -> np.ndarray:
+    """(m, 3) the range's positions in three of its components, from 1; RangeError without them."""
+    if max(components) > len(pca.components):
+        raise RangeError(
+            f"A curve in space needs three components, and this table has {len(pca.components)}."
+        )
+    first, last = pca.positions
+    chosen = [number - 1 for number in components]
+    coordinates = np.ascontiguousarray(pca.project(table[first : last + 1])[:, chosen])
+    coordinates.setflags(write=False)
+    return coordinates
+
+
+def shape_of(
+    pca: PositionPCA,
+    components: tuple[int, ...],
+    coordinates: np.ndarray,
+    shapes: Shapes,
+) -> Shape:
+    """Put together what the fitted curves say of positions.
+
+    Parameters
+    ----------
+    pca, components
+        The components of the range, and which three, from 1.
+    coordinates : (m, 3)
+        The positions in these.
+    shapes
+        The curves that were fitted to them.
+    """
+    curves = tuple(
+        FittedCurve(name, fit.r2, fit.bic, fit.turns, fit.radius,
+              fit.drift * (len(coordinates) - 1), fit.climb_per_turn, FREE[name])
+        for name, fit in shapes.fits.items()
+    )  # fmt: skip
+    fits: Mapping[str, ShapeFit] = {str(name): fit for name, fit in shapes.fits.items()}
+    rough = roughness(coordinates) if len(coordinates) >= FEWEST else None
+    return Shape(pca, components, curves, shapes.best, coordinates, fits, rough)
+
+
+VERDICTS = {
+    "line": "A line, no helix",
+    "circle": "A circle, no helix",
+    "helix": "A helix",
+    "drifting_helix": "A drifting helix",
+    "none": "No clear helix",
+}
+"""What a table of positions is, by the best of the simple curves."""
+CURVES = {
+    "line": "the line",
+    "circle": "the circle",
+    "helix": "the helix",
+    "drifting_helix": "the drifting helix",
+}
+"""The simple curves as a sentence names them."""
+NAMES = {"line": "Line", "circle": "Circle", "helix": "Helix", "drifting_helix": "Drifting helix"}
+FIGURE = (6.4, 4.2)
+"""Inches."""
+TITLES = {"distance": "distance (units of P)", "turning": "turning angle (°)"}
+Plotted = Literal["distance", "turning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The curve that is drawn, "" for the best; whether also in the viewport; what is plotted."""
+
+    curve: str = ""
+    in_view: bool = True
+    plotted: Plotted = "distance"
+
+
+ShapeView = View[Choices, Shape]
+
+
+class ShapePanel(PanelSpec[Choices, Shape]):
+    """How well simple curves describe the shown positions, and how far each is from one of them."""
+
+    name = "shape"
+    formula = "pᵢ ≈ m + r(cos ωi · u + sin ωi · v) + c·i·w"
+    meaning = "the best simple curve"
+    explanation = (
+        "Line, circle, helix and a helix whose radius drifts are fitted to the shown positions in"
+        " the three shown components. It is a helix if the better of the two has R² ≥ 0.8, is above"
+        " line and circle by ≥ 0.1 and makes ≥ 1 turn, and BIC says which of them; else it is the"
+        " line or the circle if one has R² ≥ 0.8, and otherwise none of these."
+    )
+    empty = "Open a model to see which simple curve its positions follow."
+    instead = "Norms and spectra need no curve."
+    defaults = Choices()
+    controls = (
+        Saved(field="curve", check=lambda name: isinstance(name, str) and name in ("", *NAMES)),
+        Choice(
+            field="plotted",
+            label="Plotted",
+            options=(
+                Option(
+                    "distance", "Distance", "Plot how far each position is from the chosen curve"
+                ),
+                Option(
+                    "turning",
+                    "Turning",
+                    "Plot the angle by which the shown positions turn at each: between the step to"
+                    " it and the step from it",
+                ),
+            ),
+        ),
+        Toggle(
+            field="in_view",
+            text="In the view",
+            tip="Draw the chosen curve as a thin line among the positions, its axis dashed",
+        ),
+    )
+    body = "gui.panels.shape.body:ShapeBody"
+    figures = {"shape": {}}
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Show the best curve of another model."""
+        return replace(choices, curve="")
+
+    def question(self, scope: Scope, choices: Choices) -> ShapeOf:
+        return ShapeOf(scope.positions, scope.components)
+
+    def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ShapeOf, Shape]:
+        measured, components = reported.measured, (1, 2, 3)
+        check_positions(measured.positions)
+        coordinates = coordinates_in(reported.model.W_pos, measured.pca, components)
+        assert measured.shapes is not None
+        shape = shape_of(measured.pca, components, coordinates, measured.shapes)
+        return ShapeOf(measured.positions, components), shape
+
+    def plots(self, view: ShapeView) -> Sequence[Part]:
+        what, first = plotted(view), view.result.positions[0]
+        x, y = _values(view, what)
+        rough = view.result.rough
+        turning = what == "turning" and rough is not None
+        level = rough.turning_angle if turning and rough else view.result.rms(chosen(view))
+        others = []
+        for other in view.others:
+            if what == "distance" or other.result.rough is not None:
+                values = _values(other, what)
+                others.append(Curve(*values, other.color, silent=True, name=other.name))
+
+        def hover(_: int, index: int) -> str:
+            position = int(x[index])
+            token = view.token_at(position)
+            label = f"position {position}" if token is None else f"position {position} "
+            said = label if token is None else label + token_label(token)
+            parts = [said, _said(view, what, position - first)]
+            for curve in others:
+                at = position - int(curve.x[0])
+                if 0 <= at < len(curve.x):
+                    parts.append(f"{curve.name} {format_number(float(curve.y[at]))}")
+            return " · ".join(parts)
+
+        own = Curve(x, y, view.theme.text)
+        span = spanned(first - 0.5, view.result.positions[1] + 0.5, others)
+        return [
+            Plot(
+                "What is plotted of each position",
+                Axis("position (tokens)", whole=True, span=span),
+                Axis(TITLES[what], span=(0.0, 1.05 * highest([own, *others]) or 1.0)),
+                [own, *others],
+                [Rule(level)],
+                hover,
+                over="position",
+            )
+        ]
+
+    def heading(self, view: ShapeView) -> tuple[str, str]:
+        shape = view.result
+        first, last = shape.positions
+        components = ", ".join(map(str, shape.components))
+        where = f"positions {first}–{last}, centred · PC {components}"
+        return verdict_of(shape, chosen(view)), f"{view.model.name} · {where}"
+
+    def caption(self, view: ShapeView) -> str:
+        shape, name = view.result, chosen(view)
+        near = f"{CURVES[name]}: RMS distance {format_number(shape.rms(name))}"
+        return f"{VERDICTS[shape.best]} · {self.heading(view)[1]} · {near}"
+
+    def figure(self, view: ShapeView) -> Figure:
+        """Draw each component over position, with the shown curve and the distances from it."""
+        from matplotlib.figure import Figure
+
+        from gui.plots.figure_base import POINTS
+        from gui.plots.mpl_painter import dress_axes, name_axes, name_models
+
+        shape, name, theme = view.result, chosen(view), view.theme
+        figure = Figure(figsize=FIGURE, layout="constrained", facecolor=theme.viewport)
+        grid = figure.add_gridspec(2, 3, height_ratios=[3, 2])
+        first, last = shape.positions
+        at = np.arange(first, last + 1)
+        above = [figure.add_subplot(grid[0, 0])]
+        above += [figure.add_subplot(grid[0, column], sharey=above[0]) for column in (1, 2)]
+        for column, axes in enumerate(above):
+            dress_axes(axes, theme)
+            axes.plot(at, shape.coordinates[:, column], ".", color=theme.faint, markersize=3)
+            axes.plot(at, shape.fits[name].values[:, column], color=theme.text, linewidth=1)
+            axes.tick_params(labelleft=column == 0)
+            name_axes(axes, "Position", f"PC {shape.components[column]}")
+        below = figure.add_subplot(grid[1, :])
+        dress_axes(below, theme)
+        for other in view.others:
+            below.plot(*_values(other, "distance"), color=other.color, linewidth=0.8)
+        below.plot(at, shape.distances(name), color=theme.text, linewidth=0.8)
+        below.axhline(shape.rms(name), color=theme.muted, linewidth=0.8, linestyle=(0, (4, 3)))
+        drawn = [Curve(*_values(other, "distance"), "") for other in view.others]
+        below.set_xlim(*spanned(first, last, drawn))
+        names = [(other.name, other.color) for other in view.others]
+        name_models(figure, names, (view.name, theme.text), theme)
+        below.set_ylim(0.0, None)
+        below.annotate(
+            f"RMS\n{format_number(shape.rms(name))}", (1, shape.rms(name)), (4, 0), va="center",
+            xycoords=below.get_yaxis_transform(), textcoords="offset points",
+            fontsize=SMALL * POINTS, color=theme.muted,
+        )  # fmt: skip
+        name_axes(below, "Position", "Distance (units of P)")
+        rough = " · ".join(rough_parts(shape).values())
+        figure.suptitle(
+            "\n".join(filter(None, (*self.heading(view), rough))),
+            x=0.01,
+            ha="left",
+            fontsize=SMALL * POINTS,
+            color=theme.text,
+        )
+        return figure
+
+    def numbers(self, view: ShapeView) -> Mapping[str, np.ndarray]:
+        """Return a line for each curve, the distances from each by position, and the roughness.
+
+        Turning angles are in degrees, by position; at the two ends there is none.
+        """
+        shape = view.result
+        names = ("r2", "bic", "n_free", "turns", "radius", "drift", "climb_per_turn")
+        first, last = shape.positions
+        rough = {}
+        if shape.rough is not None:
+            angles = np.pad(shape.rough.turning_angles, 1, constant_values=np.nan)
+            rough = {
+                "median_turning_angle": np.array([shape.rough.turning_angle]),
+                "high_frequency_energy": np.array([shape.rough.high_frequency_energy]),
+                "loops": np.array([shape.rough.loops]),
+                "turning_angle": angles,
+            }
+        return {
+            "curve": np.array([one.name for one in shape.curves]),
+            "best": np.array([one.name == shape.best for one in shape.curves]),
+            **{name: np.array([getattr(one, name) for one in shape.curves]) for name in names},
+            "rms_distance": np.array([shape.rms(one.name) for one in shape.curves]),
+            "position": np.arange(first, last + 1),
+            **{f"distance_{one.name}": shape.distances(one.name) for one in shape.curves},
+            **rough,
+        }
+
+    def script(self, view: ShapeView) -> str:
+        question, name = view.question, chosen(view)
+        (first, last), components = (
+            question.positions,
+            [number - 1 for number in question.components],
+        )
+        text = (
+            opening(view.model)
+            + f"""from geometry import fit_pca
+from geometry import roughness
+from geometry import fit_shapes
+
+pca = fit_pca(model.W_pos, ({first}, {last}), {max(question.components)})
+points = pca.project(model.W_pos[{first}:{last + 1}])[:, {components}]
+found = fit_shapes(points)
+print(found.best)
+for name, fit in found.fits.items():
+    print(name, fit.r2, fit.bic, fit.turns, fit.radius, fit.climb_per_turn)
+distances = found.fits[{name!r}].distances(points)  # of each position from {CURVES[name]}
+print({first} + distances.argmax(), distances.max())
+rough = roughness(points)
+print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
+"""
+        )
+        if last - first + 1 >= FEWEST:
+            return text
+        return "".join(line for line in text.splitlines(keepends=True) if "rough" not in line)
+
+    def compares(self, choices: Choices) -> str:
+        if choices.plotted == "turning":
+            return "Turning angle"
+        return f"Distance from {CURVES[choices.curve] if choices.curve else 'the best of each'}"
+
+    def summary(self, view: ShapeView) -> str:
+        return " · ".join(
+            [verdict_of(view.result, chosen(view)), *rough_parts(view.result).values()]
+        )
+
+    def guide(self, view: ShapeView, current: int | None) -> Guide | None:
+        return shape_guide(view.result, chosen(view)) if view.choices.in_view else None
+
+
+def chosen(view: ShapeView) -> str:
+    """Return the name of the curve that is shown: the user's choice, or the best one."""
+    return view.choices.curve or view.result.first_choice
+
+
+def plotted(view: ShapeView) -> Plotted:
+    """Return what is plotted: of too few positions there are no angles."""
+    return "distance" if view.result.rough is None else view.choices.plotted
+
+
+def _values(view: ShapeView, what: Plotted) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions, and what is plotted of each."""
+    shape = view.result
+    first, last = shape.positions
+    if what == "turning" and shape.rough is not None:
+        # Beside a step of no length there is no angle, and the curve stays where it is.
+        return np.arange(first + 1, last), np.nan_to_num(shape.rough.turning_angles)
+    return np.arange(first, last + 1), shape.distances(chosen(view))
+
+
+def _said(view: ShapeView, what: Plotted, row: int) -> str:
+    shape = view.result
+    if what == "turning" and shape.rough is not None:
+        angle = float(shape.rough.turning_angles[row - 1])
+        return f"{format_number(angle, 1)}°" if np.isfinite(angle) else "no angle"
+    return format_number(float(shape.distances(chosen(view))[row]))
+
+
+def verdict_of(shape: Shape, name: str = "") -> str:
+    """Give the verdict, with the R² of the curve that is drawn: by default the one to look at."""
+    if name and name != shape.first_choice:
+        drawn = f"{CURVES[name]}: R² {format_number(shape.curve(name).r2)}"
+        return f"{verdict_of(shape)}; drawn, {drawn}"
+    if shape.best == "none":
+        better = format_number(shape.better_helix.r2)
+        return f"{VERDICTS['none']} (the better one: R² {better})"
+    return f"{VERDICTS[shape.best]} (R² {format_number(shape.curve(shape.best).r2)})"
+
+
+def rough_parts(shape: Shape) -> dict[str, str]:
+    """Write how rough the curve is, by the quantities' keys; nothing for too few positions."""
+    rough = shape.rough
+    if rough is None:
+        return {}
+    return {
+        "turning_angle": f"Turning {format_number(rough.turning_angle, 1)}° at a position",
+        "high_frequency": f"Shaking {format_percent(rough.high_frequency_energy, 4)}",
+        "loops": f"Loops {format_number(rough.loops, 2)}",
+    }
+
+
+# ---- beside the curve in the viewport ----
+
+PER_TURN = 64
+"""Points of a turn: its corners cannot be seen."""
+BEYOND = 0.06
+"""How far an axis goes on at either end, as a share of the climb."""
+MANY_TURNS = 24
+"""So many turns of a dark line would be a wall."""
+LEAST_AXIS = 0.3
+"""Half the length of an axis, in radii, where nothing or little climbs."""
+
+
+def shape_guide(shape: Shape, name: str) -> Guide:
+    """Draw one of the curves, and its axis dashed if it turns.
+
+    Parameters
+    ----------
+    shape
+        What was fitted.
+    name
+        "line", "circle", "helix" or "drifting_helix".
+    """
+    fit, last = shape.fits[name], len(shape.coordinates) - 1
+    count = 2 if name == "line" else math.ceil(PER_TURN * max(fit.turns, 1.0)) + 1
+    axis = () if name == "line" else (axis_line(fit),)
+    said = f"thin line: {CURVES[name]} fitted to them, R² {format_number(fit.r2)}"
+    return Guide(
+        shape.pca,
+        shape.components,
+        lines=(fit.at(np.linspace(0.0, last, count)),),
+        dashed=axis,
+        caption=f"{said} · dashed: its axis" if axis else said,
+        pale=shape.best == "none" or fit.turns > MANY_TURNS,
+    )
+
+
+def axis_line(fit: ShapeFit) -> np.ndarray:
+    """Return the ends of the axis of what turns: (2, 3)."""
+    climbed = fit.climb * (len(fit.values) - 1) / 2
+    half = max((1 + 2 * BEYOND) * climbed, LEAST_AXIS * abs(fit.radius))
+    return np.array([fit.centre - half * fit.frame[2], fit.centre + half * fit.frame[2]])
