@@ -118,6 +118,7 @@ class BookmarkKeeper:
         one = next((one for one in window.session.bookmarks if one.key == key), None)
         if one is not None:
             if window.session.model is not None:
+                window.undo.separate()
                 window.viewport.camera.left.emit(window.viewport.camera.place)
             window.controller.go_to(one.work)
 

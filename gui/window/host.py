@@ -15,6 +15,7 @@ from gui.viewport.viewport import Viewport
 from gui.window.actions import Actions
 from gui.window.result_docks import ResultDocks
 from gui.window.settings import Settings
+from gui.window.undo_keys import Undo
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 
@@ -35,6 +36,7 @@ class HostWindow(QMainWindow):
     docks: dict[str, QDockWidget]
     results: ResultDocks
     commands: Actions
+    undo: Undo
 
     @property
     @abstractmethod

@@ -115,6 +115,11 @@ class Undo:
             self._done.append(replace(change, before=self._show(change.after), at=-AT_ONCE))
             self.on_changed()
 
+    def separate(self) -> None:
+        """Let what follows be a change of its own, however soon it comes."""
+        if self._done:
+            self._done[-1] = replace(self._done[-1], at=-IN_ONE_GO, dragged=False)
+
     def camera_left(self, place: Any) -> None:
         """Remember where the camera was, before the user moves it."""
         if not self._replaying and self._session.model is not None:

@@ -66,6 +66,18 @@ def test_changes_are_taken_back_in_order_and_done_again(opened, undo, clock):
     assert opened.colormap == "jet"
 
 
+def test_what_is_separate_is_a_change_of_its_own_however_soon_it_comes(opened, undo, camera):
+    undo.camera_left("start")
+    camera[0] = "turned"
+    undo.separate()
+    undo.camera_left("turned")
+    camera[0] = "at a bookmark"
+    undo.undo()
+    assert camera == ["turned"]
+    undo.undo()
+    assert camera == ["start"]
+
+
 def test_a_new_change_forgets_what_was_taken_back(opened, undo, clock):
     do(opened, clock, selection=(7,))
     undo.undo()
