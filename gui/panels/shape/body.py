@@ -43,7 +43,7 @@ NO_NUMBER = "–"
 MARK = "●"
 COLUMNS = (
     Column("", "● is the curve that describes the positions, by the rule", 18),
-    Column("FittedCurve", "What is fitted by least squares", 96, left=True),
+    Column("Curve", "What is fitted by least squares", 96, left=True),
     Column("R²", "1 − SSE/SST: 1 is a perfect fit", 44),
     Column(
         "BIC",

@@ -451,7 +451,8 @@ print(rough.turning_angle, rough.high_frequency_energy, rough.loops)
     def compares(self, choices: Choices) -> str:
         if choices.plotted == "turning":
             return "Turning angle"
-        return f"Distance from {CURVES[choices.curve] if choices.curve else 'the best of each'}"
+        whose = CURVES[choices.curve] if choices.curve else "the best curve of each"
+        return f"Distance from {whose}"
 
     def summary(self, view: ShapeView) -> str:
         return " · ".join(
