@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import ref
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.checkpoints.memo import Recent
 from geometry.checkpoints.transfer import Cancelled
 from geometry.claims.scalar_results import Scalar, scalar_results
 from gui.services.questions import Progress, QuestionContext
@@ -60,28 +59,7 @@ class Comparison:
     lines: tuple[Line, ...]
 
 
-class Kept:
-    """Scalars by fingerprint, range and components; what was asked for longest ago goes first."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[Hashable, tuple[Scalar, ...]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __call__(self, key: Hashable, find: Callable[[], tuple[Scalar, ...]]) -> tuple[Scalar, ...]:
-        """Return what ``find`` finds, found once."""
-        with self._lock:
-            known = self._found.get(key)
-        if known is None:
-            known = find()
-        with self._lock:
-            self._found[key] = known
-            self._found.move_to_end(key)
-            while len(self._found) > MOST_KEPT:
-                self._found.popitem(last=False)
-        return known
-
-
-KEPT = Kept()
+KEPT = Recent(MOST_KEPT)
 """What was found for models that were compared before."""
 
 
@@ -98,7 +76,7 @@ class ComparisonOf:
     """
 
     rows: tuple[RowOf, ...]
-    kept: Kept = field(default_factory=Kept, compare=False, repr=False)
+    kept: Recent = field(default_factory=lambda: Recent(MOST_KEPT), compare=False, repr=False)
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | Comparison]:
         """Measure one model after another, telling what is known; yield the lines last."""
