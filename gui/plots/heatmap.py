@@ -76,13 +76,15 @@ class Heatmap(Plot):
         Parameters
         ----------
         values
-            (rows, columns) finite; not copied.
+            (rows, columns) finite; not copied, and not changed any more.
         first
             Numbers of the first row and the first column on the axes.
         """
         same = values.shape == self.values.shape and first == self.first
+        redraw = values is not self.values
         self.values, self.first = values, first
-        self._draw()
+        if redraw:
+            self._draw()
         if not same:
             (rows, columns), (y, x) = values.shape, first
             self.image.setRect(QRectF(x - 0.5, y - 0.5, columns, rows))

@@ -111,9 +111,11 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     (rows, columns), (y, x) = image.values.shape, image.first
     low, high = image.levels
     norm = LogNorm(low, high, clip=True) if image.log else Normalize(low, high)
+    # Zero has no logarithm: it takes the colour of the lower level.
+    values = np.maximum(image.values, low) if image.log else image.values
     shown = axes.imshow(
-        image.values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="nearest",
-        extent=(x - 0.5, x + columns - 0.5, y + rows - 0.5, y - 0.5),
+        values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="antialiased",
+        interpolation_stage="rgba", extent=(x - 0.5, x + columns - 0.5, y + rows - 0.5, y - 0.5),
     )  # fmt: skip
     figure = axes.get_figure(root=True)
     assert figure is not None

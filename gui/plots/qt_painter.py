@@ -132,8 +132,8 @@ class PaintedImage(QWidget):
 
     chosen = Signal(str, object)
     hovered = Signal(object)
-    selected = Signal(object)
-    """Positions that were clicked: row and column; True if they are to be added."""
+    selected = Signal(tuple, bool)
+    """Positions that were clicked, the last one becomes the current one; True to add them."""
     pointed = Signal(object)
     """The point that the hovered cell has in the plot beside, or None."""
 
@@ -170,9 +170,10 @@ class PaintedImage(QWidget):
         if image.over != "position":
             return
         (y, x), (rows, columns) = image.first, image.values.shape
+        down, across = (selection[-1:], ()) if image.row_is_current else (selection, selection)
         self.widget.set_selected(
-            [p for p in selection if y <= p < y + rows],
-            [p for p in selection if x <= p < x + columns],
+            [p for p in down if y <= p < y + rows],
+            [p for p in across if x <= p < x + columns],
         )
         if self._cell is not None and self._cell[1] == hover:
             self.widget.set_hover(*self._cell, image.hover(*self._cell) if image.hover else "")
@@ -216,7 +217,8 @@ class PaintedImage(QWidget):
     def _on_clicked(self, row: int, column: int, modifiers: Qt.KeyboardModifier) -> None:
         if self._image.over == "position":
             added = bool(modifiers & Qt.KeyboardModifier.ShiftModifier)
-            self.selected.emit((row, column, added))
+            pair = (column, row) if self._image.row_is_current else (row, column)
+            self.selected.emit(pair, added)
 
 
 class PaintedTable(QWidget):
@@ -277,6 +279,8 @@ class PaintedRow(QWidget):
         What is hovered and selected.
     theme
         Colours.
+    before, stretch
+        A widget of the panel's own, at the left of the parts, and its share of the width.
     """
 
     chosen = Signal(str, object)
@@ -284,7 +288,9 @@ class PaintedRow(QWidget):
     selectionRequested = Signal(tuple)
     intended = Signal(object)
 
-    def __init__(self, session: Session, theme: Theme) -> None:
+    def __init__(
+        self, session: Session, theme: Theme, before: QWidget | None = None, stretch: int = 1
+    ) -> None:
         super().__init__()
         self._session, self._theme = session, theme
         self._parts: tuple[Part, ...] = ()
@@ -292,15 +298,16 @@ class PaintedRow(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(GRID)
+        if before is not None:
+            self._row.addWidget(before, stretch)
 
     def draw(self, parts: Sequence[Part]) -> None:
         """Show other parts."""
         self._parts = tuple(parts)
-        same = len(parts) == len(self.painted) and all(
-            widget.takes(part) for widget, part in zip(self.painted, parts, strict=True)
-        )
-        if not same:
-            self._make()
+        if len(parts) != len(self.painted):
+            self._make(keep=False)
+        elif not all(one.takes(part) for one, part in zip(self.painted, parts, strict=True)):
+            self._make(keep=True)
         for widget, part in zip(self.painted, parts, strict=True):
             widget.draw(part)  # type: ignore[arg-type]
         self._fit()
@@ -322,41 +329,42 @@ class PaintedRow(QWidget):
         super().resizeEvent(event)
         self._fit()
 
-    def _make(self) -> None:
-        from gui.plots.position_gestures import PositionGestures
-
-        for widget in self.painted:
+    def _make(self, *, keep: bool) -> None:
+        """Make a widget for each part, but for those that have one already."""
+        before = self.painted
+        for widget in before:
             self._row.removeWidget(widget)
-            widget.hide()
-            widget.deleteLater()
-        self.painted = [self._painted(part) for part in self._parts]
+        self.painted = [
+            before[at] if keep and before[at].takes(part) else self._made(part)
+            for at, part in enumerate(self._parts)
+        ]
+        for widget in before:
+            if widget not in self.painted:
+                widget.hide()
+                widget.deleteLater()
         for widget, part in zip(self.painted, self._parts, strict=True):
             self._row.addWidget(widget, 0 if isinstance(part, Table) else part.stretch)
             if len(self._parts) > 1 and isinstance(widget, PaintedPlot):
                 widget.widget.setMinimumWidth(LEAST_PLOT)
-            widget.chosen.connect(self.chosen)
-            widget.hovered.connect(self._on_hovered)
-            if isinstance(widget, PaintedImage):
-                widget.selected.connect(self._on_selected)
-                plots = [one for one in self.painted if isinstance(one, PaintedPlot)]
-                if plots:
-                    widget.pointed.connect(plots[0].show_point)
-            elif isinstance(widget, PaintedPlot):
-                widget.intended.connect(self.intended)
-            linked = isinstance(part, Plot) and part.over == "position"
-            if (
-                isinstance(widget, PaintedPlot)
-                and isinstance(widget.widget, PositionCurves)
-                and linked
-            ):
-                PositionGestures(widget.widget, self._session, self.selectionRequested.emit)
 
-    def _painted(self, part: Part) -> Painted:
+    def _made(self, part: Part) -> Painted:
+        from gui.plots.position_gestures import PositionGestures
+
+        made: Painted
         if isinstance(part, Plot):
-            return PaintedPlot(part, self._theme)
-        if isinstance(part, Image):
-            return PaintedImage(part, self._theme)
-        return PaintedTable(part, self._theme)
+            made = PaintedPlot(part, self._theme)
+            made.intended.connect(self.intended)
+            if part.over == "position" and isinstance(made.widget, PositionCurves):
+                PositionGestures(made.widget, self._session, self.selectionRequested.emit)
+        elif isinstance(part, Image):
+            made = PaintedImage(part, self._theme)
+            made.selected.connect(self._on_selected)
+            made.pointed.connect(self._on_pointed)
+        else:
+            made = PaintedTable(part, self._theme)
+        made.chosen.connect(self.chosen)
+        made.hovered.connect(self._on_hovered)
+        return made
 
     def _fit(self) -> None:
         for widget, part in zip(self.painted, self._parts, strict=True):
@@ -370,10 +378,14 @@ class PaintedRow(QWidget):
             self.hoverRequested.emit(position)
         self.show_marks()
 
-    def _on_selected(self, clicked: tuple[int, int, bool]) -> None:
-        row, column, added = clicked
+    def _on_selected(self, clicked: tuple[int, int], added: bool) -> None:
         before = self._session.selection if added else ()
-        self.selectionRequested.emit((*before, row, column))
+        self.selectionRequested.emit((*before, *clicked))
+
+    def _on_pointed(self, index: int | None) -> None:
+        plot = next((one for one in self.painted if isinstance(one, PaintedPlot)), None)
+        if plot is not None:
+            plot.show_point(index)
 
 
 def _kind(plot: Plot) -> tuple[object, ...]:

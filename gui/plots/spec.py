@@ -167,6 +167,9 @@ class Image:
     beside
         Returns the index of the point that a cell, by its numbers, has on the first curve of the
         plot beside the image, which is hovered with it.
+    row_is_current
+        Whether a click makes the row's position the current one, which alone is marked; else both
+        positions are marked, and the column's is the current one.
     """
 
     name: str
@@ -179,6 +182,7 @@ class Image:
     log: bool = False
     unit: str = ""
     beside: Callable[[int, int], int] | None = None
+    row_is_current: bool = False
     hover: Callable[[int, int], str] | None = None
     over: Over = ""
     stretch: int = 1
