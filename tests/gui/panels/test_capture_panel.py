@@ -18,6 +18,7 @@ from gui.panels.capture import CaptureOf
 from gui.services.questions import QuestionContext, resolve, tensors_of
 from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+from tests.scripts import run_script
 
 E = Subject("E")
 
@@ -197,9 +198,9 @@ def test_figure(small):
     assert axes.get_ylabel() == "Captured by P's first 30"
 
 
-def test_python_prints_the_same(small, stage, run_python):
+def test_python_prints_the_same(small, stage):
     small.configure(name="W_K", layer=1, k=5)
-    printed = run_python(stage.python())
+    printed = run_script(stage.python())
     numbers = printed.partition("]")[0].strip("[ \n").split()
     np.testing.assert_allclose([float(n) for n in numbers], small.result.by_rank[4], rtol=1e-6)
     assert printed.split()[-1] == "0.125"

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog
 from geometry.claims.claims import CLAIMS
 from gui.panels.claims.words import comma_separated, counts, outcome
 from tests.gui.claims_stage import LEFT, show_claims
+from tests.scripts import run_script
 
 
 @pytest.fixture
@@ -61,8 +62,8 @@ def test_numbers_are_the_whole_ledger(claims):
     assert (~np.isnan(numbers["measured"])).tolist() == holds
 
 
-def test_the_copied_python_prints_the_ledger(claims, run_python):
-    printed = run_python(claims.panel.python()).splitlines()
+def test_the_copied_python_prints_the_ledger(claims):
+    printed = run_script(claims.panel.python()).splitlines()
     assert len(printed) == len(CLAIMS)
     for line, verdict in zip(printed, claims.panel.result.verdicts, strict=True):
         how, value, statement = line.split("\t")

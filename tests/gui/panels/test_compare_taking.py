@@ -20,6 +20,7 @@ from gui.panels.compare.words import (
     written,
 )
 from tests.gui.compare_stage import CompareStage
+from tests.scripts import run_script
 
 
 @pytest.fixture
@@ -135,9 +136,9 @@ def test_long_names_are_cut_in_the_figure(qtbot, write_table):
     assert name.endswith("long-name-indeed")
 
 
-def test_the_copied_python_prints_the_same(two, run_python):
+def test_the_copied_python_prints_the_same(two):
     two.session.components = (1, 2, 4)
-    printed = run_python(two.python()).splitlines()
+    printed = run_script(two.python()).splitlines()
     assert printed[0] == "helix"
     assert printed[len(QUANTITIES) + 1] == "other_%"
     told = dict(line.split("\t")[1:3] for line in printed[1 : len(QUANTITIES) + 1])

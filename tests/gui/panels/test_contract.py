@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import re
 
 import numpy as np
 import pytest
@@ -22,6 +19,7 @@ from gui.services.overlay_curves import overlay_color
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
+from tests.scripts import run_script
 
 CHOSEN: dict[str, dict[str, object]] = {"compare": {"sorted_by": [3, True]}}
 """Other choices than the defaults, of panels whose choices have no control."""
@@ -239,15 +237,7 @@ def test_numbers_are_finite_columns(name, show):
 
 @pytest.mark.parametrize("name", PANELS)
 def test_the_script_runs_by_itself(name, show):
-    text = show(name).panel.python()
-    imports = [line for line in text.splitlines() if line.startswith(("import ", "from "))]
-    assert all(
-        re.match(r"from geometry import |import (numpy|dataclasses)", one) for one in imports
-    )
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(text, name, "exec"), {"__name__": "__main__"})
-    assert printed.getvalue().strip()
+    assert run_script(show(name).panel.python()).strip()
 
 
 # ---- compared models ---------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from gui.widgets.choice_table import choose
 from tests.gui.result_stage import named, open_in, show_panel
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -294,10 +295,10 @@ def test_a_selection_elsewhere_is_marked_where_it_can_be_seen(small, session):
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])
-def test_python_prints_the_same_numbers(small, rows, run_python, qtbot):
+def test_python_prints_the_same_numbers(small, rows, qtbot):
     qtbot.mouseClick(small.controls.widgets["rows"].buttons[rows], LEFT)
     click_row(small, 7)
-    entry, cycles, r2, after = map(float, run_python(small.python()).split())
+    entry, cycles, r2, after = map(float, run_script(small.python()).split())
     result = small.result
     assert entry == 7
     assert cycles == pytest.approx(result.sinusoids.cycles[7])

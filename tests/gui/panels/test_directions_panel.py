@@ -24,6 +24,7 @@ from gui.panels.directions import (
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import SERIES
 from tests.gui.result_stage import named, open_in, show_panel
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -266,14 +267,14 @@ def test_what_was_hovered_before_is_told_beside_its_point(
 # What can be taken away.
 
 
-def test_python_prints_the_same_numbers(gpt2, run_python):
-    lines = run_python(gpt2.python()).splitlines()
+def test_python_prints_the_same_numbers(gpt2):
+    lines = run_script(gpt2.python()).splitlines()
     assert lines[0].startswith("above 0.1 20 25 22 20 27 union 58 random ")
     assert len(lines) == 3
 
 
-def test_python_prints_the_share_of_E(minilm, run_python):
-    said = run_python(minilm.python()).splitlines()[-1].split()
+def test_python_prints_the_share_of_E(minilm):
+    said = run_script(minilm.python()).splitlines()[-1].split()
     share = minilm.result.E_energy[_union(minilm.result, ALL)].sum()
     assert float(said[3]) == pytest.approx(share / minilm.result.E_energy.sum(), rel=1e-4)
 

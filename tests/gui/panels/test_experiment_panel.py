@@ -18,6 +18,7 @@ from gui.panels.experiment_text import NAMES, reading
 from gui.style.theme import DARK, LIGHT
 from tests.gui.experiment_stage import experiment, settings
 from tests.gui.result_stage import ResultStage, drag, hover
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 WIDE, NARROW = (1100, 320), (700, 260)
@@ -313,9 +314,9 @@ def test_numbers_are_named_columns(stage):
     assert len(found["n_positions"]) == len(found["line_mean_square"])
 
 
-def test_the_copied_python_prints_the_same(stage, run_python):
+def test_the_copied_python_prints_the_same(stage):
     stage.panel.configure(settings=settings(token_norm=3.0, noise=0.2))
-    printed = run_python(stage.python()).splitlines()
+    printed = run_script(stage.python()).splitlines()
     for line, (kind, one) in zip(printed, stage.panel.result.curves.items(), strict=True):
         name, *values = line.split()
         assert name == kind

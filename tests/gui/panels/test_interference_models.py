@@ -19,6 +19,7 @@ from tests.gui.interference_stage import (
     give_tokens,
 )
 from tests.gui.result_stage import write_small_gpt2
+from tests.scripts import run_script
 
 
 @pytest.fixture
@@ -140,16 +141,16 @@ def test_another_panel_can_refer_to_two_sums(stage):
         stage.panel.configure(page="interference", sum=3)
 
 
-def test_the_copied_python_prints_the_same(stage, run_python):
+def test_the_copied_python_prints_the_same(stage):
     stage.choose_example("most alike")
     found = stage.panel.result.found
-    for line, measure in zip(run_python(stage.python()).splitlines(), MEASURES, strict=True):
+    for line, measure in zip(run_script(stage.python()).splitlines(), MEASURES, strict=True):
         name, value, closer = line.split()
         assert name == measure
         assert float(value) == pytest.approx(found.of(measure))
         assert float(closer) == found.closer_than(measure)
     stage.type_token(stage.form.one, "hello my")
-    printed = run_python(stage.python()).splitlines()
+    printed = run_script(stage.python()).splitlines()
     assert [line.split()[0] for line in printed] == list(MEASURES)
     median = np.median(found.among.likeness.distance)
     assert float(printed[0].split()[2]) == pytest.approx(median)

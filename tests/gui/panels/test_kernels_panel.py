@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -19,6 +16,7 @@ from gui.panels.kernels_question import LEAST, HeadsOf
 from gui.panels.kernels_text import order_of
 from gui.style.theme import DARK, LIGHT
 from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 NONE = Qt.KeyboardModifier.NoModifier
@@ -348,10 +346,7 @@ def test_the_figure_names_model_layer_head_and_scope(stage, tmp_path, monkeypatc
 @pytest.mark.parametrize("options", [{}, {"layer": 1}, {"content": True}, {"averaged": True}])
 def test_the_python_prints_the_same_scores(stage, options):
     stage.panel.configure(**options)
-    run = subprocess.run(
-        [sys.executable, "-c", stage.python()], capture_output=True, text=True, check=True
-    )
-    *lines, shape = run.stdout.splitlines()
+    *lines, shape = run_script(stage.python()).splitlines()
     assert shape == "(57, 57)"
     found = stage.panel.result.found
     for head, line in enumerate(lines):

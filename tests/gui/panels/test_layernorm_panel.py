@@ -19,6 +19,7 @@ from gui.panels.layernorm_question import LayerNormOf
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import LIGHT
 from tests.gui.result_stage import hover
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 N_TOKENS = 7
@@ -211,8 +212,8 @@ def test_numbers_are_named_columns(layernorm):
     assert numbers["token_text"][0] == "hello"
 
 
-def test_the_copied_python_prints_the_same(layernorm, run_python):
-    lines = run_python(layernorm.panel.python()).splitlines()
+def test_the_copied_python_prints_the_same(layernorm):
+    lines = run_script(layernorm.panel.python()).splitlines()
     result = layernorm.panel.result
     for line, found in zip(lines, (result.orthogonal, result.constant_norm), strict=False):
         assert [float(x) for x in line.split()] == pytest.approx(found.overall)

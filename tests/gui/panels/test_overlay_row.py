@@ -13,6 +13,7 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Compared, Session
 from gui.style.theme import LIGHT
 from tests.gui.training_stage import write_trained
+from tests.scripts import run_script
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
@@ -147,17 +148,15 @@ def test_steps_are_offered_once_they_are_read(qtbot, session, controller, tmp_pa
     assert row.readout.text().startswith("hidden while a step of the training is shown · ")
 
 
-def test_the_script_prints_what_is_shown(row, opened, run_python, other):
+def test_the_script_prints_what_is_shown(row, opened, other):
     choose(row, 4)
     press(row.copy)
-    printed = run_python(QApplication.clipboard().text()).splitlines()
+    printed = run_script(QApplication.clipboard().text()).splitlines()
     assert float(printed[0].split()[0]) == pytest.approx(opened.laid.alignment.disparity)
     assert opened.status == "Copied as Python"
 
 
-def test_the_script_of_a_step_prints_what_is_shown(
-    qtbot, session, controller, tmp_path, run_python
-):
+def test_the_script_of_a_step_prints_what_is_shown(qtbot, session, controller, tmp_path):
     from geometry.history.here import history_here
 
     controller.open(str(write_trained(tmp_path / "trained")))
@@ -168,7 +167,7 @@ def test_the_script_of_a_step_prints_what_is_shown(
     with qtbot.waitExposed(row):
         row.show()
     press(row.copy)
-    printed = run_python(QApplication.clipboard().text()).splitlines()
+    printed = run_script(QApplication.clipboard().text()).splitlines()
     found = session.laid
     assert float(printed[0].split()[0]) == pytest.approx(found.alignment.disparity, abs=1e-9)
     assert float(printed[1]) == pytest.approx(found.more.whole, abs=1e-9)

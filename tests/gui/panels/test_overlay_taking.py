@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +19,7 @@ from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_
 from gui.state.session import Compared, Session
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import PANELS, Beside
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 SPECTRA = "P_singular_value"
@@ -160,24 +159,15 @@ def test_python_prints_each_models(beside, panel_class):
     assert str(made.sources[0]) in script
     assert "# Beside it, long:" in script
     assert str(made.sources[1]) not in script
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    alone = script.partition("# Beside it")[0]
-    first = subprocess.run(
-        [sys.executable, "-c", alone], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith(first.stdout)
-    assert len(done.stdout) > len(first.stdout)
+    both, alone = run_script(script), run_script(script.partition("# Beside it")[0])
+    assert both.startswith(alone)
+    assert len(both) > len(alone)
 
 
 def test_what_python_prints_of_another_model_is_what_is_drawn(beside):
     made = beside(LookBackPanel)
     script = made.stage.python().split("# Beside it, ")[1]
-    done = subprocess.run(
-        [sys.executable, "-c", f"# {script}"], capture_output=True, text=True, check=True
-    )
+    printed = run_script(f"# {script}")
     line = made.panel.overlay_lines("fits")[0]
     r2 = line.y[np.flatnonzero(line.x == made.panel.lag.value)[0]]
-    assert float(done.stdout.split()[1]) == pytest.approx(r2)
+    assert float(printed.split()[1]) == pytest.approx(r2)

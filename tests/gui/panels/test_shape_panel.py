@@ -17,6 +17,7 @@ from gui.panels.shape.body import MARK, NAMES, ShapeNumbers, conditions
 from gui.panels.shape.spec import ShapeOf, ShapePanel, chosen, verdict_of
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.result_stage import ResultStage, named, shape_view
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -251,11 +252,11 @@ def test_the_numbers_have_a_row_for_each_curve_and_the_distances(shape):
         assert numbers["rms_distance"][number] ** 2 == pytest.approx((distances**2).mean())
 
 
-def test_the_copied_python_prints_the_same(shape, run_python, wait_until_idle):
+def test_the_copied_python_prints_the_same(shape, wait_until_idle):
     shape.app.session.change(positions=(10, 150), components=(2, 1, 3))
     wait_until_idle(shape.app)
     shape.panel.configure(curve="circle")
-    best, *lines, farthest, rough = run_python(shape.panel.python()).splitlines()
+    best, *lines, farthest, rough = run_script(shape.panel.python()).splitlines()
     assert best == shape.panel.result.best
     for printed, curve in zip(lines, shape.panel.result.curves, strict=True):
         name, r2, bic, *_ = printed.split()

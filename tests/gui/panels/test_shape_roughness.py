@@ -13,6 +13,7 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, hover, named, shape_view
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -66,7 +67,7 @@ def test_gpt2(gpt2_folder):
     ]  # fmt: skip
 
 
-def test_a_range_too_short_for_it_leaves_it_out(stage, run_python):
+def test_a_range_too_short_for_it_leaves_it_out(stage):
     show_turning(stage)
     stage.session.positions = (10, 16)
     result = stage.panel.result
@@ -77,7 +78,7 @@ def test_a_range_too_short_for_it_leaves_it_out(stage, run_python):
     assert plot_of(stage.panel).curves[0].y == pytest.approx(result.distances(result.first_choice))
     assert "loops" not in stage.panel.numbers()
     assert "rough" not in stage.python()
-    assert run_python(stage.python()).splitlines()[0] == result.best
+    assert run_script(stage.python()).splitlines()[0] == result.best
     view = stage.panel.view()
     title = ShapePanel().figure(view).get_suptitle()
     assert title == "\n".join(ShapePanel().heading(view))

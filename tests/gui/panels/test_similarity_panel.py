@@ -17,6 +17,7 @@ from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, double_click, hover, named
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -253,9 +254,9 @@ def test_figure(small):
 
 
 @pytest.mark.parametrize("rows", ["raw", "projected"])
-def test_python_prints_the_same(small, stage, run_python, rows):
+def test_python_prints_the_same(small, stage, rows):
     small.configure(rows=rows)
-    printed = run_python(stage.python())
+    printed = run_script(stage.python())
     assert printed.startswith("(100, 100)")
     numbers = printed.partition("[")[2].strip("] \n").split()
     np.testing.assert_allclose([float(n) for n in numbers], small.result.by_lag, atol=1e-6)

@@ -17,6 +17,7 @@ from gui.panels.spectra_question import SpectraOf
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 P = Subject("P")
@@ -214,9 +215,9 @@ def test_figure(small):
     assert "small" in axes.get_title(loc="left")
 
 
-def test_python_prints_the_same(small, stage, run_python):
+def test_python_prints_the_same(small, stage):
     QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
-    printed = run_python(stage.python()).splitlines()
+    printed = run_script(stage.python()).splitlines()
     for line, found in zip(printed, small.result.found, strict=True):
         assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])
         assert float(line.split()[-2]) == pytest.approx(found.energy[29])

@@ -1,13 +1,11 @@
 """What the look-back panel gives away: numbers, figure, Python."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PySide6.QtTest import QTest
 
 from tests.gui.panels.lookback.lookback_stage import LEFT
+from tests.scripts import run_script
 
 
 @pytest.mark.parametrize("space", ["3", "6", "all"])
@@ -37,11 +35,8 @@ def test_python_prints_what_is_shown(stage, gpt2, space):
     stage.open(gpt2)
     panel = stage.panel
     QTest.mouseClick(panel.space.buttons[space], LEFT)
-    done = subprocess.run(
-        [sys.executable, "-c", stage.python()], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    printed = run_script(stage.python())
     lag = panel.lag.value
     back = panel.result.back
     found = back.queries[1] if space == "heads" else back.found
-    assert str(found.r2["screw"][found.index(lag)])[:9] in done.stdout
+    assert str(found.r2["screw"][found.index(lag)])[:9] in printed

@@ -1,8 +1,5 @@
 """Compared models' norms in the norms panel, beside overlays of its own menu."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -15,6 +12,7 @@ from gui.panels.norms.overlay_menu import overlay_choices
 from gui.style.theme import DARK, LIGHT, SERIES
 from tests.gui.compared_stage import ComparedStage
 from tests.gui.norms_stage import LEFT, at, is_drawn_in, show_panel
+from tests.scripts import run_script
 
 
 @pytest.fixture
@@ -179,9 +177,6 @@ def test_hover_numbers_figure_and_python_have_them(opened, panel, compared, sour
     QTest.mouseClick(button(panel, "Draw short"), LEFT)
     script = panel.python()
     assert "short" not in script
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    ends = [line.split() for line in done.stdout.splitlines() if line.startswith("50 ")]
+    ends = [line.split() for line in run_script(script).splitlines() if line.startswith("50 ")]
     assert float(ends[0][1]) == pytest.approx(opened.norms.values[50])
     assert float(ends[1][1]) == pytest.approx(norms(sources[0])[50])

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from gui.export.save_result import ResultSaver
 from gui.style.theme import LIGHT, SERIES
 from tests.gui.norms_stage import LEFT, NONE, show_panel
+from tests.scripts import run_script
 
 
 @pytest.fixture
@@ -122,10 +123,10 @@ def test_numbers_of_models_of_one_name_are_all_saved(opened, controller, panel, 
     ("quantity", "centred"),
     [("norm", False), ("norm", True), ("step", True), ("residual", False)],
 )
-def test_the_copied_python_prints_the_values(opened, panel, run_python, quantity, centred):
+def test_the_copied_python_prints_the_values(opened, panel, quantity, centred):
     opened.norms_quantity, opened.norms_centred = quantity, centred
     choose(panel, "Copy as Python")
-    printed = run_python(QApplication.clipboard().text()).splitlines()
+    printed = run_script(QApplication.clipboard().text()).splitlines()
     values = [float(line.split()[1]) for line in printed[:-1]]
     np.testing.assert_allclose(values, panel.result.source, atol=1e-6)
     assert printed[-1].startswith("Stretch(first=100")

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 from geometry.models.residual_stream import ResidualStream, Subject
 from gui.panels.overlaps_look import arrange
 from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, choose, enter, move
+from tests.scripts import run_script
 
 
 def show(panel, view):
@@ -181,9 +182,9 @@ def test_a_missing_cell_says_why_in_print(gpt2):
     assert not figure.axes[1].images
 
 
-def test_python_of_a_figure_prints_all_cells(gpt2, run_python):
+def test_python_of_a_figure_prints_all_cells(gpt2):
     show(gpt2, "attention")
-    lines = run_python(gpt2.python()).splitlines()
+    lines = run_script(gpt2.python()).splitlines()
     assert len(lines) == 8
     assert f"{gpt2.result.cells[6].contrast.TL:.12f}"[:-2] in lines[6]
     assert lines[7].startswith("W_O E no token embeddings")

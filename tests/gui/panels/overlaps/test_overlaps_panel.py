@@ -17,6 +17,7 @@ from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, choose, enter
+from tests.scripts import run_script
 
 # What it measures.
 
@@ -180,9 +181,9 @@ def test_another_model_has_fewer_layers(gpt2, controller, minilm_folder):
 # What can be taken away.
 
 
-def test_python_prints_the_same_corners(gpt2, run_python):
+def test_python_prints_the_same_corners(gpt2):
     QTest.mouseClick(gpt2.controls.fold, LEFT, pos=QPoint(8, gpt2.controls.fold.height() // 2))
-    printed = run_python(gpt2.python())
+    printed = run_script(gpt2.python())
     assert "fold_ln=True" in gpt2.python()
     assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
 

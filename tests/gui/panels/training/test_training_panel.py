@@ -1,8 +1,5 @@
 """The training panel through real events: player, keys, plots, what it says and gives away."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -17,6 +14,7 @@ from tests.geometry.history_stage import history_of
 from tests.gui.gather_stage import write_checkpoints
 from tests.gui.result_stage import ResultStage, drag
 from tests.gui.training_stage import LAST, STEPS, write_trained
+from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -324,10 +322,6 @@ def test_numbers_have_a_line_for_each_snapshot(stage, monkeypatch, tmp_path):
 
 
 def test_the_python_prints_the_same(stage):
-    script = stage.python()
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
-    )
-    first = done.stdout.splitlines()[0].split()
-    assert float(first[1]) == pytest.approx(stage.session.lapse.timelapse.top3[0], abs=1e-9)
-    assert "True" in done.stdout.splitlines()[-1]
+    first, *_, last = run_script(stage.python()).splitlines()
+    assert float(first.split()[1]) == pytest.approx(stage.session.lapse.timelapse.top3[0], abs=1e-9)
+    assert "True" in last

@@ -1,0 +1,49 @@
+"""Running the scripts that the app hands out, without a process for each."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+from typing import Any
+
+import geometry
+
+ALLOWED = {"dataclasses", "matplotlib", "numpy", "pathlib", "pyvista"}
+"""What scripts may import besides names of ``geometry``."""
+
+
+def run_script(source: str, names: dict[str, Any] | None = None) -> str:
+    """Run a script as the main program and return what it prints.
+
+    Parameters
+    ----------
+    source
+        The script. It may import public names of ``geometry`` and what is in :data:`ALLOWED`.
+    names
+        Filled with the script's variables, for a closer look.
+    """
+    tree = ast.parse(source)
+    check_imports(tree)
+    names = {} if names is None else names
+    names["__name__"] = "__main__"
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, "script", "exec"), names)
+    return printed.getvalue()
+
+
+def check_imports(tree: ast.AST) -> None:
+    """Fail where a script imports what a reader of the guide does not know."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                assert name.name == "geometry" or name.name.partition(".")[0] in ALLOWED, name.name
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if module == "geometry":
+                # Not a package of it: ``from geometry import pca``.
+                assert {name.name for name in node.names} <= set(geometry.__all__)
+            else:
+                assert not node.level, ast.unparse(node)
+                assert module.partition(".")[0] in ALLOWED, ast.unparse(node)
