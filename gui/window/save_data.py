@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
+from gui.panels.panel import ResultPanel
+from gui.panels.result_panel import ResultPanel as OldPanel
 from gui.state.session import Notice
 
 if TYPE_CHECKING:
     from gui.export.window_data import WindowData
+    from gui.panels.norms.norms import NormsPanel
     from gui.window.host import HostWindow
 
 _KINDS = {
@@ -63,17 +66,23 @@ class DataSaver:
         from gui.export.window_data import WindowData
 
         panels = {
-            name: panel.numbers(panel.result) for name, panel in results_in_sight(self._window)
+            name: panel.numbers() if isinstance(panel, ResultPanel) else panel.numbers(panel.result)
+            for name, panel in results_in_sight(self._window)
         }
         return WindowData.of(self._window.session, panels)
 
 
-def results_in_sight(window: HostWindow) -> Iterator[tuple[str, Any]]:
+def results_in_sight(
+    window: HostWindow,
+) -> Iterator[tuple[str, ResultPanel | OldPanel | NormsPanel]]:
     """Go through the panels that can be seen and show a result, with their names.
 
     What a panel behind another one shows may be of a range that is shown no more.
     """
+    from gui.panels.norms.norms import NormsPanel
+
     for name, panel in window.panels.items():
-        seen = not panel.visibleRegion().isEmpty()
-        if seen and hasattr(panel, "numbers") and panel.result is not None:
+        if panel.visibleRegion().isEmpty():
+            continue
+        if isinstance(panel, ResultPanel | OldPanel | NormsPanel) and panel.result is not None:
             yield name, panel

@@ -14,6 +14,7 @@ from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Compared, Session
+from tests.gui.result_stage import numbers_of
 
 
 @pytest.fixture
@@ -128,12 +129,13 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(looked_at, tmp_path, 
     assert not [file for file in tmp_path.iterdir() if "part" in file.name]
 
 
+@pytest.mark.parametrize("name", ["spectra", "similarity"])
 def test_from_the_window_with_tokens_and_the_panel_in_front(
-    application, qtbot, tmp_path, monkeypatch, wait_until_idle
+    application, qtbot, tmp_path, monkeypatch, wait_until_idle, name
 ):
     window, session = application.window, application.session
     session.prompt = "hello my name"
-    window.bring("spectra")
+    window.bring(name)
     wait_until_idle(application)
     out = tmp_path / "all.npz"
 
@@ -152,7 +154,6 @@ def test_from_the_window_with_tokens_and_the_panel_in_front(
     with np.load(out, allow_pickle=False) as arrays:
         assert arrays["token"][:4].tolist() == list(session.tokens.texts)[:4]
         shown = {name.split("/")[1] for name in arrays.files if name.startswith("panels/")}
-        assert shown == {"spectra"}  # and not the norms, behind it
-        panel = window.panels["spectra"]
-        for name, values in panel.numbers(panel.result).items():
-            np.testing.assert_array_equal(arrays[f"panels/spectra/{name}"], values)
+        assert shown == {name}  # and not the norms, behind it
+        for column, values in numbers_of(window.panels[name]).items():
+            np.testing.assert_array_equal(arrays[f"panels/{name}/{column}"], values)
