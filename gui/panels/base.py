@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from psygnal import SignalInstance
@@ -51,6 +51,28 @@ class Panel(QWidget):
             self.listen(self.session.events.dragging, self._throttle.on_dragging_changed)
         throttle = self._throttle
         self.listen(signal, lambda: throttle.call(slot))
+
+    def configure(self, **options: object) -> None:
+        """Make choices, as another panel, a lesson or saved work refers to them.
+
+        Raises
+        ------
+        TypeError
+            When the panel has no such choice.
+        """
+        if options:
+            raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
+
+    def options(self) -> Mapping[str, object]:
+        """Return what :meth:`configure` takes to show the same again; all of it is JSON."""
+        return {}
+
+    def set_in_front(self, in_front: bool) -> None:
+        """Take notice of whether the panel is the one of its tabs that can be seen."""
+
+    def take_focus(self) -> None:
+        """Put the focus where the user types or chooses."""
+        self.setFocus()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; panels that draw themselves extend this."""

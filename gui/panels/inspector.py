@@ -86,7 +86,7 @@ class InspectorPanel(Panel):
         self._connect()
         self._show_all()
 
-    def focus_go_to(self) -> None:
+    def take_focus(self) -> None:
         """Put the cursor into the go-to field, ready to type over what is there."""
         self.go_to.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.go_to.field.selectAll()

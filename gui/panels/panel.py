@@ -224,18 +224,10 @@ class ResultPanel(Panel):
 
     # ---- choices ---------------------------------------------------------------------------
 
-    def configure(self, **options: Any) -> None:
-        """Make choices, as another panel or saved work refers to them.
-
-        Raises
-        ------
-        TypeError
-            When the panel has no such choice.
-        """
+    def configure(self, **options: object) -> None:
         self._set_choices(changed(self.spec, self.choices, options))
 
     def options(self) -> dict[str, Json]:
-        """Return what :meth:`configure` takes to show the same again, for a file."""
         return saved(self.spec, self.choices)
 
     def _choose(self, field: str, value: object) -> None:
@@ -420,7 +412,6 @@ class ResultPanel(Panel):
     # ---- being seen --------------------------------------------------------------------------
 
     def set_in_front(self, in_front: bool) -> None:
-        """Take notice of whether the panel is the one of its tabs that can be seen."""
         if in_front is not self._in_front and self._guide is not None:
             self.guideRequested.emit(self._guide if in_front else None)
         self._in_front = in_front
@@ -459,11 +450,10 @@ class ResultPanel(Panel):
         super().release()
 
     def take_focus(self) -> None:
-        """Let the keys go to what they are meant for here."""
         if isinstance(self.content, PanelBody):
             self.content.take_focus()
         else:
-            self.setFocus()
+            super().take_focus()
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size in which a plot can be read."""

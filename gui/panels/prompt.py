@@ -107,7 +107,7 @@ class PromptPanel(Panel):
         self._on_prompt_changed()
         self._show_tokens()
 
-    def focus_text(self) -> None:
+    def take_focus(self) -> None:
         """Put the cursor into the text, ready to type over what is there."""
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()

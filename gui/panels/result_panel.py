@@ -128,18 +128,6 @@ class ResultPanel(Panel):
         """Return a script that computes what is shown with ``geometry``, and prints it."""
         raise NotImplementedError
 
-    def configure(self, **options: Any) -> None:
-        """Show what another panel refers to; unknown options are an error."""
-        if options:
-            raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
-
-    def options(self) -> dict[str, Any]:
-        """Return what :meth:`configure` takes to show the same again; all of it is JSON.
-
-        Each of them has a line in :data:`gui.panels.options.CHOICES`.
-        """
-        return {}
-
     def key_acts(self) -> Mapping[int, Callable[[], None]]:
         """Return what keys without a modifier do now."""
         return {}
@@ -188,7 +176,6 @@ class ResultPanel(Panel):
     # Being seen.
 
     def set_in_front(self, in_front: bool) -> None:
-        """Take notice of whether the panel is the one of its tabs that can be seen."""
         if in_front is not self._in_front and self._guide is not None:
             self.guideRequested.emit(self._guide if in_front else None)
         self._in_front = in_front

@@ -17,12 +17,11 @@ from gui.state.aligned_curve import OfCompared
 from gui.state.camera import CameraPose
 from gui.state.work import Bookmark
 from gui.style.listening import Listening
-from gui.window.docks import DOCKS
 from gui.window.palette_items import Item
 
 if TYPE_CHECKING:
+    from gui.panels.bookmarks import BookmarksPanel
     from gui.state.work import OtherView, Work
-    from gui.style.theme import Theme
     from gui.window.host import HostWindow
 
 DOCK = "bookmarks"
@@ -52,8 +51,8 @@ class BookmarkKeeper:
     def __init__(self, window: HostWindow, file: Path) -> None:
         self._window = window
         self.bookmarks = Bookmarks(window.session, file)
-        self._theme: Theme | None = None
-        self._loaded = False
+        self._panel: BookmarksPanel | None = None
+        self._begun, self._loaded = False, False
         self._listening = Listening()
         self._listening.to(window.session.events.work, self._on_opened)
         window.docks[DOCK].visibilityChanged.connect(self._on_seen)
@@ -62,26 +61,22 @@ class BookmarkKeeper:
         """Stop listening."""
         self._listening.stop()
 
-    def begin(self, theme: Theme) -> None:
+    def begin(self) -> None:
         """Build the panel if it can be seen, and from now on when it comes to be seen."""
-        self._theme = theme
+        self._begun = True
         if self._window.docks[DOCK].isVisible():
             self.need()
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take the colours for what is built later."""
-        if self._theme is not None:
-            self._theme = theme
-
     def need(self) -> None:
         """Build the panel, if it is not there yet."""
-        window = self._window
-        if self._theme is None or DOCK in window.panels:
+        if not self._begun or self._panel is not None:
             return
+        from gui.panels.bookmarks import BookmarksPanel
+
         self._load()
-        (dock,) = (dock for dock in DOCKS if dock.name == DOCK)
-        panel: Any = dock.make(window.session, self._theme)
-        window.panels[DOCK] = panel
+        panel = self._window.make_panel(DOCK)
+        assert isinstance(panel, BookmarksPanel)
+        self._panel = panel
         panel.addRequested.connect(self.add)
         panel.goRequested.connect(self.go_to)
         panel.renameRequested.connect(lambda key, name: self.bookmarks.change(key, name=name))
@@ -89,7 +84,6 @@ class BookmarkKeeper:
         panel.moveRequested.connect(self.bookmarks.move)
         panel.removeRequested.connect(self.bookmarks.remove)
         panel.backRequested.connect(self.bookmarks.bring_back)
-        window.docks[DOCK].setWidget(panel)
 
     def show(self) -> None:
         """Bring the panel to the front, with the focus."""
@@ -109,7 +103,8 @@ class BookmarkKeeper:
         key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
         if key is not None:
             self._bring()
-            window.panels[DOCK].choose(key)
+            if self._panel is not None:
+                self._panel.choose(key)
             session.status = "Bookmarked this view"
 
     def go_to(self, key: str) -> None:
@@ -174,7 +169,7 @@ class BookmarkKeeper:
             self._loaded = self.bookmarks.load()
 
     def _on_seen(self, seen: bool) -> None:
-        if seen and self._theme is not None:
+        if seen:
             self.need()
 
     def _on_opened(self, work: Work | None) -> None:

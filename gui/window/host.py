@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 
 from gui.export.save_film import FilmSaver
+from gui.panels.base import Panel
 from gui.services.controller import Controller
 from gui.state.session import Session
 from gui.viewport.grid import ViewGrid
@@ -40,12 +40,12 @@ class HostWindow(QMainWindow):
 
     @property
     @abstractmethod
-    def panels(self) -> dict[str, Any]:
+    def panels(self) -> dict[str, Panel]:
         """The panels by their docks' names; built when first wanted, after the first frame."""
 
     @abstractmethod
-    def make_lesson_panel(self) -> Any:
-        """Make the panel of lessons, in its dock."""
+    def make_panel(self, dock: str) -> Panel:
+        """Make the panel of a dock, in it; who asks for it connects it."""
 
     def open_folder(self) -> None:
         """Ask for a model folder and open it."""
@@ -63,10 +63,15 @@ class HostWindow(QMainWindow):
         """Set what the user wants, a field of the session."""
         setattr(self.session, field, value)
 
-    def focus_on(self, dock: str, method: str = "setFocus") -> None:
-        """Bring a panel to the front and call its method that takes the focus."""
+    def focus_on(self, dock: str) -> None:
+        """Bring a panel to the front, with the focus."""
         self.bring(dock)
-        getattr(self.panels[dock], method)()
+        self.panels[dock].setFocus()
+
+    def start_in(self, dock: str) -> None:
+        """Bring a panel to the front, with the focus where the user types or chooses."""
+        self.bring(dock)
+        self.panels[dock].take_focus()
 
     def bring(self, dock: str) -> None:
         """Bring a panel to the front; the focus stays where it is."""

@@ -123,10 +123,12 @@ class LessonPlayer(QObject):
         self._session.lessons = lessons
 
     def _build(self) -> None:
-        panels = self._window.panels
-        if DOCK in panels:
+        if DOCK in self._window.panels:
             return
-        panel = self._window.make_lesson_panel()
+        from gui.panels.lesson import LessonPanel
+
+        panel = self._window.make_panel(DOCK)
+        assert isinstance(panel, LessonPanel)
         answers = self._window.controller.answers
         panel.asked.connect(lambda question, fetch: answers.ask(DOCK, question, fetch=fetch))
         panel.unwatched.connect(lambda: answers.forget(DOCK))

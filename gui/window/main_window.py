@@ -6,10 +6,9 @@ computed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
 from gui.export.save_film import FilmSaver
 from gui.export.save_picture import PictureSaver
 from gui.export.save_scene import SceneSaver
+from gui.panels.base import Panel
 from gui.services.controller import Controller
 from gui.services.loading import has_versions
 from gui.state.session import Session
@@ -131,11 +131,13 @@ class MainWindow(HostWindow):
         self.turntables = TurntableSaver(self)
         self._build_centre()
         self._theme = theme
-        self._panels: dict[str, Any] = {}
+        self._panels: dict[str, Panel] = {}
         self.docks: dict[str, QDockWidget] = {}
         for dock in DOCKS:
             self._build_dock(dock)
-        self.results = ResultDocks(self, self.docks, self._panels, session, controller, self.films)
+        self.results = ResultDocks(
+            self, self.docks, self._panels, controller, self.films, self.beside.choose_at
+        )
         self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
         camera = self.viewport.camera
         self.undo = Undo(session, lambda: camera.place, camera.return_to)
@@ -167,7 +169,7 @@ class MainWindow(HostWindow):
         self.addDockWidget(dock.area, widget)
 
     @property
-    def panels(self) -> dict[str, Any]:
+    def panels(self) -> dict[str, Panel]:
         """The panels by their docks' names; built when first wanted, after the first frame.
 
         The curve is on the screen sooner when it need not wait for them.
@@ -178,16 +180,17 @@ class MainWindow(HostWindow):
     def _build_panels(self) -> None:
         if self._panels:
             return
+        from gui.window.panel_wiring import connect_panel
+
         for dock in (dock for dock in DOCKS if not dock.lazy):
-            self._panels[dock.name] = dock.make(self.session, self._theme)
-            self._panels[dock.name].setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
-        self._panels["norms"].saver = self.results.saver
-        connect_panels(self, self._panels)
+            panel = self._panels[dock.name] = dock.make(self.session, self._theme)
+            panel.setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
+            connect_panel(panel, self)
         # A panel that can be seen asks at once: somebody has to hear it.
         for name, panel in self._panels.items():
             self.docks[name].setWidget(panel)
         self.results.begin(self._theme)
-        self.bookmarks.begin(self._theme)
+        self.bookmarks.begin()
 
     def _build_panel_menu(self) -> None:
         menu = self.commands.menus["Panels"]
@@ -249,14 +252,13 @@ class MainWindow(HostWindow):
         """Take new colours and tick the menu's choice."""
         self._theme = theme
         self.results.set_theme(theme)
-        self.bookmarks.set_theme(theme)
         self.grid.set_theme(theme)
         for panel in self._themed():
             panel.set_theme(theme)
         for name in ("system", "light", "dark"):
             self.commands.by_name[f"theme_{name}"].setChecked(name == choice)
 
-    def _themed(self) -> tuple[Any, ...]:
+    def _themed(self) -> tuple[Panel | StatusBar, ...]:
         return (*self._panels.values(), self.empty_state, self.notice_bar, self.status_bar)
 
     # ---- intents -----------------------------------------------------------------------
@@ -312,11 +314,10 @@ class MainWindow(HostWindow):
         by_name["check_update"].setEnabled(model is not None and has_versions(model))
         self.setWindowTitle(f"{model.name} – Helixscope" if model else "Helixscope")
 
-    def make_lesson_panel(self) -> Any:
-        """Make the panel of lessons, in its dock; the teaching connects it."""
-        (dock,) = (dock for dock in DOCKS if dock.name == LESSON)
-        panel = self.panels[LESSON] = dock.make(self.session, self._theme)
-        self.docks[LESSON].setWidget(panel)
+    def make_panel(self, dock: str) -> Panel:
+        (found,) = (one for one in DOCKS if one.name == dock)
+        panel = self.panels[dock] = found.make(self.session, self._theme)
+        self.docks[dock].setWidget(panel)
         return panel
 
     def build_panels(self) -> None:
@@ -385,8 +386,8 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
     return {
         "open_folder": window.open_folder,
         "open_file": window.open_file,
-        "open_hub": lambda: window.focus_on("models", "focus_search"),
-        "find_model": lambda: window.focus_on("models", "focus_search"),
+        "open_hub": lambda: window.start_in("models"),
+        "find_model": lambda: window.start_in("models"),
         "check_update": controller.check_for_update,
         "work_offline": window.work_offline,
         "switch_side": controller.switch_side,
@@ -403,7 +404,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "quit": window.close,
         "undo": window.undo.undo,
         "redo": window.undo.redo,
-        "go_to": lambda: window.focus_on("inspector", "focus_go_to"),
+        "go_to": lambda: window.start_in("inspector"),
         "next": lambda: controller.walk(1),
         "previous": lambda: controller.walk(-1),
         "next_10": lambda: controller.walk(10),
@@ -413,7 +414,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "select_lasso": lambda on: arm(window, "lasso" if on else None),
         "focus_on_selection": window.focus_on_selection,
         "measure": lambda on: measure(window, on),
-        "label_tokens": lambda: window.focus_on("prompt", "focus_text"),
+        "label_tokens": lambda: window.start_in("prompt"),
         "view_article": lambda: view.view("article"),
         "view_isometric": lambda: view.view("isometric"),
         "view_xy": lambda: view.view("xy"),
@@ -451,7 +452,7 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "compare_alone": window.beside.toggle_alone,
         "cameras_linked": window.grid.link_cameras,
         "ranges_linked": lambda on: window.set_field("ranges_linked", on),
-        "lay_over": lambda: window.focus_on("compare", "take_focus"),
+        "lay_over": lambda: window.start_in("compare"),
         "compare_clear": controller.comparing.clear,
         "shortcuts": lambda: dialogs.show_shortcuts(window),
         "about": lambda: dialogs.show_about(window),
@@ -493,7 +494,7 @@ def connect_centre(window: MainWindow) -> None:
     controller, viewport = window.controller, window.viewport
     window.empty_state.folderRequested.connect(window.open_folder)
     window.empty_state.fileRequested.connect(window.open_file)
-    window.empty_state.hubRequested.connect(lambda: window.focus_on("models", "focus_search"))
+    window.empty_state.hubRequested.connect(lambda: window.start_in("models"))
     window.empty_state.lessonRequested.connect(window.teaching.begin_with_sample)
     window.empty_state.cancelRequested.connect(controller.cancel)
     window.status_bar.cancelRequested.connect(controller.cancel)
@@ -530,43 +531,3 @@ def connect_undo(window: MainWindow) -> None:
 
     undo.on_changed = show
     show()
-
-
-def connect_panels(window: MainWindow, panels: Mapping[str, Any]) -> None:
-    """Connect the panels that are there from the start, by their docks' names."""
-    controller = window.controller
-    panels["models"].folderRequested.connect(window.open_folder)
-    panels["models"].fileRequested.connect(window.open_file)
-    panels["models"].openRequested.connect(controller.open)
-    panels["models"].compareRequested.connect(controller.comparing.add)
-    panels["models"].searchRequested.connect(controller.search_hub)
-    panels["models"].updateRequested.connect(controller.check_for_update)
-    panels["models"].cancelRequested.connect(controller.cancel_opening)
-    panels["positions"].rangeRequested.connect(controller.request_positions)
-    panels["positions"].dragStarted.connect(lambda: window.set_field("dragging", True))
-    panels["positions"].dragFinished.connect(lambda: window.set_field("dragging", False))
-    panels["positions"].componentsRequested.connect(lambda c: window.set_field("components", c))
-    panels["view"].colorByRequested.connect(controller.color_by)
-    panels["view"].colormapRequested.connect(lambda name: window.set_field("colormap", name))
-    panels["view"].outsideRequested.connect(lambda how: window.set_field("outside", how))
-    panels["view"].projectionRequested.connect(lambda how: window.set_field("projection", how))
-    panels["view"].keepTurnedRequested.connect(lambda on: window.set_field("keep_turned", on))
-    panels["prompt"].promptRequested.connect(lambda text: window.set_field("prompt", text))
-    panels["prompt"].tokenizerRequested.connect(controller.fetch_tokenizer)
-    norms, overlays = panels["norms"], controller.overlays
-    norms.quantityRequested.connect(lambda what: window.set_field("norms_quantity", what))
-    norms.centredRequested.connect(lambda on: window.set_field("norms_centred", on))
-    norms.afterRequested.connect(lambda first: window.set_field("norms_after", first))
-    norms.relativeRequested.connect(lambda on: window.set_field("norms_relative", on))
-    norms.sphereRequested.connect(lambda on: window.set_field("sphere", on))
-    norms.overlayRequested.connect(overlays.add)
-    norms.overlayRemoved.connect(overlays.remove)
-    norms.overlayToggled.connect(overlays.show)
-    norms.overlayAsked.connect(
-        lambda key, question, _: controller.compared_answers.ask("norms", key, question)
-    )
-    norms.hiddenRequested.connect(lambda hidden: window.set_field("hidden_curves", hidden))
-    panels["inspector"].measureRequested.connect(lambda on: window.set_field("measure", on))
-    for name in ("inspector", "prompt", "norms"):
-        panels[name].selectionRequested.connect(controller.select)
-        panels[name].hoverRequested.connect(lambda position: window.set_field("hover", position))

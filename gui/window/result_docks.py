@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
@@ -22,8 +22,8 @@ from gui.panels.kit import (
     ShowPanel,
 )
 from gui.panels.panel import ResultPanel, connect
+from gui.panels.result_panel import ResultPanel as OldPanel
 from gui.services.controller import Controller
-from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.window.dock_tabs import DockTabs
@@ -43,29 +43,32 @@ class ResultDocks:
         The window and all its docks, by name.
     panels
         The window's panels, by the same names; those made here are put there.
-    session, controller
-        What the panels show, and what answers them.
+    controller
+        What answers them.
     films
         What saves the viewport's time-lapse.
+    choose_model
+        Offers, at a point of the screen, what can be shown beside the open model.
     """
 
     def __init__(
         self,
         window: QMainWindow,
         docks: dict[str, QDockWidget],
-        panels: dict[str, Any],
-        session: Session,
+        panels: dict[str, Panel],
         controller: Controller,
         films: FilmSaver,
+        choose_model: Callable[[QPoint], None],
     ) -> None:
         self._window, self._docks, self._panels = window, docks, panels
-        self._films = films
+        self._films, self._choose_model = films, choose_model
+        session = controller.session
         self._session, self._controller = session, controller
         self._theme: Theme | None = None
         self.saver = ResultSaver(session, controller.in_background)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
-        self._wanted: dict[str, Mapping[str, Any]] = {}
+        self._wanted: dict[str, Mapping[str, object]] = {}
         self._listening = Listening()
         self._listening.to(session.events.model, self._forget_wanted)
         bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
@@ -84,19 +87,18 @@ class ResultDocks:
         """Build a panel, if it is one of these and not there yet."""
         if name not in self._table or name in self._panels or self._theme is None:
             return
-        panel: Any = self._table[name].make(self._session, self._theme)
-        self._panels[name] = panel
-        self._connect(name, panel)
+        panel = self._panels[name] = self._table[name].make(self._session, self._theme)
+        self._connect(panel)
         panel.configure(**self._wanted.pop(name, {}))
         self._docks[name].setWidget(panel)
         panel.set_in_front(self._in_front[name])
 
-    def options(self) -> dict[str, Mapping[str, Any]]:
+    def options(self) -> dict[str, Mapping[str, object]]:
         """Return what is chosen in the panels that were built, and what is to be in the others."""
         built = {name: self._panels[name].options() for name in self._table if name in self._panels}
         return {**self._wanted, **{name: options for name, options in built.items() if options}}
 
-    def restore(self, options: Mapping[str, Mapping[str, Any]]) -> None:
+    def restore(self, options: Mapping[str, Mapping[str, object]]) -> None:
         """Choose in panels what was; in one that is not there yet, when it is built.
 
         What the open model has no layers or heads for is left out. Another model that is opened
@@ -146,38 +148,20 @@ class ResultDocks:
 
         self._docks[name].visibilityChanged.connect(on_seen)
 
-    def _connect(self, name: str, panel: Panel) -> None:
-        if isinstance(panel, ResultPanel):
-            panel.saver = self.saver
-            connect(panel, self._controller, self._intend)
-            return
-        made: Any = panel
-        answers, controller = self._controller.answers, self._controller
-        made.saver = self.saver
-        made.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
-        made.unwatched.connect(lambda: answers.forget(name))
-        if hasattr(made, "overlayAsked"):
-            others = controller.compared_answers
-            made.overlayAsked.connect(
-                lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
-            )
-            made.unwatched.connect(lambda: others.forget(name))
-        made.cancelRequested.connect(lambda: answers.cancel(name))
-        made.selectionRequested.connect(controller.select)
-        made.hoverRequested.connect(lambda position: setattr(self._session, "hover", position))
-        made.fieldRequested.connect(lambda field, value: setattr(self._session, field, value))
-        made.showRequested.connect(self._show)
-        made.openRequested.connect(controller.open)
-        made.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
-        if name == "training":
-            made.films = self._films
-            connect_gathering(made.gather, controller.gatherer)
+    def _connect(self, panel: Panel) -> None:
+        match panel:
+            case ResultPanel():
+                panel.saver = self.saver
+                connect(panel, self._controller, self._intend)
+            case OldPanel():
+                panel.saver = self.saver
+                connect_result(panel, self._controller, self._films, self._show)
 
     def _intend(self, wanted: object) -> None:
         """Do what the user wants of others than the panel."""
         match wanted:
             case ShowPanel(name, choices):
-                self._show(name, dict(choices))
+                self._show(name, choices)
             case OpenSource(source):
                 self._controller.open(source)
             case HideCurves(hidden):
@@ -193,14 +177,7 @@ class ResultDocks:
             case _:
                 raise TypeError(f"nobody answers {wanted!r}")
 
-    def _choose_model(self, at: QPoint) -> None:
-        """Offer, in a menu at a point of the screen, what can be shown beside the open model."""
-        window: Any = self._window
-        menu = window.beside.make_menu()
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(at)
-
-    def _show(self, name: str, options: dict[str, Any]) -> None:
+    def _show(self, name: str, options: Mapping[str, object]) -> None:
         """Bring a panel to the front, showing what another one refers to."""
         dock = self._docks[name]
         dock.setVisible(True)
@@ -209,6 +186,38 @@ class ResultDocks:
         if options:
             self._panels[name].configure(**options)
         self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+def connect_result(
+    panel: OldPanel,
+    controller: Controller,
+    films: FilmSaver | None,
+    show: Callable[[str, Mapping[str, object]], None],
+) -> None:
+    """Connect a panel that is made of no spec yet."""
+    from gui.panels.overlay_panel import OverlayPanel
+    from gui.panels.training.training import TrainingPanel
+
+    session, name, answers = controller.session, panel.slot, controller.answers
+    panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
+    panel.unwatched.connect(lambda: answers.forget(name))
+    panel.cancelRequested.connect(lambda: answers.cancel(name))
+    panel.selectionRequested.connect(controller.select)
+    panel.hoverRequested.connect(controller.hover)
+    panel.fieldRequested.connect(lambda field, value: setattr(session, field, value))
+    panel.showRequested.connect(show)
+    panel.openRequested.connect(controller.open)
+    panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
+    match panel:
+        case OverlayPanel():
+            others = controller.compared_answers
+            panel.overlayAsked.connect(
+                lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
+            )
+            panel.unwatched.connect(lambda: others.forget(name))
+        case TrainingPanel():
+            panel.films = films
+            connect_gathering(panel.gather, controller.gatherer)
 
 
 def connect_gathering(form: DownloadForm, gatherer: CheckpointDownload) -> None:

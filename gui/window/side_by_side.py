@@ -44,12 +44,15 @@ class SideBySide:
         """Let the user choose one more model, from a menu."""
         button = self.grid.bar.add
         under = button.mapToGlobal(QPoint(0, button.height()))
-        menu = self.make_menu()
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(under if button.isVisible() else QCursor.pos())
+        self.choose_at(under if button.isVisible() else QCursor.pos())
 
-    def make_menu(self) -> QMenu:
-        """Make the menu of what can be shown beside the open model."""
+    def choose_at(self, at: QPoint) -> None:
+        """Let the user choose one more model, from a menu at a point of the screen."""
+        menu = self._make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+
+    def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
         shown = {remembered_name(one.source) for one in self._window.session.compared}
         for source, title in overlay_choices(self._window.session):

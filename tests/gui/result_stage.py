@@ -25,6 +25,7 @@ from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
+from gui.window.result_docks import connect_result
 
 
 class ResultStage:
@@ -52,41 +53,27 @@ class ResultStage:
     ) -> None:
         self.session = Session()
         self.controller = Controller(self.session, InlineJobs())
-        self.answers = Answers(self.session, jobs or InlineJobs())
+        if jobs is not None:
+            self.controller.answers.close()
+            self.controller.answers = Answers(self.session, jobs)
+        self.answers = self.controller.answers
         self.shown: list[tuple[str, dict[str, Any]]] = []
         self.intents: list[object] = []
+        saver = ResultSaver(self.session, self.controller.in_background)
         if isinstance(panel_class, str):
-            saver = ResultSaver(self.session, self.controller.in_background)
             self.panel: Any = SpecPanel(PANELS[panel_class].spec, self.session, theme, saver)
             self.slot = panel_class
-            if jobs is not None:
-                self.controller.answers.close()
-                self.controller.answers = self.answers
-            else:
-                self.answers = self.controller.answers
             connect(self.panel, self.controller, self.intents.append)
         else:
-            self._connect_class(panel_class, theme)
+            self.panel, self.slot = panel_class(self.session, theme), panel_class.slot
+            self.panel.saver = saver
+            bring = lambda name, options: self.shown.append((name, options))  # noqa: E731
+            connect_result(self.panel, self.controller, None, bring)
         qtbot.addWidget(self.panel, before_close_func=self._release)
         self.panel.resize(*size)
         if show:
             with qtbot.waitExposed(self.panel):
                 self.panel.show()
-
-    def _connect_class(self, panel_class: type[ResultPanel], theme: Theme) -> None:
-        self.panel = panel_class(self.session, theme)
-        panel, slot = self.panel, panel_class.slot
-        self.slot = slot
-        panel.saver = ResultSaver(self.session, self.controller.in_background)
-        panel.asked.connect(lambda question, fetch: self.answers.ask(slot, question, fetch=fetch))
-        panel.unwatched.connect(lambda: self.answers.forget(slot))
-        panel.cancelRequested.connect(lambda: self.answers.cancel(slot))
-        panel.selectionRequested.connect(self.controller.select)
-        panel.hoverRequested.connect(lambda at: setattr(self.session, "hover", at))
-        panel.fieldRequested.connect(lambda field, value: setattr(self.session, field, value))
-        panel.showRequested.connect(lambda name, options: self.shown.append((name, options)))
-        panel.openRequested.connect(self.controller.open)
-        panel.guideRequested.connect(lambda guide: self.controller.show_guide(slot, guide))
 
     def open(self, source: Path | str, positions: tuple[int, int] | None = None) -> None:
         """Open a source; the panel asks about it."""
@@ -125,7 +112,6 @@ class ResultStage:
 
     def _release(self, panel: Any) -> None:
         panel.release()
-        self.answers.close()
         self.controller.close()
 
 

@@ -94,7 +94,7 @@ class ModelPanel(Panel):
         self.list.set_theme(theme)
         self.working.set_theme(theme)
 
-    def focus_search(self) -> None:
+    def take_focus(self) -> None:
         """Put the cursor in the search field, ready to replace what is there."""
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.search.selectAll()

@@ -291,7 +291,7 @@ def test_escape_gives_up_what_is_computed(half_way, focus, qtbot, wait_until_idl
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
     if focus == "prompt":
-        window.panels["prompt"].focus_text()
+        window.panels["prompt"].take_focus()
     else:
         {"viewport": window.viewport.interactor, "table": panel.content.table}[focus].setFocus()
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)

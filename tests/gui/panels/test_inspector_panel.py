@@ -164,7 +164,7 @@ def test_other_components_and_a_range_with_too_few_of_them(make, session):
 def test_go_to_selects_and_keeps_what_is_wrong(make, session):
     panel = make(session)
     panel.go_to.field.setText("12")
-    panel.focus_go_to()
+    panel.take_focus()
     assert panel.focusWidget() is panel.go_to.field
     QTest.keyClicks(panel.go_to.field, "17")  # over the 12, which was marked
     QTest.keyClick(panel.go_to.field, Qt.Key.Key_Return)

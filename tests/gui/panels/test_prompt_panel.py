@@ -121,7 +121,7 @@ def test_the_text_is_exact(make, session):
 def test_focus_text_takes_typing(make, session):
     panel = make(session)
     show_adam(session)
-    panel.focus_text()
+    panel.take_focus()
     assert panel.focusWidget() is panel.field
     QTest.keyClicks(panel.field, "x")
     assert panel.field.exact_text() == "x"

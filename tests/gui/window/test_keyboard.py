@@ -156,7 +156,7 @@ def test_nought_and_escape_lead_back_to_the_view(window):
     panels["norms"].plot.setFocus()
     QTest.keyClicks(panels["norms"].plot, "0")
     assert view.hasFocus()
-    panels["models"].focus_search()
+    panels["models"].take_focus()
     QTest.keyClicks(QApplication.focusWidget(), "0")
     assert panels["models"].search.text() == "0"
     for _ in range(2):  # the first one clears the field

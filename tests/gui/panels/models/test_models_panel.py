@@ -282,7 +282,7 @@ def test_the_open_model_is_in_sight_when_a_search_ends(panel):
 def test_focus_search_takes_the_focus_and_selects(panel, qtbot):
     panel.search.setText("gpt")
     panel.activateWindow()
-    panel.focus_search()
+    panel.take_focus()
     qtbot.waitUntil(panel.search.hasFocus)
     assert panel.search.selectedText() == "gpt"
 
