@@ -16,10 +16,6 @@ from gui.panels import figure_text as text
 from gui.panels import interference_text, lookback_text
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import ExampleOf
-from gui.panels.kernels_figure import kernels_figure
-from gui.panels.kernels_question import HeadsOf
-from gui.panels.kernels_question import check_size as check_map_size
-from gui.panels.kernels_text import kernels_scope, kernels_title
 from gui.panels.kit import Reported, report_view
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
@@ -166,20 +162,6 @@ def _layernorm(reported: Reported) -> Figure:
     return layernorm_figure(found, scope)
 
 
-def _kernels(reported: Reported) -> Figure:
-    from geometry.measures.kernels import attention_map
-
-    measured, of = reported.measured, HeadsOf(reported.layer)
-    check_map_size(measured.positions)
-    found = measured.kernels()
-    head = int(found.mean_lag.argmin())
-    weights = attention_map(of.project(reported.model), head, measured.positions)
-    return kernels_figure(
-        found, head, weights,
-        title=kernels_title(reported.model, of, head), scope=kernels_scope(of, measured.positions),
-    )  # fmt: skip
-
-
 def _lookback(reported: Reported) -> Figure:
     found, halves = (of_measured(reported.measured, how) for how in ("even_odd", "halves"))
     scored = f"{lookback_text.SCORINGS['even_odd']}; dashed: {lookback_text.SCORINGS['halves']}"
@@ -205,5 +187,4 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "layernorm": _layernorm,
     "interference": _interference,
     "lookback": _lookback,
-    "kernels": _kernels,
 }

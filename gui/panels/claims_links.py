@@ -32,8 +32,6 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "overlap.W_O_E": _pair("W_O", "E"),
     "overlap.W_in_E": _pair("W_in", "E"),
     "overlap.W_in_P": _pair("W_in", "P"),
-    "kernels.local": {"layer": 0, "sort": "near", "averaged": False},
-    "kernels.averaged": {"layer": 0, "sort": "previous", "averaged": True},
     "lookback.everywhere": {"lag": 50, "space": "3", "scoring": "halves"},
     "lookback.rotation": {"lag": 50, "space": "3", "scoring": "even_odd"},
     "lookback.angle": {"space": "3", "scoring": "even_odd"},

@@ -141,8 +141,7 @@ class Number(Control):
         """Return whether it is a whole number from ``least`` on."""
         if self.check is not None:
             return self.check(value)
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return whole and self.least <= value <= MOST  # type: ignore[operator]
+        return whole_number(value, self.least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +156,7 @@ class Layer(Control):
 
     def accepts(self, value: object) -> bool:
         """Return whether it is a whole number."""
-        return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+        return whole_number(value)
 
     def fits(self, value: object, model: PositionalModel) -> bool:
         """Return whether the model has this layer."""
@@ -195,12 +194,17 @@ class Saved(Control):
         return Control.decode(self, value) if self.read is None else self.read(value)
 
 
+def whole_number(value: object, least: int = 0) -> bool:
+    """Return whether a value is a whole number from ``least`` on."""
+    return type(value) is int and least <= value <= MOST
+
+
 def whole_numbers(least: int, fewest: int = 0) -> Check:
     """Return a check for lists of whole numbers."""
     return lambda value: (
         isinstance(value, list | tuple)
         and len(value) >= fewest
-        and all(type(one) is int and least <= one <= MOST for one in value)
+        and all(whole_number(one, least) for one in value)
     )
 
 

@@ -17,7 +17,6 @@ from geometry.models.residual_stream import NAMES, Subject
 from gui.panels import kit
 from gui.panels.experiment_question import MOST_POSITIONS, Settings
 from gui.panels.interference_question import Example
-from gui.panels.kernels_text import SORTS
 from gui.panels.overlaps_look import GREY, MAX_BLUR
 from gui.panels.table import PANELS
 from gui.state.work import flag, whole
@@ -160,15 +159,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
         "head": _from(0),
         "in_view": flag,
     },
-    "kernels": {
-        "layer": _from(0),
-        "head": _none_or(_from(0)),
-        "sort": _one_of(*(name for name, _, _ in SORTS)),
-        "curve": _one_of("attention", "score"),
-        "content": flag,
-        "averaged": flag,
-        "in_view": flag,
-    },
     "experiment": {
         "page": _one_of("curves", "steps", "price", "table"),
         "before": flag,
@@ -189,7 +179,7 @@ def usable(panel: str, options: Options, model: PositionalModel) -> dict[str, An
 
 
 def fitting(options: Options, model: PositionalModel) -> dict[str, Any]:
-    """Return choices but for those of layers, heads and token embeddings that a model lacks."""
+    """Return choices but for those of layers and heads that a model lacks."""
     layers, heads = model.n_layers or 1, model.n_heads or 0
 
     def fits(name: str, value: Any) -> bool:
@@ -197,8 +187,6 @@ def fitting(options: Options, model: PositionalModel) -> dict[str, Any]:
             return bool(value < layers)
         if name == "head":
             return value is None or value < heads
-        if name == "content":
-            return not value or "W_E" not in model.missing
         if isinstance(value, list):
             return all(fits("", one) for one in value)
         if isinstance(value, dict):

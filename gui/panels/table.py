@@ -52,6 +52,7 @@ PANELS = {
         PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
         PanelEntry("shape", "Shape", "shape.spec:ShapePanel"),
+        PanelEntry("kernels", "Kernels", "kernels.spec:KernelsPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
     )

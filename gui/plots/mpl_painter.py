@@ -121,7 +121,9 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     assert figure is not None
     bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.03)
     bar.set_label(image.unit, fontsize=SMALL * POINTS, color=theme.text)
-    bar.ax.tick_params(labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text)
+    bar.ax.tick_params(
+        which="both", labelsize=SMALL * POINTS, color=theme.line, labelcolor=theme.text
+    )
     bar.outline.set_visible(False)
     name_axes(axes, _titled(image.x), _titled(image.y))
 

@@ -164,12 +164,6 @@ def _layernorm(session: Session, theme: Theme) -> Panel:
     return LayerNormPanel(session, theme)
 
 
-def _kernels(session: Session, theme: Theme) -> Panel:
-    from gui.panels.kernels import KernelsPanel
-
-    return KernelsPanel(session, theme)
-
-
 def _experiment(session: Session, theme: Theme) -> Panel:
     from gui.panels.experiment import ExperimentPanel
 
@@ -216,7 +210,7 @@ DOCKS = (
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _result("shape"), lazy=True),
     Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),
-    Dock("kernels", "Kernels", BOTTOM, _kernels, lazy=True),
+    Dock("kernels", "Kernels", BOTTOM, _result("kernels"), lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("compare", "Compare", BOTTOM, _result("compare"), lazy=True),

@@ -7,7 +7,6 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.result_panel import ResultPanel
@@ -17,9 +16,7 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
-PANELS = (
-    SpectraPanel, LookBackPanel, KernelsPanel,     LayerNormPanel,
-)  # fmt: skip
+PANELS = (SpectraPanel, LookBackPanel, LayerNormPanel)
 """Those that draw compared models as well."""
 
 
@@ -113,6 +110,5 @@ def drawn_names(panel: Any) -> set[str]:
         SpectraPanel: lambda: (panel.plot,),
         LayerNormPanel: lambda: (panel.errors.errors,),
         LookBackPanel: lambda: panel.plots.plots,
-        KernelsPanel: lambda: (panel.view.attention,),
     }[type(panel)]()
     return {curve.name for plot in plots for curve in plot.curves if curve.name}

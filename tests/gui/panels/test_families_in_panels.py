@@ -17,7 +17,6 @@ from geometry.models.residual_stream import Subject
 from gui.panels import table
 from gui.panels.claims.words import outcome
 from gui.panels.experiment import ExperimentPanel
-from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
@@ -38,7 +37,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, OverlapsPanel, LayerNormPanel, LookBackPanel, KernelsPanel,
+        SpectraPanel, OverlapsPanel, LayerNormPanel, LookBackPanel,
         ExperimentPanel, TrainingPanel,
     )
 }  # fmt: skip

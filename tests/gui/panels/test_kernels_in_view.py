@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from geometry.measures.kernels import attention_map
 from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
-from tests.gui.result_stage import write_small_gpt2
+from tests.gui.result_stage import named, write_small_gpt2
 
 LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
 
@@ -65,7 +65,7 @@ def test_a_position_that_is_gone_to_lights_up_what_it_attends_to(shown):
 
 
 def test_a_click_on_the_map_makes_its_row_the_current_position(shown):
-    view = shown.panel.view.map
+    view = named(shown.panel, "Attention of every query of the range")
     QTest.mouseClick(view.viewport(), LEFT, NONE, view.point_of(50, 12).toPoint())
     (guide,) = shown.guides()
     assert shown.app.session.current == 50

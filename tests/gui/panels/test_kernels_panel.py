@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
-from gui.panels.head_wall import SHADES
-from gui.panels.kernels import KernelsPanel
-from gui.panels.kernels_question import LEAST, HeadsOf
-from gui.panels.kernels_text import order_of
+from gui.panels.kernels.question import HeadsOf
+from gui.panels.kernels.spec import LEVELS, SHADES, order_of
+from gui.panels.kit import usable
 from gui.style.theme import DARK, LIGHT
-from tests.gui.result_stage import ResultStage, hover, write_small_gpt2
+from tests.gui.compared_stage import ComparedStage
+from tests.gui.result_stage import ResultStage, hover, named, write_small_gpt2
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -31,7 +32,7 @@ def source(tmp_path):
 @pytest.fixture
 def stage(qtbot, source):
     """The panel with 57 positions of a small GPT-2 of two heads, two of its three layers there."""
-    stage = ResultStage(qtbot, KernelsPanel, size=(1000, 300))
+    stage = ResultStage(qtbot, "kernels", size=(1000, 300))
     stage.open(source, positions=RANGE)
     return stage
 
@@ -39,6 +40,16 @@ def stage(qtbot, source):
 @pytest.fixture
 def panel(stage):
     return stage.panel
+
+
+def curves_of(panel):
+    """The plot on the screen."""
+    what = "attention" if panel.choices.curve == "attention" else "score"
+    return named(panel, f"Mean {what} by lag")
+
+
+def map_of(panel):
+    return named(panel, "Attention of every query of the range")
 
 
 def click(widget, point, button=LEFT):
@@ -50,7 +61,7 @@ def click_box(box):
 
 
 def click_head(panel, head):
-    click(panel.view.wall, panel.view.wall.area_of(head).center().toPoint())
+    click(panel.content.wall, panel.content.wall.area_of(head).center().toPoint())
 
 
 def expected(source, **options):
@@ -63,8 +74,8 @@ def expected(source, **options):
 def test_the_head_that_looks_nearest_is_shown_first(panel, source):
     nearest = int(expected(source).mean_lag.argmin())
     assert panel.result.head == nearest
-    assert panel.view.wall.cards[0].head == nearest
-    assert panel.view.wall.head == nearest
+    assert panel.content.wall.cards[0].head == nearest
+    assert panel.content.wall.head == nearest
 
 
 def test_a_click_on_the_wall_shows_that_head(panel, source):
@@ -79,46 +90,46 @@ def test_a_click_on_the_wall_shows_that_head(panel, source):
 
 
 def test_arrow_keys_go_through_the_wall(panel):
-    first, second = (card.head for card in panel.view.wall.cards)
-    panel.view.wall.setFocus()
-    QTest.keyClick(panel.view.wall, Qt.Key.Key_Right)
+    first, second = (card.head for card in panel.content.wall.cards)
+    panel.content.wall.setFocus()
+    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
     assert panel.result.head == second
-    QTest.keyClick(panel.view.wall, Qt.Key.Key_Right)
+    QTest.keyClick(panel.content.wall, Qt.Key.Key_Right)
     assert panel.result.head == second
-    QTest.keyClick(panel.view.wall, Qt.Key.Key_Home)
+    QTest.keyClick(panel.content.wall, Qt.Key.Key_Home)
     assert panel.result.head == first
 
 
 def test_heads_are_sorted_as_chosen(panel):
     found = panel.result.found
-    panel.sort.setFocus()
-    for _ in range(panel.sort.count() - 1):
-        QTest.keyClick(panel.sort, Qt.Key.Key_Down)
-        order = order_of(found, panel.sort.currentData())
-        assert [card.head for card in panel.view.wall.cards] == order.tolist()
-    assert panel.sort.currentData() == "number"
+    panel.controls.widgets["sort"].setFocus()
+    for _ in range(panel.controls.widgets["sort"].count() - 1):
+        QTest.keyClick(panel.controls.widgets["sort"], Qt.Key.Key_Down)
+        order = order_of(found, panel.controls.widgets["sort"].currentData())
+        assert [card.head for card in panel.content.wall.cards] == order.tolist()
+    assert panel.controls.widgets["sort"].currentData() == "number"
     assert order.tolist() == [0, 1]
-    assert panel.view.wall.cards[1].score == f"{found.previous_token[1]:.3f}"
+    assert panel.content.wall.cards[1].score == f"{found.previous_token[1]:.3f}"
 
 
 def test_the_wall_says_what_is_under_the_mouse(panel):
-    area = panel.view.wall.area_of(1)
-    hover(panel.view.wall, area.center().toPoint())
+    area = panel.content.wall.area_of(1)
+    hover(panel.content.wall, area.center().toPoint())
     found = panel.result.found
-    assert panel.view.wall.hover_text().startswith("head 1\nprevious token ")
-    assert f"self {found.own[1]:.3f}" in panel.view.wall.hover_text()
+    assert panel.content.wall.hover_text().startswith("head 1\nprevious token ")
+    assert f"self {found.own[1]:.3f}" in panel.content.wall.hover_text()
     hover(panel, panel.rect().topLeft())
-    assert panel.view.wall.hover_text() == ""
+    assert panel.content.wall.hover_text() == ""
 
 
 def test_all_heads_of_a_large_model_can_be_scrolled_to(panel):
-    card = panel.view.wall.cards[0]
+    card = panel.content.wall.cards[0]
     many = [type(card)(head, card.picture, "0.1", "") for head in range(40)]
-    panel.view.wall.show_heads(many)
-    assert panel.view.wall.height() > panel.view.area.viewport().height()
-    panel.view.area.show_head(39)
-    area = panel.view.wall.area_of(39)
-    seen = panel.view.wall.visibleRegion().boundingRect()
+    panel.content.wall.show_heads(many)
+    assert panel.content.wall.height() > panel.content.area.viewport().height()
+    panel.content.area.show_head(39)
+    area = panel.content.wall.area_of(39)
+    seen = panel.content.wall.visibleRegion().boundingRect()
     assert seen.contains(area.toRect())
 
 
@@ -127,18 +138,19 @@ def test_all_heads_of_a_large_model_can_be_scrolled_to(panel):
 
 def test_attention_and_score_by_lag(panel, source):
     kernels, head = expected(source), panel.result.head
-    assert panel.view.plots.currentWidget() is panel.view.attention
-    (curve,) = panel.view.attention.curves
+    shown = map_of(panel)
+    (curve,) = curves_of(panel).curves
     np.testing.assert_allclose(curve.y, kernels.attention[head], rtol=2e-4, atol=1e-5)
     assert curve.x[0] == 0
-    click(panel.curves.buttons["score"], panel.curves.buttons["score"].rect().center())
-    assert panel.view.plots.currentWidget() is panel.view.score
-    (curve,) = panel.view.score.curves
+    score = panel.controls.widgets["curve"].buttons["score"]
+    click(score, score.rect().center())
+    (curve,) = curves_of(panel).curves
     np.testing.assert_allclose(curve.y, kernels.scores[head], rtol=2e-4, atol=1e-5)
+    assert map_of(panel) is shown, "with its zoom and its colours"
 
 
 def test_hovering_a_curve_says_the_lag_and_the_value(panel):
-    plot = panel.view.attention
+    plot = curves_of(panel)
     hover(plot.viewport(), plot.point_of(0, 1).toPoint())
     value = panel.result.found.attention[panel.result.head, 1]
     assert plot.hover_text() == f"head {panel.result.head} · Δ = 1 · {value:.3f}"
@@ -149,13 +161,13 @@ def test_hovering_a_curve_says_the_lag_and_the_value(panel):
 
 def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
     before = panel.result.found
-    click_box(panel.averaged)
-    assert panel.averaged.isChecked()
+    click_box(panel.controls.widgets["averaged"])
+    assert panel.controls.widgets["averaged"].isChecked()
     result = panel.result
     np.testing.assert_array_equal(result.before.attention, before.attention)
     averaged = expected(source, rows=average_blocks(open_source(source).W_pos))
     np.testing.assert_allclose(result.found.own, averaged.own, rtol=1e-3)
-    dashed, solid = panel.view.attention.curves
+    dashed, solid = curves_of(panel).curves
     assert (dashed.style, solid.style) == ("dashed", "solid")
     np.testing.assert_array_equal(dashed.y, before.attention[result.head])
     text = panel.header.caption.text()
@@ -164,16 +176,16 @@ def test_averaged_positions_are_compared_with_those_as_they_are(panel, source):
 
 
 def test_tokens_in_the_denominator(panel, source):
-    click_box(panel.content_box)
+    click_box(panel.controls.widgets["content"])
     kernels = expected(source, content=True)
     np.testing.assert_allclose(panel.result.found.own, kernels.own, rtol=1e-3)
     assert "a token in LayerNorm's denominator" in panel.header.caption.text()
 
 
 def test_without_tokens_the_switch_says_why(stage, tmp_path):
-    click_box(stage.panel.content_box)
+    click_box(stage.panel.controls.widgets["content"])
     stage.open(write_small_gpt2(tmp_path / "bare", tokens=0), positions=RANGE)
-    box = stage.panel.content_box
+    box = stage.panel.controls.widgets["content"]
     assert not box.isEnabled()
     assert not box.isChecked()
     assert "no token embeddings in this checkpoint" in box.toolTip().replace("\n", " ")
@@ -182,18 +194,21 @@ def test_without_tokens_the_switch_says_why(stage, tmp_path):
 
 def test_deeper_layers_are_an_extrapolation(stage):
     panel = stage.panel
-    assert panel.layer.count() == 3
+    assert panel.controls.widgets["layer"].count() == 3
     assert "extrapolation" not in panel.header.caption.text()
-    panel.layer.setFocus()
-    QTest.keyClick(panel.layer, Qt.Key.Key_Down)
+    panel.controls.widgets["layer"].setFocus()
+    QTest.keyClick(panel.controls.widgets["layer"], Qt.Key.Key_Down)
     assert panel.result.of.layer == 1
     said = "an extrapolation: layer 1 reads more than positions"
     assert said in panel.header.caption.text()
-    assert panel.layer.itemData(1, Qt.ItemDataRole.ToolTipRole) == said.capitalize()
-    QTest.keyClick(panel.layer, Qt.Key.Key_Down)
+    assert (
+        panel.controls.widgets["layer"].itemData(1, Qt.ItemDataRole.ToolTipRole)
+        == said.capitalize()
+    )
+    QTest.keyClick(panel.controls.widgets["layer"], Qt.Key.Key_Down)
     assert stage.answer.state == "impossible"
-    assert panel.message.text() == "h.2.ln_1.weight is not in this checkpoint."
-    assert "Another layer may be chosen above." in panel.advice.text()
+    assert panel.words.message.text() == "h.2.ln_1.weight is not in this checkpoint."
+    assert "Another layer may be chosen above." in panel.words.advice.text()
 
 
 # The map, and the curve in the viewport.
@@ -202,7 +217,7 @@ def test_deeper_layers_are_an_extrapolation(stage):
 def test_selecting_a_query_lights_up_what_it_attends_to(stage):
     panel, session = stage.panel, stage.session
     session.selection = (30,)
-    assert panel.view.map.marks._rows.tolist() == [30]
+    assert map_of(panel).marks._rows.tolist() == [30]
     row = panel.result.weights[30 - RANGE[0]]
     guide = session.guides["kernels"]
     assert guide.pca is session.pca
@@ -213,7 +228,7 @@ def test_selecting_a_query_lights_up_what_it_attends_to(stage):
     assert guide.positions.max() <= 30
     assert guide.weights.max() == pytest.approx(1.0)
     assert guide.caption.startswith("larger points: what position 30 attends to")
-    query = next(c for c in panel.view.attention.curves if c.color == LIGHT.accent)
+    query = next(c for c in curves_of(panel).curves if c.color == LIGHT.accent)
     lags = {int(x): y for x, y in zip(query.x, query.y, strict=True)}
     assert lags[2] == pytest.approx(row[28 - RANGE[0]])
 
@@ -238,7 +253,7 @@ def test_nothing_lights_up(stage, how):
     elif how == "outside the range":
         session.selection = (2,)
     elif how == "switched off":
-        click_box(panel.in_view)
+        click_box(panel.controls.widgets["in_view"])
     else:
         panel.set_in_front(False)
     assert "kernels" not in session.guides
@@ -246,38 +261,47 @@ def test_nothing_lights_up(stage, how):
 
 def test_a_click_on_the_map_selects_the_query(stage):
     panel = stage.panel
-    click(panel.view.map.viewport(), panel.view.map.point_of(50, 20).toPoint())
+    click(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
     assert stage.session.selection == (20, 50)
     assert stage.session.current == 50
-    click(panel.view.map.viewport(), panel.view.map.point_of(40, 40).toPoint())
+    click(map_of(panel).viewport(), map_of(panel).point_of(40, 40).toPoint())
     assert stage.session.selection == (40,)
 
 
 def test_hovering_the_map_says_who_attends_to_whom(stage):
     panel = stage.panel
-    hover(panel.view.map.viewport(), panel.view.map.point_of(50, 20).toPoint())
+    hover(map_of(panel).viewport(), map_of(panel).point_of(50, 20).toPoint())
     assert stage.session.hover == 20
     value = panel.result.weights[50 - RANGE[0], 20 - RANGE[0]]
-    assert panel.view.map.hover_text() == f"50 → 20\nattention {value:.3f} · Δ = 30"
-    hover(panel.view.map.viewport(), panel.view.map.point_of(20, 50).toPoint())
-    assert panel.view.map.hover_text().endswith("attention 0.000 · Δ = \N{MINUS SIGN}30 (ahead)")
+    assert map_of(panel).hover_text() == f"50 → 20\nattention {value:.3f} · Δ = 30"
+    hover(map_of(panel).viewport(), map_of(panel).point_of(20, 50).toPoint())
+    assert map_of(panel).hover_text().endswith("attention 0.000 · Δ = \N{MINUS SIGN}30 (ahead)")
 
 
 def test_the_map_is_drawn_in_the_themes_shades(panel):
-    assert panel.view.map._colormap == SHADES["light"]
+    assert map_of(panel)._colormap == SHADES["light"]
     panel.set_theme(DARK)
-    assert panel.view.map._colormap == SHADES["dark"]
-    picture = panel.view.map.grab().toImage()
-    nothing = picture.pixelColor(panel.view.map.point_of(10, 55).toPoint())
-    itself = picture.pixelColor(panel.view.map.point_of(5, 5).toPoint())
+    assert map_of(panel)._colormap == SHADES["dark"]
+    picture = map_of(panel).grab().toImage()
+    nothing = picture.pixelColor(map_of(panel).point_of(10, 55).toPoint())
+    itself = picture.pixelColor(map_of(panel).point_of(5, 5).toPoint())
     assert nothing.lightness() < 20 < itself.lightness()
 
 
 def test_levels_follow_the_colour_bar(panel):
-    panel.view.bar.levelsRequested.emit(1e-3, 0.5)
-    assert panel.view.levels == (1e-3, 0.5)
-    panel.view.bar.levelsRequested.emit(1e-9, 7.0)
-    assert panel.view.levels == (LEAST, 1.0)
+    _, image = panel.content.plots.painted
+    image.bar.levelsRequested.emit(1e-3, 0.5)
+    assert image.levels == (1e-3, 0.5)
+    image.bar.levelsRequested.emit(1e-9, 7.0)
+    assert image.levels == LEVELS
+
+
+def test_without_room_the_wall_is_beside_the_map_alone(panel):
+    assert curves_of(panel).isVisible()
+    panel.resize(600, 300)
+    assert not curves_of(panel).isVisible()
+    assert map_of(panel).isVisible()
+    assert panel.content.wall.isVisible()
 
 
 # Models and options.
@@ -287,9 +311,9 @@ def test_what_another_panel_refers_to_is_shown(panel):
     panel.configure(layer=1, head=1, sort="self", curve="score", averaged=True)
     result = panel.result
     assert (result.of, result.head) == (HeadsOf(1, averaged=True), 1)
-    assert panel.sort.currentData() == "self"
-    assert panel.view.plots.currentWidget() is panel.view.score
-    with pytest.raises(TypeError, match="takes no options"):
+    assert panel.controls.widgets["sort"].currentData() == "self"
+    assert curves_of(panel).isVisible()
+    with pytest.raises(TypeError, match="takes no nonsense"):
         panel.configure(nonsense=1)
 
 
@@ -301,14 +325,37 @@ def test_another_model_begins_with_its_nearest_head(stage, tmp_path):
     assert result.of.layer == 0
     assert result.positions == (1, 39)
     assert result.head == int(result.found.mean_lag.argmin())
-    assert stage.panel.layer.count() == 2
+    assert stage.panel.controls.widgets["layer"].count() == 2
 
 
-def test_a_bare_table_has_no_heads(stage, tmp_path):
-    np.save(tmp_path / "table.npy", np.random.default_rng(0).normal(size=(50, 6)))
-    stage.open(tmp_path / "table.npy")
-    assert stage.answer.state == "impossible"
-    assert "bare table" in stage.panel.message.text()
+def test_what_a_model_lacks_is_left_out_of_a_file(panel, open_table):
+    model, spec = panel.session.model, panel.spec
+    assert (model.n_layers, model.n_heads) == (3, 2)
+    options = {"layer": 3, "head": 2, "sort": "self", "content": True}
+    assert usable(spec, options, model) == {"sort": "self", "content": True}
+    assert usable(spec, {"layer": 2, "head": 1}, model) == {"layer": 2, "head": 1}
+    table = open_table(np.random.default_rng(0).normal(size=(20, 8)))
+    assert usable(spec, {"content": True, "averaged": True}, table) == {"averaged": True}
+    assert usable(spec, {"content": False, "head": None}, table) == {"content": False, "head": None}
+    assert usable(spec, {"head": -1, "sort": ["self"]}, model) == {}
+
+
+def test_of_compared_models_the_nearest_head_is_drawn(stage, tmp_path):
+    others = ComparedStage(stage.session)
+    other = others.add(write_small_gpt2(tmp_path / "long", n_positions=80, d_model=24), (2, 70))
+    QApplication.processEvents()
+    found = head_kernels(project_heads(other.session.model), (2, 70))
+    nearest = int(found.mean_lag.argmin())
+    for curve, values in (("attention", found.attention), ("score", found.scores)):
+        stage.panel.configure(curve=curve)
+        (line,) = [one for one in curves_of(stage.panel).curves if one.name]
+        np.testing.assert_allclose(line.y, values[nearest], rtol=1e-3, atol=1e-4)
+        assert stage.panel.legend.words.text() == (
+            f"{curve.capitalize()} of the head that looks nearest:"
+        )
+        assert f"long: {curve}_of_head_{nearest}" in stage.panel.numbers()
+    assert f"Head {nearest}: previous token " in stage.panel.legend.chips[1].toolTip()
+    others.close()
 
 
 def test_it_asks_when_the_drag_of_a_range_ends(stage):
@@ -335,7 +382,7 @@ def test_numbers_of_all_heads(panel, stage, tmp_path, monkeypatch):
 
 
 def test_the_figure_names_model_layer_head_and_scope(stage, tmp_path, monkeypatch):
-    click_box(stage.panel.averaged)
+    click_box(stage.panel.controls.widgets["averaged"])
     drawn = stage.save(monkeypatch, "Save figure…", tmp_path / "kernels.svg").read_text("utf-8")
     head = stage.panel.result.head
     assert f"small · layer 0, head {head}: attention by position alone" in drawn

@@ -11,7 +11,7 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.kernels import attention_map, average_blocks, head_kernels
 from geometry.models.head_projections import project_heads
 from geometry.models.sources import open_source
-from gui.panels.kernels_question import LEAST, MOST, HeadsOf, KernelsOf
+from gui.panels.kernels.question import MOST, HeadsOf, KernelsOf
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.result_stage import write_small_gpt2
 
@@ -37,7 +37,6 @@ def test_numbers_are_those_of_geometry(source, of):
             getattr(found.found, name), getattr(kernels, name), rtol=2e-4, atol=1e-5
         )
     np.testing.assert_allclose(found.weights, attention_map(heads, 1, RANGE), atol=2e-5)
-    np.testing.assert_allclose(10**found.picture, np.maximum(found.weights, LEAST), rtol=1e-5)
     assert (found.before is not None) == of.averaged
 
 

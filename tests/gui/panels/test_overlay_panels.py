@@ -11,9 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.claims.measurements import Measurements, Scope
-from geometry.measures.kernels import head_kernels
 from geometry.measures.lookback_range import look_back_range
-from geometry.models.head_projections import project_heads
 from geometry.models.residual_stream import Subject
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
@@ -49,11 +47,8 @@ def wanted(panel, model, positions):
         return {"": np.linalg.svd(model.W_pos, compute_uv=False)}
     if isinstance(panel, LookBackPanel):
         return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
-    if isinstance(panel, LayerNormPanel):
-        errors = Measurements(model, Scope(positions)).layernorm.orthogonal
-        return {"": np.median(errors, axis=0)}
-    found = head_kernels(project_heads(model), positions)
-    return {"attention": found.attention[found.mean_lag.argmin()]}
+    errors = Measurements(model, Scope(positions)).layernorm.orthogonal
+    return {"": np.median(errors, axis=0)}
 
 
 # What is drawn.

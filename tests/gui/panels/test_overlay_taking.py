@@ -11,7 +11,6 @@ from matplotlib.colors import to_hex
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.kernels import KernelsPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.spectra import SpectraPanel
@@ -29,7 +28,7 @@ COLUMN = {
     LayerNormPanel: "orthogonal_median",
 }
 """The column that is the drawn curve."""
-PLOT = {LookBackPanel: "fits", KernelsPanel: "attention"}
+PLOT = {LookBackPanel: "fits"}
 
 
 @pytest.fixture
@@ -88,11 +87,9 @@ def test_numbers_have_their_columns_after_the_open_models(
     numbers = np.load(made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
     (line,) = made.panel.overlay_lines(PLOT.get(panel_class, ""))
     theirs = {name: numbers[name] for name in numbers if name.startswith("long: ")}
-    column = COLUMN.get(panel_class) or next(
-        name.removeprefix("long: ") for name in theirs if "attention" in name
-    )
+    column = COLUMN[panel_class]
     np.testing.assert_allclose(theirs[f"long: {column}"], line.y)
-    assert len(numbers[column]) != len(line.y) or panel_class is KernelsPanel
+    assert len(numbers[column]) != len(line.y)
     assert not any(name.startswith("short") for name in numbers)
 
 

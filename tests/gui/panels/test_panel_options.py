@@ -56,13 +56,6 @@ CASES = [
     ),
     ("lookback", {"lag": 12, "space": "6", "scoring": "halves", "head": 0, "in_view": False}),
     ("lookback", {"lag": 3, "space": "heads", "scoring": "even_odd", "head": 1, "in_view": True}),
-    (
-        "kernels",
-        {
-            "layer": 1, "head": 1, "sort": "self", "curve": "score", "content": True,
-            "averaged": True, "in_view": False,
-        },
-    ),
     ("experiment", {"page": "steps", "before": True, "settings": SETTINGS}),
     ("experiment", {"page": "price", "before": False, "settings": None}),
     ("training", {"third": "loss"}),
@@ -152,8 +145,8 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("lookback", "lag", 0),
         changed("lookback", "lag", "x"),
         changed("lookback", "lag", True),
-        changed("kernels", "head", -1),
-        changed("kernels", "sort", ["self"]),
+        changed("lookback", "head", -1),
+        changed("lookback", "space", ["3"]),
         changed("capture", "name", "P"),
         changed("spectra", "subjects", []),
         changed("spectra", "subjects", [{**SUBJECT, "name": "W_X"}]),
@@ -178,17 +171,10 @@ def test_what_makes_no_sense_is_left_out(panel, options, open_table):
 
 
 def test_layers_and_heads_that_a_model_lacks_are_left_out(stage):
-    shown = stage("kernels")
+    shown = stage("lookback")
     model = shown.session.model
     assert (model.n_layers, model.n_heads) == (3, 2)
-    options = {"layer": 3, "head": 2, "sort": "self", "content": True}
-    assert fitting(options, model) == {"sort": "self", "content": True}
+    assert fitting({"layer": 3, "head": 2, "lag": 9}, model) == {"lag": 9}
     assert fitting({"layer": 2, "head": 1}, model) == {"layer": 2, "head": 1}
     assert fitting({"subjects": [P, {**SUBJECT, "layer": 9}], "k": 2}, model) == {"k": 2}
     assert fitting({"rows": {**SUBJECT, "head": 5}, "columns": P}, model) == {"columns": P}
-
-
-def test_a_bare_table_has_no_tokens_to_be_there(open_table):
-    table = open_table(np.random.default_rng(0).normal(size=(20, 8)))
-    assert fitting({"content": True, "averaged": True}, table) == {"averaged": True}
-    assert fitting({"content": False, "head": None}, table) == {"content": False, "head": None}

@@ -1,4 +1,4 @@
-"""All heads of a layer as small maps, in the order of what they look at."""
+"""The body of the kernels panel: all heads of a layer as small maps, beside the plots of one."""
 
 from __future__ import annotations
 
@@ -19,18 +19,77 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
 
+from gui.panels.kernels.question import Kernels
+from gui.panels.kernels.spec import (
+    SHADES,
+    KernelsView,
+    described,
+    order_of,
+    parts_of,
+    query_of,
+    score_of,
+)
+from gui.panels.panel import PanelBody
 from gui.plots.hover_label import HoverLabel
+from gui.plots.qt_painter import PaintedRow
 from gui.state.colors import lookup_table
-from gui.style.theme import GRID, SMALL, Theme, ThemeName
+from gui.state.session import Session
+from gui.style.theme import GRID, SMALL, Theme
 
 SIDE, LARGE = 46, 132
 """Pixels of a small map, at least and at most."""
-SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
-"""The background's tone for no attention."""
 STRETCH = 0.4
 """Attention to this power is the shade: a thin line is seen beside a wide one."""
+
+
+class KernelsBody(PanelBody):
+    """The wall of heads, the curves by lag, and the map, side by side."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._view: KernelsView | None = None
+        self._query: int | None = None
+        self.wall = HeadWall(theme)
+        self.wall.chosen.connect(lambda head: self.chosen.emit("head", head))
+        self.area = WallArea(self.wall)
+        self.plots = PaintedRow(session, theme, self.area, 5)
+        self.plots.hoverRequested.connect(self.hoverRequested)
+        self.plots.selectionRequested.connect(self.selectionRequested)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.plots)
+
+    def draw(self, view: KernelsView) -> None:
+        result, sort = view.result, view.choices.sort
+        assert isinstance(result, Kernels)
+        found = result.found
+        self.wall.show_heads(
+            [
+                HeadCard(at, found.maps[at], score_of(found, sort, at), described(found, at))
+                for at in order_of(found, sort).tolist()
+            ]
+        )
+        self.area.show_head(result.head)
+        self._view, self._query = view, query_of(result, self.session.current)
+        self.plots.draw(parts_of(view, self._query))
+
+    def show_marks(self) -> None:
+        view = self._view
+        if view is None or not isinstance(view.result, Kernels):
+            return
+        query = query_of(view.result, self.session.current)
+        if query == self._query:
+            self.plots.show_marks()
+        else:
+            self._query = query
+            self.plots.draw(parts_of(view, query))
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.wall.set_theme(theme)
+        self.plots.set_theme(theme)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

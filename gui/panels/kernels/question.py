@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.checkpoints.errors import RangeError
+from geometry.checkpoints.memo import Recent
 from geometry.measures.kernels import (
     BLOCK,
     HeadKernels,
@@ -24,9 +22,6 @@ from gui.style.theme import format_count
 if TYPE_CHECKING:
     from geometry.measures.heads import HeadProjections
     from geometry.models.model import PositionalModel
-
-K = TypeVar("K")
-T = TypeVar("T")
 
 MOST = 4096
 """More positions than this make a map that nothing can show and little memory can hold."""
@@ -80,8 +75,6 @@ class Kernels:
         Whose map it is.
     weights : (m, m) float32
         Its attention: queries of the range down, positions of the range across.
-    picture : (m, m) float32
-        Their logarithms to base 10, those of less than :data:`LEAST` as if they were that.
     """
 
     of: HeadsOf
@@ -90,7 +83,6 @@ class Kernels:
     before: HeadKernels | None
     head: int
     weights: np.ndarray
-    picture: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +110,7 @@ class KernelsOf:
         return (("W_Q", layer), ("W_K", layer), *tokens)
 
     def answer(self, about: QuestionContext) -> Kernels:
-        """Compute them; what the one before found is used again.
+        """Compute them; another head's map takes a moment only.
 
         Raises
         ------
@@ -128,18 +120,24 @@ class KernelsOf:
             The checkpoint or the family lacks what this needs.
         """
         check_size(self.positions)
-        kept = about.once("last kernels", _Kept)
-        plain = HeadsOf(self.of.layer, self.of.content)
-        found = kept.kernels(self.of, self.positions, about)
-        before = kept.kernels(plain, self.positions, about) if self.of.averaged else None
+        projections = about.once("last heads", lambda: Recent(KEPT))
+        known = about.once("last kernels", lambda: Recent(KEPT))
+
+        def heads(of: HeadsOf) -> HeadProjections:
+            return projections(of, lambda: _projected(of, about))
+
+        def kernels(of: HeadsOf) -> HeadKernels:
+            return known(
+                (of, self.positions), lambda: _kernels_of(heads(of), self.positions, about)
+            )
+
+        found = kernels(self.of)
+        before = kernels(replace(self.of, averaged=False)) if self.of.averaged else None
         nearest = int(found.mean_lag.argmin())
         head = nearest if self.head is None else min(self.head, found.n_heads - 1)
         about.tell(None, f"Drawing the map of head {head}")
-        heads = kept.heads(self.of, about)
-        weights = attention_map(heads, head, self.positions)
-        picture = np.log10(np.maximum(weights, np.float32(LEAST)))
-        picture.flags.writeable = False
-        return Kernels(self.of, self.positions, found, before, head, weights, picture)
+        weights = attention_map(heads(self.of), head, self.positions)
+        return Kernels(self.of, self.positions, found, before, head, weights)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -191,12 +189,7 @@ class NearestHeadOf:
         TensorUnavailable
             The checkpoint or the family lacks what this needs.
         """
-        about.tell(None, "Projecting positions into all heads")
-        found = head_kernels(
-            self.of.project(about.model),
-            self.positions,
-            on_head=lambda share: about.tell(share, "Finding where the heads look"),
-        )
+        found = _kernels_of(_projected(self.of, about), self.positions, about)
         head = int(found.mean_lag.argmin())
         return NearestHead(
             self.of,
@@ -210,6 +203,21 @@ class NearestHeadOf:
         )
 
 
+def _projected(of: HeadsOf, about: QuestionContext) -> HeadProjections:
+    about.tell(None, "Projecting positions into all heads")
+    return of.project(about.model)
+
+
+def _kernels_of(
+    heads: HeadProjections, positions: tuple[int, int], about: QuestionContext
+) -> HeadKernels:
+    return head_kernels(
+        heads,
+        positions,
+        on_head=lambda share: about.tell(share, "Finding where the heads look"),
+    )
+
+
 def check_size(positions: tuple[int, int]) -> None:
     """Refuse a range whose map nothing can show."""
     first, last = positions
@@ -219,48 +227,3 @@ def check_size(positions: tuple[int, int]) -> None:
             f"shown for up to {format_count(MOST)}.",
             "Choose a shorter range.",
         )
-
-
-class _Kept:
-    """The last projections and kernels, so that another head's map takes a moment only."""
-
-    def __init__(self) -> None:
-        self._heads: OrderedDict[HeadsOf, HeadProjections] = OrderedDict()
-        self._found: OrderedDict[tuple[HeadsOf, tuple[int, int]], HeadKernels] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def heads(self, of: HeadsOf, about: QuestionContext) -> HeadProjections:
-        """Return queries and keys."""
-        said = "Projecting positions into all heads"
-
-        def find() -> HeadProjections:
-            about.tell(None, said)
-            return of.project(about.model)
-
-        return self._known(self._heads, of, find)
-
-    def kernels(
-        self, of: HeadsOf, positions: tuple[int, int], about: QuestionContext
-    ) -> HeadKernels:
-        """Return the kernels of all heads."""
-
-        def find() -> HeadKernels:
-            return head_kernels(
-                self.heads(of, about),
-                positions,
-                on_head=lambda share: about.tell(share, "Finding where the heads look"),
-            )
-
-        return self._known(self._found, (of, positions), find)
-
-    def _known(self, kept: OrderedDict[K, T], key: K, find: Callable[[], T]) -> T:
-        with self._turn:
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
-        value = find()
-        with self._turn:
-            kept[key] = value
-            while len(kept) > KEPT:
-                kept.popitem(last=False)
-        return value

@@ -1,0 +1,510 @@
+"""Kernels: where the heads of a layer look by position alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from geometry.measures.kernels import BLOCK, NEAR, HeadKernels, attention_map
+from gui.panels.kernels.question import (
+    LEAST,
+    HeadsOf,
+    Kernels,
+    KernelsOf,
+    NearestHead,
+    NearestHeadOf,
+    check_size,
+)
+from gui.panels.kit import (
+    Choice,
+    Layer,
+    Option,
+    PanelSpec,
+    Reported,
+    Saved,
+    Scope,
+    Toggle,
+    View,
+    whole_number,
+)
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, Span
+from gui.services.snippets import opening
+from gui.state.guides import Guide
+from gui.style.theme import SERIES, SMALL, ThemeName, format_number, format_percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from geometry.models.model import PositionalModel
+
+LEVELS = (LEAST, 1.0)
+"""Attention at the ends of the map's colours, before anybody drags them."""
+SHADES: dict[ThemeName, str] = {"light": "gray_r", "dark": "gray"}
+"""Maps have the background's tone for no attention."""
+COVERED = 0.99
+"""The curve of attention reaches so far that this share of it is seen."""
+LEAST_REACH = 24
+"""But at least to this lag."""
+DEEPEST = 1e-6
+"""The least mean attention on the axis."""
+NARROW = 640
+"""Pixels below which the wall stands alone beside the map."""
+GLOW = 0.01
+"""Attention below this share of the row's largest lights nothing up."""
+FIGURE = (6.8, 3.1)
+"""Inches."""
+NAMED = 3
+"""So many heads have a colour and a name in print: those that look nearest."""
+TICKS = (-1000, -100, -10, 0, 5, 10, 100, 1000)
+"""Of the lags in print."""
+MINUS = "\N{MINUS SIGN}"
+CONTENT = (
+    "Let a token be there as LayerNorm sees it: its denominator is √(‖pᵢ‖² + e²) with e the mean "
+    "norm of token embeddings, so that positions count for less"
+)
+AVERAGED = (
+    f"Give every {BLOCK} neighbouring positions their mean row: what needs to tell neighbours "
+    "apart cannot any more (dashed: as it is)"
+)
+Sort = Literal["nearest", "previous", "self", "near", "number"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    layer, content, averaged
+        As in :class:`HeadsOf`.
+    head
+        Whose map and curve are shown; None for the head that looks nearest.
+    sort
+        What the wall is sorted by.
+    curve
+        What is drawn by lag.
+    in_view
+        Whether what the current position attends to lights up on the curve.
+    """
+
+    layer: int = 0
+    head: int | None = None
+    sort: Sort = "nearest"
+    curve: Literal["attention", "score"] = "attention"
+    content: bool = False
+    averaged: bool = False
+    in_view: bool = True
+
+    @property
+    def of(self) -> HeadsOf:
+        """The queries and keys."""
+        return HeadsOf(self.layer, self.content, self.averaged)
+
+
+KernelsView = View[Choices, Kernels | NearestHead]
+
+
+class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
+    """A wall of all heads; of one of them its attention by lag and its map.
+
+    Of compared models it is the head that looks nearest: numbers of heads mean nothing there.
+    """
+
+    name = "kernels"
+    formula = "Aₕ(i, j) = softmaxⱼ(qᵢ·kⱼ/√d)"
+    meaning = "where heads look by position alone"
+    explanation = (
+        "Queries and keys are made of positional embeddings alone, through the layer's own "
+        "LayerNorm, weights and biases, as if there were no tokens: what is left of attention is "
+        "a habit of looking so far back. This holds for the first layer, which reads tokens plus "
+        "positions; deeper layers read what the ones before wrote, so there it is an extrapolation."
+    )
+    empty = "Open a model to see where its attention heads look by position alone."
+    instead = "Another layer may be chosen above."
+    defaults = Choices()
+    controls = (
+        Layer(
+            field="layer",
+            tip="Whose heads; beyond layer 0 an extrapolation",
+            note=lambda layer: (
+                extrapolation(layer).capitalize() if layer else "Exact: it reads positions"
+            ),
+        ),
+        Choice(
+            field="sort",
+            label="Sorted by",
+            tip="What heads are sorted by; the number at each says it",
+            options=(
+                Option("nearest", "Nearest first"),
+                Option("previous", "Previous token"),
+                Option("self", "Self"),
+                Option("near", "Lags 0–10"),
+                Option("number", "Head number"),
+            ),
+            listed=True,
+        ),
+        Choice(
+            field="curve",
+            label="Curve",
+            options=(
+                Option(
+                    "attention", "Attention", "Mean attention of the range's queries to each lag"
+                ),
+                Option("score", "Score", "Mean score κ(Δ) before the softmax"),
+            ),
+        ),
+        Toggle(
+            field="content",
+            text="With tokens",
+            tip=CONTENT,
+            unavailable=lambda model: model.missing.get("W_E", ""),
+        ),
+        Toggle(field="averaged", text=f"Blocks of {BLOCK}", tip=AVERAGED),
+        Toggle(
+            field="in_view",
+            text="In the view",
+            tip="Make the positions larger on the curve that the current position attends to",
+        ),
+        Saved(
+            field="head",
+            check=lambda head: head is None or whole_number(head),
+            suits=lambda head, model: head is None or head < (model.n_heads or 0),
+        ),
+    )
+    body = "gui.panels.kernels.body:KernelsBody"
+    figures = {"kernels": {}}
+    claims = {
+        "kernels.local": {"layer": 0, "sort": "near", "averaged": False},
+        "kernels.averaged": {"layer": 0, "sort": "previous", "averaged": True},
+    }
+    guides_current = True
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Begin another model with the nearest head of its first layer."""
+        return replace(super().choices_for(model, choices), layer=0, head=None)
+
+    def question(self, scope: Scope, choices: Choices) -> KernelsOf:
+        return KernelsOf(choices.of, scope.positions, choices.head)
+
+    def question_beside(self, scope: Scope, choices: Choices) -> NearestHeadOf:
+        return NearestHeadOf(choices.of, scope.positions)
+
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        return replace(self.defaults, layer=reported.layer)
+
+    def result_for_report(self, reported: Reported, choices: Choices) -> tuple[KernelsOf, Kernels]:
+        measured, of = reported.measured, choices.of
+        check_size(measured.positions)
+        found = measured.kernels()
+        head = int(found.mean_lag.argmin())
+        weights = attention_map(of.project(reported.model), head, measured.positions)
+        question = self.question(reported.scope, choices)
+        return question, Kernels(of, measured.positions, found, None, head, weights)
+
+    def plots(self, view: KernelsView) -> Sequence[Part]:
+        return parts_of(view, None)
+
+    def heading(self, view: KernelsView) -> tuple[str, str]:
+        of, (first, last) = view.result.of, view.result.positions
+        title = f"layer {of.layer}, head {view.result.head}: attention by position alone"
+        scope = [*_switches(of), f"queries {first}–{last}, keys of all positions"]
+        return f"{view.model.name} · {title}", " · ".join(scope)
+
+    def caption(self, view: KernelsView) -> str:
+        """Name the head, its scores (and those before averaging), and the scope."""
+        result = _own(view)
+        head = result.head
+
+        def said(name: str, write: Callable[[float], str]) -> str:
+            both = [one for one in (result.before, result.found) if one is not None]
+            return " → ".join(write(float(getattr(one, name)[head])) for one in both)
+
+        first, last = result.positions
+        parts = [
+            f"{view.model.name} · layer {result.of.layer}, head {head}",
+            *_switches(result.of),
+            f"previous token {said('previous_token', format_number)}",
+            f"self {said('own', format_number)}",
+            f"lags 0–10 {said('mass_lag_0_10', format_percent)}",
+            f"queries {first}–{last}, all keys",
+        ]
+        return " · ".join(parts)
+
+    def compares(self, choices: Choices) -> str:
+        what = "Attention" if choices.curve == "attention" else "Score"
+        return f"{what} of the head that looks nearest"
+
+    def summary(self, view: KernelsView) -> str:
+        result = view.result
+        assert isinstance(result, NearestHead)
+        previous, lag = format_number(result.previous_token), format_number(result.mean_lag, 1)
+        return f"Head {result.head}: previous token {previous}, mean lag {lag}"
+
+    def guide(self, view: KernelsView, current: int | None) -> Guide | None:
+        """Light up what the current position attends to."""
+        result = _own(view)
+        query, pca = query_of(result, current), view.scope.pca
+        if query is None or pca is None or not view.choices.in_view:
+            return None
+        first = result.positions[0]
+        row = result.weights[query - first]
+        weights = row / max(float(row.max()), 1e-30)
+        lit = np.flatnonzero(weights >= GLOW)
+        return Guide(
+            pca,
+            view.scope.components,
+            positions=first + lit,
+            weights=weights[lit],
+            caption=f"larger points: what position {query} attends to by position alone"
+            f" (layer {result.of.layer}, head {result.head})",
+        )
+
+    def figure(self, view: KernelsView) -> Figure:
+        """Draw the attention of every head by lag, and beside it the map of one."""
+        from gui.plots.figure_base import POINTS
+        from gui.plots.mpl_painter import (
+            name_axes,
+            name_models,
+            new_figures,
+            paint_image,
+            title_axes,
+        )
+
+        result, theme = _own(view), view.theme
+        found, head = result.found, result.head
+        figure, (left, right) = new_figures(theme, FIGURE, columns=2, width_ratios=(1.1, 1.0))
+        figure.set_layout_engine("compressed", wspace=0.1)
+        left.set_box_aspect(0.82)
+        if view.others:
+            # Theirs are the colours, and one head is drawn of each.
+            named = [head]
+            for other in view.others:
+                curve = _by_lag(other, "attention")
+                left.plot(curve.x, curve.y, color=curve.color, linewidth=0.8)
+        else:
+            named = list(dict.fromkeys([head, *np.argsort(found.mean_lag, kind="stable")]))[:NAMED]
+            for number in set(range(found.n_heads)) - set(named):
+                left.plot(found.lags, found.attention[number], color=theme.faint, linewidth=0.7)
+        for color, number in zip(SERIES[theme.name], named, strict=False):
+            values = found.attention[number]
+            left.plot(found.lags, values, color=color, linewidth=1.1, label=f"head {number}")
+        left.set_yscale("log")
+        left.set_ylim(DEEPEST, 1.5)
+        # Lags to ten as far apart as on a line: there is where most heads look.
+        left.set_xscale("symlog", linthresh=NEAR)
+        ticks = [t for t in TICKS if found.lags[0] <= t <= found.lags[-1]]
+        left.set_xticks(ticks, [f"{t}".replace("-", MINUS) for t in ticks], minor=False)
+        left.set_xlim(found.lags[0] - 0.5, max(found.lags[-1], found.lags[0] + 1))
+        size = SMALL * POINTS
+        left.legend(fontsize=size, frameon=False, labelcolor=theme.text, loc="upper right")
+        names = [(other.name, other.color) for other in view.others]
+        name_models(figure, names, theme=theme, what="The head of each that looks nearest")
+        name_axes(left, "Lag Δ (positions back)", "Mean attention A(i, i − Δ)")
+        paint_image(right, replace(_map(view, result), unit="A(i, j)"), theme)
+        title_axes(left, *self.heading(view), theme)
+        return figure
+
+    def numbers(self, view: KernelsView) -> Mapping[str, np.ndarray]:
+        """Return the scores of all heads, their curves by lag, and the map."""
+        result = view.result
+        if isinstance(result, NearestHead):
+            return {
+                "lag": result.lags,
+                f"attention_of_head_{result.head}": result.attention,
+                f"score_of_head_{result.head}": result.scores,
+            }
+        found = result.found
+        columns = {
+            "head": np.arange(found.n_heads),
+            "previous_token": found.previous_token,
+            "self": found.own,
+            "mass_lag_0_10": found.mass_lag_0_10,
+            "mean_lag": found.mean_lag,
+            "lag": found.lags,
+        }
+        for head in range(found.n_heads):
+            columns[f"attention_of_head_{head}"] = found.attention[head]
+            columns[f"score_of_head_{head}"] = found.scores[head]
+        return {**columns, f"map_of_head_{result.head}": result.weights}
+
+    def script(self, view: KernelsView) -> str:
+        """Write a script that prints the scores of all heads and the map's size."""
+        of, positions = view.result.of, view.result.positions
+        options = [f", {of.layer}" * (of.layer > 0), ", content=True" * of.content]
+        imports = "attention_map, head_kernels"
+        if of.averaged:
+            imports = "attention_map, average_blocks, head_kernels"
+            options.append(f", rows=average_blocks(model.W_pos, {BLOCK})")
+        return opening(view.model) + (
+            f"""from geometry import project_heads
+from geometry import {imports}
+
+heads = project_heads(model{"".join(options)})
+found = head_kernels(heads, {positions})
+for head in range(found.n_heads):
+    print(head, found.previous_token[head], found.own[head],
+          found.mass_lag_0_10[head], found.mean_lag[head])
+print(attention_map(heads, {view.result.head}, {positions}).shape)
+"""
+        )
+
+
+# ---- what is drawn ---------------------------------------------------------------------------
+
+
+def parts_of(view: KernelsView, query: int | None) -> Sequence[Part]:
+    """Return the curves by lag and the map of one head.
+
+    Parameters
+    ----------
+    view
+        Of the open model.
+    query
+        The position whose own attention is drawn with the mean one; None for none.
+    """
+    result, what = _own(view), view.choices.curve
+    head = f"head {result.head}"
+    named = []
+    if result.before is not None:
+        values = _values(result.before, what)[result.head]
+        before = Curve(result.before.lags, values, view.theme.muted, "dashed")
+        named.append((f"{head}, as it is", before))
+    if what == "attention" and query is not None:
+        named.append((f"position {query}", _attention_of(result, query, view.theme.accent)))
+    values = _values(result.found, what)[result.head]
+    own = Curve(result.found.lags, values, view.theme.text, width=1.5)
+    named.append((head if result.before is None else f"{head}, averaged", own))
+    named += [(other.name, _by_lag(other, what)) for other in view.others]
+
+    def hover(curve: int, index: int) -> str:
+        name, drawn = named[curve]
+        lag, value = int(drawn.x[index]), float(drawn.y[index])
+        return f"{name} · {lag_text(lag)} · {format_number(value)}"
+
+    if what == "attention":
+        name, x_span = "Mean attention by lag", _reach(result)
+        y = Axis("mean attention", log=True, span=(DEEPEST, 1.5))
+    else:
+        name, x_span, y = "Mean score by lag", None, Axis("mean score κ(Δ)")
+    x = Axis("lag Δ (positions back)", whole=True, span=x_span)
+    drawn = [curve for _, curve in named]
+    plot = Plot(name, x, y, drawn, hover=hover, stretch=6, least_width=NARROW)
+    return [plot, _map(view, result)]
+
+
+def _map(view: KernelsView, result: Kernels) -> Image:
+    first = result.positions[0]
+
+    def hover(query: int, position: int) -> str:
+        value = format_number(float(result.weights[query - first, position - first]))
+        pair = f"{view.at(query)} → {view.at(position)}"
+        return f"{pair}\nattention {value} · {lag_text(query - position)}"
+
+    return Image(
+        "Attention of every query of the range",
+        Axis("position j", whole=True),
+        Axis("query i", whole=True, printed=f"query i of head {result.head}"),
+        result.weights,
+        SHADES[view.theme.name],
+        LEVELS,
+        (first, first),
+        log=True,
+        unit="Attention",
+        row_is_current=True,
+        hover=hover,
+        over="position",
+        stretch=6,
+    )
+
+
+def query_of(result: Kernels, current: int | None) -> int | None:
+    """Return the current position, if it is among the queries."""
+    first, last = result.positions
+    return current if current is not None and first <= current <= last else None
+
+
+def order_of(found: HeadKernels, sort: Sort) -> np.ndarray:
+    """Return the heads, (n_heads,) int, in an order."""
+    keys = {"nearest": found.mean_lag, "previous": -found.previous_token, "self": -found.own,
+            "near": -found.mass_lag_0_10, "number": np.arange(found.n_heads)}  # fmt: skip
+    return np.argsort(keys[sort], kind="stable")
+
+
+def score_of(found: HeadKernels, sort: Sort, head: int) -> str:
+    """Write the number that heads are sorted by; by number it is the previous-token score."""
+    if sort == "nearest":
+        lag = float(found.mean_lag[head])
+        return f"Δ {format_number(lag, 1 if lag < 10 else 0)}"
+    values = {"self": found.own, "near": found.mass_lag_0_10}.get(sort, found.previous_token)
+    return format_number(float(values[head]))
+
+
+def described(found: HeadKernels, head: int) -> str:
+    """Sum a head up, on several lines."""
+    return (
+        f"head {head}\nprevious token {format_number(found.previous_token[head])}\n"
+        f"self {format_number(found.own[head])}\n"
+        f"lags 0–10 {format_percent(found.mass_lag_0_10[head])}\n"
+        f"mean lag {format_number(found.mean_lag[head], 1)}"
+    )
+
+
+def extrapolation(layer: int) -> str:
+    """Say why a deeper layer's attention is not what this shows."""
+    return f"an extrapolation: layer {layer} reads more than positions"
+
+
+def lag_text(lag: int) -> str:
+    """Write a lag: how far back, or ahead."""
+    if lag < 0:
+        return f"Δ = {MINUS}{-lag} (ahead)"
+    return f"Δ = {lag}" + (" (itself)" if lag == 0 else "")
+
+
+def _own(view: KernelsView) -> Kernels:
+    """Return the open model's result."""
+    assert isinstance(view.result, Kernels)
+    return view.result
+
+
+def _values(found: HeadKernels | NearestHead, what: str) -> np.ndarray:
+    return found.attention if what == "attention" else found.scores
+
+
+def _by_lag(other: KernelsView, what: str) -> Curve:
+    assert isinstance(other.result, NearestHead)
+    return Curve(other.result.lags, _values(other.result, what), other.color, name=other.name)
+
+
+def _attention_of(result: Kernels, query: int, color: str) -> Curve:
+    first, last = result.positions
+    row = result.weights[query - first]
+    lags = query - np.arange(first, last + 1)
+    return Curve(lags[::-1], row[::-1].astype(float), color)
+
+
+def _reach(result: Kernels) -> Span:
+    """Return the lags that the curve of a head's attention shows: nearly all that has any."""
+    found = result.found
+    by_distance = np.zeros(int(np.abs(found.lags).max()) + 1)
+    np.add.at(by_distance, np.abs(found.lags), found.attention[result.head])
+    total = np.cumsum(by_distance)
+    far = int(np.searchsorted(total, COVERED * total[-1]))
+    far = min(max(2 * far, LEAST_REACH), len(by_distance) - 1)
+    margin = 0.02 * far
+    return max(float(found.lags[0]), -far) - margin, far + margin
+
+
+def _switches(of: HeadsOf) -> list[str]:
+    """Say what is not as it is in the first layer without tokens."""
+    parts = []
+    if of.layer > 0:
+        parts.append(extrapolation(of.layer))
+    if of.content:
+        parts.append("a token in LayerNorm's denominator")
+    if of.averaged:
+        parts.append(f"P averaged in blocks of {BLOCK}")
+    return parts
