@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from geometry.measures.single_dimensions import best_sinusoids as best_sinusoids
     from geometry.measures.single_dimensions import r2_after_projection as r2_after_projection
     from geometry.measures.spectra import spectrum as spectrum
+    from geometry.measures.sphere import sphere_section as sphere_section
     from geometry.measures.stretches import measure_stretch as measure_stretch
     from geometry.measures.synthetic import SyntheticCurve as SyntheticCurve
     from geometry.models.head_projections import project_heads as project_heads
@@ -86,6 +87,7 @@ _HOMES = {
     "norm_profile": "measures.norms",
     "row_lengths": "measures.row_lengths",
     "measure_stretch": "measures.stretches",
+    "sphere_section": "measures.sphere",
     "similarity": "measures.similarity",
     "mean_by_lag": "measures.similarity",
     "pair_distance": "measures.neighbours",
@@ -187,6 +189,7 @@ __all__ = [
     "singular_directions",
     "sparsity",
     "spectrum",
+    "sphere_section",
     "squared_overlaps",
     "token_position_cosines",
     "top3",

@@ -9,7 +9,7 @@ from typing import Any
 
 import geometry
 
-ALLOWED = {"dataclasses", "matplotlib", "numpy", "pathlib", "pyvista"}
+ALLOWED = {"cmap", "dataclasses", "matplotlib", "numpy", "pathlib", "pyvista"}
 """What scripts may import besides names of ``geometry``."""
 
 
@@ -23,19 +23,18 @@ def run_script(source: str, names: dict[str, Any] | None = None) -> str:
     names
         Filled with the script's variables, for a closer look.
     """
-    tree = ast.parse(source)
-    check_imports(tree)
+    check_imports(source)
     names = {} if names is None else names
     names["__name__"] = "__main__"
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(tree, "script", "exec"), names)
+        exec(compile(source, "script", "exec"), names)
     return printed.getvalue()
 
 
-def check_imports(tree: ast.AST) -> None:
+def check_imports(source: str) -> None:
     """Fail where a script imports what a reader of the guide does not know."""
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             for name in node.names:
                 assert name.name == "geometry" or name.name.partition(".")[0] in ALLOWED, name.name

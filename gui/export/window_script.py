@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pprint import pformat
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
 from gui.services.alignment import SLOT as LAID
-from gui.services.alignment_text import drawing, other_model
+from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
+from gui.state.camera import VIEW_ANGLE
 from gui.state.session import Session
+from gui.state.timeline import columns_for
+from gui.style.theme import THEMES
 
 if TYPE_CHECKING:
     from gui.state.camera import CameraPose
 
 SCALE = 2
 """Pixels for each on the screen, each way, as a saved picture has them at first."""
-_DRAWN = (
-    "color_by", "color_component", "colormap", "color_limits", "outside", "projection", "selection",
-    "sphere",
-)  # fmt: skip
-"""Fields of the session that the picture depends on; a script names those that are not usual."""
+POINT, COMPACT_POINT, LINE, FAINT_POINT, FONT = 7 * SCALE, 4 * SCALE, 3, 3 * SCALE, 11
+"""Sizes of points, width of lines and size of letters in the picture."""
+_NOT_IN_MATPLOTLIB = ("batlow", "romaO")
+"""Colour maps that pyvista does not know by their names."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,17 +85,10 @@ def script(
 
 
 _HEAD = """\
-from pathlib import Path
-
 import numpy as np
+import pyvista as pv
 
-from geometry.pca.curve import place_curve
-from geometry.measures.norms import norm_profile
-from geometry.pca.pca import fit_pca
-from gui.state.camera import CameraPose
-from gui.export.pictures import render_scene, still_session, write_png
-from gui.scene.scene_state import resolve_scene
-from gui.style.theme import THEMES
+from geometry import fit_pca, norm_profile, place_curve
 """
 
 
@@ -99,112 +96,272 @@ class _Part:
     """The lines for one model; ``number`` is 0 for the open one."""
 
     def __init__(self, session: Session, sight: Sight, number: int = 0) -> None:
+        state = resolve_scene(session)
+        assert state is not None
+        assert session.curve is not None
         self._session, self._sight, self._number = session, sight, number
+        self._state, self._curve = state, session.curve
+        self._theme = THEMES[sight.theme]
+        drawn = [session.guides.get(slot) for slot in (LAID, MEASURE)]
+        self._missing = [guide for guide in state.guides if guide not in drawn]
 
     def text(self) -> str:
         """Return them."""
-        lapse = self._session.shown_lapse
-        shown = self._curve() if lapse is None else [*self._curve(), *self._snapshot()]
-        beside = [*self._missing(), *self._laid(), *self._measured()]
-        lines = [*shown, *self._fields(), *beside, *self._picture()]
+        lines = [
+            *self._numbers(),
+            *self._points(),
+            *self._plotter(),
+            *self._marks(),
+            *self._sphere(),
+            *self._trails(),
+            *self._laid(),
+            *self._measured(),
+            *self._around(),
+            *self._picture(),
+        ]
         assert self._session.model is not None
         return opening(self._session.model) + "\n".join(lines)
 
-    def _curve(self) -> list[str]:
-        session = self._session
-        assert session.curve is not None
-        pca, components = session.curve.pca, tuple(session.curve.components)
-        first, last = pca.positions
-        centred = bool(session.norms is not None and session.norms.centred)
-        after = session.norms.after if session.norms is not None else 0
+    # ---- the numbers -----------------------------------------------------------------------
+
+    def _numbers(self) -> list[str]:
+        pca, norms = self._curve.pca, self._session.norms
+        centred, after = (False, 0) if norms is None else (norms.centred, norms.after)
         return [
-            f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(len(pca.components), 1)})",
-            f"curve = place_curve(model.W_pos, pca, {components})",
+            f"pca = fit_pca(model.W_pos, {pca.positions}, {max(len(pca.components), 1)})",
+            f"curve = place_curve(model.W_pos, pca, {tuple(self._curve.components)})",
             f"norms = norm_profile(model.W_pos, after={after}, centred={centred})",
             "print(model.name, pca.positions, curve.components, curve.explained_variance_ratio)",
             "for position, (xyz, norm) in enumerate(zip(curve.coordinates, norms.values)):",
             "    print(position, *xyz, norm)",
             "",
-            f"session = still_session(model, pca.positions, {components}, pca, norms)",
         ]
 
-    def _fields(self) -> list[str]:
-        """Return what of the picture is not as usual."""
-        session, usual = self._session, Session()
-        lines = [
-            f"session.{name} = {getattr(session, name)!r}"
-            for name in _DRAWN
-            if getattr(session, name) != getattr(usual, name)
-        ]
-        if session.color_limits is not None:
-            lines.insert(0, "from gui.state.session import ColorLimits")
-        if session.tokens is not None:
-            lines.append(f"session.tokens = model.tokenize({session.prompt!r})")
-        if not np.array_equal(session.turn, np.eye(3)):
-            lines.append(f"session.turn = np.array({session.turn.tolist()})")
+    def _points(self) -> list[str]:
+        """Return the lines that make ``points`` and their ``values``, of all positions."""
+        lines, lapse = ["points = curve.coordinates"], self._session.shown_lapse
+        if lapse is not None:
+            assert self._session.snapshot is not None
+            step = int(lapse.history.steps[self._session.snapshot])
+            columns = list(columns_for(self._curve.components))
+            lines = [
+                "from geometry import history_here, make_timelapse",
+                "",
+                f"lapse = make_timelapse(history_here(model), {lapse.positions})",
+                f"ways = lapse.{lapse.basis}[:, :, {columns}]  # of all positions, by step",
+                f"snapshot = lapse.steps.tolist().index({step})",
+                "points = ways[snapshot]",
+            ]
+        lines.append(f"values = {self._values()}  # {self._state.scale.title}")
+        if self._turned:
+            lines += [
+                f"turn = np.array({self._state.turn.tolist()})",
+                "points = points @ turn.T  # as the window turns them",
+            ]
         return lines
 
-    def _snapshot(self) -> list[str]:
-        """Return what shows the model as it was at a step of its training."""
-        lapse = self._session.shown_lapse
-        assert lapse is not None
-        assert self._session.snapshot is not None
-        step = int(lapse.history.steps[self._session.snapshot])
+    @property
+    def _turned(self) -> bool:
+        return not np.array_equal(self._state.turn, np.eye(3))
+
+    def _values(self) -> str:
+        session = self._session
+        if session.color_by == "residual":
+            return "curve.residual"
+        if session.color_by == "component":
+            return f"place_curve(model.W_pos, pca, ({session.color_component},)).coordinates[:, 0]"
+        if session.color_by == "norm" and session.norms is not None:
+            return "norms.values"
+        return "np.arange(model.n_positions)"
+
+    # ---- the picture -----------------------------------------------------------------------
+
+    def _plotter(self) -> list[str]:
+        """Return the lines that draw the curve."""
+        state, theme, (width, height) = self._state, self._theme, self._sight.size
+        first, last = state.positions
+        low, high = (float(limit) for limit in state.scale.limits)
+        name = repr(state.scale.colormap)
+        lines = [""]
+        if state.scale.colormap in _NOT_IN_MATPLOTLIB:
+            lines += ["from cmap import Colormap", ""]
+            name = f"Colormap({name}).to_matplotlib()"
+        lines += [
+            f"size = ({width * SCALE}, {height * SCALE})",
+            "plotter = pv.Plotter(off_screen=True, window_size=size)",
+            f'plotter.set_background("{theme.viewport}")',
+            'flat = {"lighting": False, "render_points_as_spheres": True}',
+        ]
+        if state.outside == "faint":
+            faint = f'color="{theme.faint}", **flat)'
+            lines += [
+                f"plotter.add_mesh(pv.lines_from_points(points), line_width={SCALE}, {faint}",
+                f"plotter.add_points(points, point_size={FAINT_POINT}, {faint}",
+            ]
+        bar = f'scalar_bar_args={{"title": {state.scale.title!r}, **bar}}'
+        size = COMPACT_POINT if self._sight.compact else POINT
+        if self._sight.compact:
+            bar = "show_scalar_bar=False"
+        else:
+            lines += [
+                'bar = {"vertical": True, "n_labels": 2, "position_x": 0.86, "position_y": 0.4,',
+                f'       "title_font_size": {FONT * SCALE}, "label_font_size": {FONT * SCALE},',
+                f'       "color": "{theme.muted}"}}',
+            ]
         return [
-            "",
-            "from geometry.history.here import history_here",
-            "from gui.export.timelapse_film import make_lapse",
-            "",
-            f"lapse = make_lapse(model, history_here(model), {lapse.basis!r}, pca.positions).lapse",
-            f"snapshot = lapse.history.steps.tolist().index({step})",
-            "session.change(lapse=lapse, snapshot=snapshot)",
+            *lines,
+            f'colors = {{"cmap": {name}, "clim": ({low}, {high}), **flat}}',
+            f"shown = slice({first}, {last + 1})",
+            'line = {"scalars": values[shown], "show_scalar_bar": False, **colors}',
+            f"plotter.add_mesh(pv.lines_from_points(points[shown]), line_width={LINE}, **line)",
+            f"plotter.add_points(points[shown], scalars=values[shown], point_size={size},",
+            f"                   {bar}, **colors)",
         ]
 
-    def _missing(self) -> list[str]:
-        """Say what of the picture a script does not draw."""
-        drawn = [self._session.guides.get(slot) for slot in (LAID, MEASURE)]
-        others = [guide for guide in self._session.shown_guides if guide not in drawn]
-        lines = [line for guide in others for line in guide.caption.splitlines()]
-        return [f"# Not drawn here: {line}" for line in lines]
+    def _marks(self) -> list[str]:
+        """Return the lines of the selected positions and of all labels."""
+        state, lines = self._state, []
+        chosen = [position for position in state.selection if state.visible(position)]
+        if chosen:
+            lines += [
+                "# Rings in the window:",
+                f"plotter.add_points(points[{chosen}], point_size={POINT + 2 * SCALE}, "
+                f'color="{self._theme.accent}", **flat)',
+            ]
+        labels = {p: t for p, t in lasting_labels(self._session).items() if state.visible(p)}
+        if labels:
+            lines += [
+                f"labels = {pformat(labels, width=88, sort_dicts=False)}",
+                *self._write("points[[*labels]]", "[*labels.values()]"),
+            ]
+        return lines
 
-    def _measured(self) -> list[str]:
-        """Return the lines of the line that is measured, if one is."""
-        pair, curve = self._session.pair, self._session.curve
-        guide = self._session.guides.get(MEASURE)
-        if pair is None or curve is None or guide not in self._session.shown_guides:
-            return []
-        said = f"{tuple(pair.positions)}, {tuple(curve.components)}"
+    def _write(self, points: str, texts: str) -> list[str]:
+        color = self._theme.text
         return [
-            "from geometry.measures.neighbours import pair_distance",
-            "from gui.state.guides import with_guide",
-            "from gui.services.pair_measuring import SLOT, pair_guide",
-            f"guide = pair_guide(curve, pair_distance(model.W_pos, pca, {said}))",
-            "session.guides = with_guide(session.guides, SLOT, guide)",
+            f"plotter.add_point_labels({points}, {texts}, show_points=False,",
+            f'                         shape=None, always_visible=True, text_color="{color}",',
+            f"                         font_size={FONT * SCALE})",
+        ]
+
+    def _sphere(self) -> list[str]:
+        """Return the lines of the sphere of the rows of mean norm."""
+        section = self._state.sphere
+        if section is None or section.axes is None:
+            return []
+        rows = [component - 1 for component in self._curve.components]
+        return [
+            "",
+            "from geometry import sphere_section",
+            "",
+            f"section = sphere_section(pca.mean, pca.components[{rows}], norms.mean,",
+            "                         centred=norms.centred)",
+            "sphere = pv.Sphere(radius=1)",
+            "sphere.points = section.centre + sphere.points @ section.axes.T",
+            *(["sphere.points = sphere.points @ turn.T"] if self._turned else []),
+            f'plotter.add_mesh(sphere, style="wireframe", color="{self._theme.faint}",',
+            "                 lighting=False, opacity=0.3)",
+        ]
+
+    def _trails(self) -> list[str]:
+        """Return the lines of the ways of selected positions through the training."""
+        if self._state.ways is None:
+            return []
+        chosen = [p for p in self._state.selection if self._state.visible(p)][-MAX_TRAILS:]
+        way = "ways[:, position]" + " @ turn.T" * self._turned
+        return [
+            f"for position in {chosen}:",
+            f'    plotter.add_lines({way}, color="{self._theme.faint}", width={LINE},',
+            "                      connected=True)",
         ]
 
     def _laid(self) -> list[str]:
         """Return the lines of the curve that lies over this one, if one does."""
-        laid = self._session.laid
-        if laid is None or self._session.guides.get(LAID) not in self._session.shown_guides:
+        laid, guide = self._session.laid, self._session.guides.get(LAID)
+        if laid is None or guide not in self._state.guides:
             return []
-        return drawing(laid, other_model(self._session))
+        assert guide is not None
+        assert guide.matched is not None
+        first, last = int(laid.matched[0]), int(laid.matched[-1])
+        every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
+        color = self._theme.faint if guide.pale else self._theme.text
+        return [
+            "",
+            f"from geometry import {', '.join(names_used(laid))}",
+            "",
+            *computing(laid, other_model(self._session)),
+            *(["laid = laid @ turn.T"] if self._turned else []),
+            f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)',
+            f"plotter.add_points(laid[::{every}], scalars=values[{first} : {last + 1} : {every}],",
+            f"                   point_size={6 * SCALE}, show_scalar_bar=False, **colors)",
+        ]
+
+    def _measured(self) -> list[str]:
+        """Return the lines of the line that is measured, if one is."""
+        pair, guide = self._session.pair, self._session.guides.get(MEASURE)
+        if pair is None or guide not in self._state.guides:
+            return []
+        said = f"{tuple(pair.positions)}, {tuple(self._curve.components)}"
+        return [
+            "",
+            "from geometry import pair_distance",
+            "",
+            f"pair = pair_distance(model.W_pos, pca, {said})",
+            "print(pair)",
+            "ends = points[[*pair.positions]]",
+            f'plotter.add_lines(ends, color="{self._theme.text}", width={LINE})',
+            *self._write("ends.mean(axis=0, keepdims=True)", '[f"{pair.shown:.3g}"]'),
+        ]
+
+    def _around(self) -> list[str]:
+        """Return the lines of axes and caption, and what of the window they leave out."""
+        theme, missing = self._theme, [guide.caption for guide in self._missing]
+        names = [label.partition(" · ")[0] for label in self._state.axis_labels]
+        x, y, z = (repr(name.replace("\N{NO-BREAK SPACE}", " ")) for name in names)
+        lines = [
+            f"axes = plotter.add_axes(xlabel={x}, ylabel={y}, zlabel={z},",
+            f'                        color="{theme.text}", x_color="{theme.muted}",',
+            f'                        y_color="{theme.muted}", z_color="{theme.muted}",',
+            "                        viewport=(0.78, 0, 0.98, 0.25))",
+        ]
+        if self._turned:
+            lines.append("axes.SetUserTransform(pv.Transform(turn))")
+        said = self._state.caption[MODEL_LINES if self._sight.compact else 0 :]
+        caption = "\n".join(text for text in said if text not in missing)
+        if caption:
+            parts = [f"    {line!r}," for line in caption.split("\n")]
+            lines += [
+                "caption = [",
+                *parts,
+                "]",
+                'plotter.add_text("\\n".join(caption), position="lower_left", '
+                f'font_size={FONT}, color="{theme.muted}")',
+            ]
+        not_drawn = [line for text in missing for line in text.splitlines()]
+        return lines + [f"# Not drawn here: {line}" for line in not_drawn]
 
     def _picture(self) -> list[str]:
-        pose, (width, height) = self._sight.pose, self._sight.size
+        pose = self._sight.pose
+        position, focal, up = (
+            tuple(vector.tolist()) for vector in (pose.position, pose.focal_point, pose.up)
+        )
+        lines = [
+            "plotter.camera_position = [",
+            *(f"    {vector}," for vector in (position, focal, up)),
+            "]",
+            f"plotter.camera.view_angle = {VIEW_ANGLE}",
+        ]
+        if self._state.projection == "parallel":
+            lines += [
+                "plotter.camera.parallel_projection = True",
+                f"plotter.camera.parallel_scale = {pose.parallel_scale!r}",
+            ]
         assert self._session.model is not None
         name = self._session.model.name.replace("/", "-")
         number = f" {self._number}" if self._number else ""
         return [
-            "pose = CameraPose(",
-            *(
-                f"    np.array({getattr(pose, name).tolist()}),"
-                for name in ("position", "focal_point", "up")
-            ),
-            f"    {pose.parallel_scale!r},",
-            ")",
-            "picture = render_scene(",
-            f'    resolve_scene(session), THEMES["{self._sight.theme}"], pose,',
-            f"    ({width}, {height}), scale={SCALE}{', compact=True' * self._sight.compact},",
-            ")",
-            f"write_png(picture, Path({f'{name}{number}.png'!r}))",
+            *lines,
+            "# To turn it with the mouse: no off_screen=True above, and plotter.show() here.",
+            f"plotter.screenshot({f'{name}{number}.png'!r})",
+            "plotter.close()",
         ]

@@ -17,7 +17,7 @@ from gui.scene.curve_colors import CurveColors
 from gui.scene.hud import Box, ColorBar2D, Text2D
 from gui.scene.marks import Marks
 from gui.scene.picking import Projection
-from gui.scene.scene_state import SceneState
+from gui.scene.scene_state import MODEL_LINES, SceneState
 from gui.state.camera import VIEW_ANGLE
 from gui.state.colors import ColorScale
 from gui.style.theme import GRID, SMALL, Theme
@@ -31,8 +31,6 @@ POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 LARGEST_BESIDE = 4.0
 """A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
-MODEL_LINES = 2
-"""Lines of a caption that name the model and its components."""
 COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
 """Where views are small: the length of the arrows, how far they are from the corner, and how large
 points are beside their size elsewhere."""

@@ -27,6 +27,8 @@ MAX_TOKEN_LABELS = 64
 """Tokens beyond this many label no points: they could not be read anyway."""
 MAX_TRAILS = 8
 """Ways through the training that are drawn at once: more would be a tangle."""
+MODEL_LINES = 2
+"""Lines of a caption that name the model and its components."""
 SHORT_COMMIT = 7
 """Digits of a commit in a caption: as many as git shows."""
 
@@ -193,9 +195,15 @@ def titled(model: PositionalModel) -> str:
 
 
 def _labels(session: Session) -> dict[int, str]:
+    if session.hover is None:
+        return lasting_labels(session)
+    hovered = {session.hover: point_text(session, session.hover)}
+    return hovered | {p: t for p, t in lasting_labels(session).items() if p != session.hover}
+
+
+def lasting_labels(session: Session) -> dict[int, str]:
+    """Return the labels that do not go with the mouse, the most important first."""
     labels: dict[int, str] = {}
-    if session.hover is not None:
-        labels[session.hover] = point_text(session, session.hover)
     for position in to_label(session.selection):
         token = session.token_at(position)
         text = str(position) if token is None else f"{position} {token_label(token)}"

@@ -104,42 +104,31 @@ def script(laid: AlignedCurve, model: PositionalModel, other: PositionalModel | 
     model, other
         The open model; the compared one whose curve lies over it, None for its own.
     """
-    curve = laid.curve
-    names = ["align", "disparity", "in_basis"]
-    if laid.alignment is None:
-        names = ["angles_between", "in_basis", "share_held"]
     lines = [
-        f"from geometry import {', '.join(names)}",
-        "from geometry import fit_pca",
+        f"from geometry import {', '.join(['fit_pca', *names_used(laid)])}",
         "",
-        f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {max(curve.components)})",
-        *_other(laid, other),
-        f"rows = table[{laid.positions[0]} : {laid.positions[1] + 1}]",
-        *(_projected(laid) if laid.alignment is None else _aligned(laid)),
+        f"pca = fit_pca(model.W_pos, {laid.curve.pca.positions}, {max(laid.curve.components)})",
+        *computing(laid, other),
     ]
     return opening(model) + "\n".join(lines) + "\n"
 
 
-def drawing(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
-    """Return the lines that draw it, in a script that has made ``model``, ``curve``, ``session``.
+def names_used(laid: AlignedCurve) -> list[str]:
+    """Return the names of ``geometry`` that :func:`computing` takes to be imported."""
+    if laid.alignment is None:
+        return ["angles_between", "in_basis", "share_held"]
+    return ["align", "disparity", "in_basis"]
 
-    ``other`` is as in :func:`script`.
+
+def computing(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
+    """Return the lines that make ``laid``, its coordinates, and print how well they fit.
+
+    They use ``model`` and ``pca``; ``other`` is as in :func:`script`.
     """
-    above = laid.above
-    said = f"{above.name!r}, table, own, {tuple(above.components)}, in_order={above.in_order}"
     return [
-        "",
-        "from dataclasses import replace",
-        "",
-        "from gui.state.aligned_curve import "
-        f"Above, CurveAlignment, {type(laid.laying.what).__name__}, find_more, lay",
-        "from gui.services.alignment import guide",
-        "",
         *_other(laid, other),
-        f"laying = {laid.laying!r}",
-        f"laid = lay(laying, Above({said}), curve, model.n_positions)",
-        "laid = replace(laid, more=find_more(laid, model.W_pos))",
-        'session.guides = {"laid": guide(laid)}',
+        f"rows = table[{laid.positions[0]} : {laid.positions[1] + 1}]",
+        *(_projected(laid) if laid.alignment is None else _aligned(laid)),
     ]
 
 
@@ -169,6 +158,7 @@ def _aligned(laid: AlignedCurve) -> list[str]:
         f"theirs = in_basis(rows, own, {tuple(laid.above.components)})",
         f"ours = in_basis(target, pca, {tuple(laid.curve.components)})",
         f"found = align(theirs, ours, scaled={scaled}, mirrored={mirrored})",
+        "laid = found.carry(theirs)",
         "print(found.disparity, found.rms, found.scale, found.mirrors)",
         *(["print(disparity(rows, target))  # in all dimensions"] if wide else []),
     ]
@@ -176,8 +166,10 @@ def _aligned(laid: AlignedCurve) -> list[str]:
 
 def _projected(laid: AlignedCurve) -> list[str]:
     ours, theirs = tuple(laid.curve.components), tuple(laid.above.components)
+    # A short range may have none of the components.
+    angles = laid.more is None or laid.more.angles is not None
     return [
-        f"print(in_basis(rows, pca, {ours}, {laid.laying.taken_off!r}))",
+        f"laid = in_basis(rows, pca, {ours}, {laid.laying.taken_off!r})",
         f"print(share_held(rows, pca, {ours}), share_held(rows, own, {theirs}))",
-        f"print(angles_between(pca, own, {ours}, {theirs}))",
+        *([f"print(angles_between(pca, own, {ours}, {theirs}))"] if angles else []),
     ]

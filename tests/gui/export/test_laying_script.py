@@ -12,6 +12,7 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange
 from gui.state.camera import CameraPose
 from tests.gui.conftest import D_MODEL
 from tests.gui.laying_stage import KEY, Beside, lines
+from tests.scripts import run_script
 
 SIGHT = Sight(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0), (80, 60), "dark")
 
@@ -23,11 +24,11 @@ def beside(opened, write_table):
     made.close()
 
 
-def test_the_script_prints_the_same(opened, beside, helix, run_python):
+def test_the_script_prints_the_same(opened, beside, helix):
     other = beside(helix(120, D_MODEL, 9), (10, 80))
     opened.laying = CurveAlignment(OfCompared(KEY), "scaled")
     laid = opened.laid
-    first, whole = run_python(script(laid, opened.model, other.session.model)).splitlines()
+    first, whole = run_script(script(laid, opened.model, other.session.model)).splitlines()
     found = laid.alignment
     numbers = [float(number) for number in first.split()[:3]]
     assert numbers == pytest.approx([found.disparity, found.rms, found.scale])
@@ -35,10 +36,10 @@ def test_the_script_prints_the_same(opened, beside, helix, run_python):
     assert float(whole) == pytest.approx(laid.more.whole)
 
 
-def test_the_script_of_the_same_components(opened, run_python):
+def test_the_script_of_the_same_components(opened):
     opened.laying = CurveAlignment(OfRange((100, 150)), "basis")
     laid = opened.laid
-    *_, shares, angles = run_python(script(laid, opened.model, None)).splitlines()
+    *_, shares, angles = run_script(script(laid, opened.model, None)).splitlines()
     expected = [laid.more.held, laid.more.own]
     assert [float(n) for n in shares.split()] == pytest.approx(expected)
     read = np.array(angles.strip("[]").split(), float)
@@ -50,19 +51,22 @@ def test_the_script_of_the_same_components(opened, run_python):
     [CurveAlignment(OfCompared(KEY), "scaled"), CurveAlignment(OfRange((100, 190)), "basis")],
     ids=["model", "range"],
 )
-def test_the_windows_script_and_data_have_it(opened, beside, helix, run_python, tmp_path, laying):
+def test_the_windows_script_and_data_have_it(opened, beside, helix, tmp_path, monkeypatch, laying):
     beside(helix(120, D_MODEL, 9), (10, 80))
     opened.positions = (1, 99)
     opened.laying = laying
     text = window_script.script(opened, SIGHT)
     assert "Not drawn here" not in text
-    # What it draws at last, in place of a picture.
-    code = text.partition("pose = CameraPose(")[0]
-    found = run_python(code + "print(*resolve_scene(session).guides[0].lines[0][7])").splitlines()
-    line = lines(opened)
-    np.testing.assert_allclose([float(x) for x in found[-1].split()], line[7], atol=1e-9)
-    again = code + "print(resolve_scene(session).caption[-1])"
-    assert "\n".join(run_python(again).splitlines()[-2:]) == resolve_scene(opened).caption[-1]
+    line, names = lines(opened), {}
+    monkeypatch.chdir(tmp_path)
+    # The compared model's part, which follows, has names of its own.
+    printed = run_script(text.partition("plotter.close()")[0] + "plotter.close()", names)
+    np.testing.assert_allclose(names["laid"], line @ opened.turn.T, atol=1e-9)
+    fit = opened.laid.alignment
+    assert str(opened.laid.more.held if fit is None else fit.disparity)[:12] in printed
+    for said in resolve_scene(opened).caption[-1].split("\n"):
+        assert said in names["caption"]
+    assert (tmp_path / "helix.png").stat().st_size > 2000
     arrays = WindowData.of(opened).arrays()
     np.testing.assert_array_equal(arrays["laid_coordinates"], line)
     assert len(arrays["laid_position"]) == len(arrays["laid_matched"]) == len(line)
