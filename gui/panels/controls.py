@@ -9,7 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QWidget
 
 from geometry.models.model import PositionalModel
-from gui.panels.kit import AnyPanel, Choice, Control, Layer, Number, Saved, Toggle
+from gui.panels.kit import AnyPanel, Choice, Control, Layer, Matrices, Number, Saved, Toggle
+from gui.panels.matrix_chips import MatrixChips
 from gui.style.theme import Theme
 from gui.widgets.drop_down import DropDown
 from gui.widgets.number_slider import NumberSlider
@@ -53,6 +54,8 @@ class ControlRow:
                 widget.show_value(value)
             elif isinstance(widget, DropDown):
                 widget.setCurrentIndex(widget.findData(value))
+            elif isinstance(widget, MatrixChips):
+                widget.show_subjects(value)
             widget.blockSignals(blocked)
             if isinstance(control, Layer) and control.enabled is not None:
                 widget.setEnabled(control.enabled(choices))
@@ -66,6 +69,8 @@ class ControlRow:
             control = self._controls[name]
             if isinstance(control, Layer) and isinstance(widget, DropDown):
                 _offer_layers(widget, control, max(model.n_layers or 1, 1))
+            elif isinstance(widget, MatrixChips):
+                widget.set_model(model.n_layers, model.missing)
             elif isinstance(control, Toggle) and control.unavailable is not None:
                 why = control.unavailable(model)
                 widget.setEnabled(not why)
@@ -106,6 +111,10 @@ class ControlRow:
             chosen = control.chosen
             number.changed.connect(change if chosen is None else lambda n: change(chosen(n)))
             return number
+        if isinstance(control, Matrices):
+            chips = MatrixChips()
+            chips.changed.connect(change)
+            return chips
         if isinstance(control, Choice) and not control.listed:
             options = [(option.value, option.text, option.tip) for option in control.options]
             segmented = Segmented(options, control.label)

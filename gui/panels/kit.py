@@ -12,10 +12,12 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
 import numpy as np
 
+from geometry.measures.directions import Side
+from geometry.models.residual_stream import NAMES, Subject
 from gui.plots.spec import Part
 from gui.services.overlay_curves import told_apart
 from gui.services.questions import Question, QuestionContext, Stepwise, resolve
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from geometry.claims.claims import Verdict
     from geometry.claims.measurements import Measurements
     from geometry.models.model import PositionalModel
+    from geometry.models.residual_stream import Name
     from geometry.pca.components import PositionPCA
 
 log = logging.getLogger(__name__)
@@ -39,6 +42,8 @@ Check = Callable[[object], bool]
 
 MOST = 2**31 - 1
 """Of any whole number that is saved: more fits into no field."""
+LONGEST = 10_000
+"""Of a list that is saved."""
 
 
 # ---- controls as data ----------------------------------------------------------------------
@@ -161,6 +166,53 @@ class Layer(Control):
     def fits(self, value: object, model: PositionalModel) -> bool:
         """Return whether the model has this layer."""
         return isinstance(value, int) and value < (model.n_layers or 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrices(Control):
+    """Several matrices of the model, at least one: :class:`Subject` each."""
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is a list of matrices."""
+        if not isinstance(value, list | tuple) or not 0 < len(value) <= LONGEST:
+            return False
+        return all(is_matrix(one) for one in value)
+
+    def fits(self, value: Any, model: PositionalModel) -> bool:
+        """Return whether the model has the layers and heads of all of them."""
+        return all(is_of(matrix(one), model) for one in value)
+
+    def decode(self, value: Any) -> tuple[Subject, ...]:
+        """Return the matrices."""
+        return tuple(map(matrix, value))
+
+
+def matrix(value: Subject | Mapping[str, Any] | Name) -> Subject:
+    """Return a matrix of its fields, as a file has them, or of its name."""
+    if isinstance(value, Subject):
+        return value
+    return Subject(value) if isinstance(value, str) else Subject(**value)
+
+
+def is_matrix(value: object) -> bool:
+    """Return whether a value in a file has the fields of a matrix, and each makes sense."""
+    if not isinstance(value, dict) or value.keys() != {one.name for one in fields(Subject)}:
+        return False
+    head = value["head"]
+    return (
+        value["name"] in NAMES
+        and whole_number(value["layer"])
+        and (head is None or whole_number(head))
+        and value["side"] in (None, *get_args(Side))
+        and isinstance(value["fold_ln"], bool)
+        and isinstance(value["centred"], bool)
+    )
+
+
+def is_of(subject: Subject, model: PositionalModel) -> bool:
+    """Return whether a model has the layer and the head of a matrix."""
+    heads = model.n_heads or 0
+    return subject.layer < (model.n_layers or 1) and (subject.head is None or subject.head < heads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

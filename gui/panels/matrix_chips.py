@@ -21,7 +21,7 @@ WIDTHS = {1: 24, 3: 38, 4: 40}
 class MatrixChips(QWidget):
     """A button for each matrix; those of weights stand for the chosen layer.
 
-    Switching the layer leaves what was chosen of others chosen.
+    Switching the layer leaves what was chosen of others chosen; where nothing else is, P is.
     """
 
     changed = Signal(tuple)
@@ -88,5 +88,5 @@ class MatrixChips(QWidget):
     def _on_clicked(self, name: Name, on: bool) -> None:
         subject = self.subject(name)
         others = tuple(other for other in self._subjects if other != subject)
-        self.show_subjects((*others, subject) if on else others)
+        self.show_subjects((*others, subject) if on else others or (Subject("P"),))
         self.changed.emit(self._subjects)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from geometry.models.residual_stream import NAMES, Subject
 from gui.style.theme import SERIES, Theme
 
+TABLES = ("P", "E")
+"""What is no weight of a layer."""
 WORDS = {
     "P": "Position embeddings, one row for each position",
     "E": "Token embeddings, one row for each token",
@@ -21,7 +23,7 @@ WORDS = {
 
 def subject_name(subject: Subject) -> str:
     """Return a matrix's name with its layer, such as "W_Q 3", and head, such as "W_Q 3.5"."""
-    if subject.name in ("P", "E"):
+    if subject.name in TABLES:
         return f"{subject.name} centred" if subject.centred else subject.name
     head = "" if subject.head is None else f".{subject.head}"
     return f"{subject.name} {subject.layer}{head}"

@@ -22,7 +22,7 @@ from gui.plots.figure_base import (
     save_figure,
     title_axes,
 )
-from gui.plots.spec import Axis, Curve, Image, Part, Plot, Rule, Table
+from gui.plots.spec import Axis, Curve, Image, Part, Plot, Rule
 from gui.style.theme import LIGHT, SMALL, Theme
 
 __all__ = [
@@ -52,7 +52,9 @@ def paint(
     own: tuple[str, str] | None = None,
     size: tuple[float, float] = SIZE,
 ) -> Figure:
-    """Paint plots side by side; tables are for the screen.
+    """Paint plots side by side; tables and legends are for the screen.
+
+    The labels of curves stand in a plot that is alone, and below several.
 
     Parameters
     ----------
@@ -69,7 +71,7 @@ def paint(
     size
         Width and height in inches, without the names.
     """
-    drawn = [part for part in parts if not isinstance(part, Table)]
+    drawn = [part for part in parts if isinstance(part, Plot | Image)]
     widths = [IMAGE_WIDTH if isinstance(part, Image) else 1.0 for part in drawn]
     figure, axes = new_figures(theme, size, columns=len(drawn), width_ratios=widths)
     for part, place in zip(drawn, axes, strict=True):
@@ -78,7 +80,9 @@ def paint(
         else:
             paint_plot(place, part, theme)
     labelled = any(curve.label for part in drawn if isinstance(part, Plot) for curve in part.curves)
-    if labelled:
+    if labelled and len(drawn) == 1:
+        axes[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
+    elif labelled:
         figure.legend(
             frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text,
             loc="outside lower left", ncols=len(drawn),

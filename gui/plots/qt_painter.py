@@ -8,21 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.plots.color_bar import ColorBar
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
 from gui.plots.position_curves import PositionCurves
-from gui.plots.spec import Image, Part, Plot, Rule, Span, Table
+from gui.plots.spec import Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.choice_table import ChoiceTable, choose
+from gui.widgets.label import label
+from gui.widgets.tooltips import wrapped
 
 LEAST_PLOT = 104
 """Pixels of a plot's width beside others."""
+LEGEND_WIDTH = 264
+SWATCH = QSize(20, 12)
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class PaintedPlot(QWidget):
@@ -267,7 +281,92 @@ class PaintedTable(QWidget):
             self.chosen.emit(self._table.chooses, choose(drawn, key, modifiers, self._table.most))
 
 
-Painted = PaintedPlot | PaintedImage | PaintedTable
+class PaintedLegend(QScrollArea):
+    """A :class:`gui.plots.spec.Legend` on the screen."""
+
+    chosen = Signal(str, object)
+    hovered = Signal(object)
+
+    def __init__(self, legend: Legend) -> None:
+        super().__init__()
+        self._legend = legend
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFixedWidth(LEGEND_WIDTH)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Ignored)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def takes(self, part: Part) -> bool:
+        """Return whether this widget can show another part in place of its own."""
+        return isinstance(part, Legend)
+
+    def draw(self, legend: Legend) -> None:
+        """Show another legend."""
+        self._legend = legend
+        holder = QWidget()
+        grid = QGridLayout(holder)
+        grid.setContentsMargins(GRID, GRID // 2, GRID // 2, 0)
+        grid.setHorizontalSpacing(GRID)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(1, 1)
+        for column, title in enumerate(legend.titles, start=2):
+            grid.addWidget(label(title, "small"), 0, column, RIGHT)
+        for row, entry in enumerate(legend.entries, start=1):
+            self._add(grid, row, entry)
+        grid.setRowStretch(len(legend.entries) + 1, 1)
+        # The press of a button in the one before may have led here.
+        before = self.takeWidget()
+        if before is not None:
+            before.deleteLater()
+        self.setWidget(holder)
+
+    def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
+        """Entries stand for no positions."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Entries take their colours when they are drawn."""
+
+    def _add(self, grid: QGridLayout, row: int, entry: Entry) -> None:
+        name = label(entry.name, "" if entry.color else "muted")
+        name.setToolTip(wrapped(entry.tip))
+        if entry.color:
+            grid.addWidget(_Swatch(entry.color), row, 0)
+        grid.addWidget(name, row, 1)
+        titles = len(self._legend.titles)
+        for column, text in enumerate(entry.numbers, start=2):
+            number = label(text, "" if entry.color else "small")
+            number.setToolTip(wrapped(entry.tip))
+            grid.addWidget(
+                number, row, column, 1, titles if len(entry.numbers) == 1 else 1, alignment=RIGHT
+            )
+        if not self._legend.removes:
+            return
+        button = QToolButton()
+        button.setText("✕")
+        button.setProperty("role", "title button")
+        button.setToolTip(f"Take {entry.name} out")
+        button.setAccessibleName(f"Take {entry.name} out")
+        button.clicked.connect(lambda: self.chosen.emit(self._legend.removes, entry.without))
+        grid.addWidget(button, row, 2 + titles)
+
+
+class _Swatch(QWidget):
+    """A short piece of a curve."""
+
+    def __init__(self, color: str) -> None:
+        super().__init__()
+        self._color = QColor(color)
+        self.setFixedSize(SWATCH)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QPen(self._color, 2))
+        middle = self.height() // 2
+        painter.drawLine(0, middle, self.width(), middle)
+
+
+Painted = PaintedPlot | PaintedImage | PaintedTable | PaintedLegend
 
 
 class PaintedRow(QWidget):
@@ -343,7 +442,7 @@ class PaintedRow(QWidget):
                 widget.hide()
                 widget.deleteLater()
         for widget, part in zip(self.painted, self._parts, strict=True):
-            self._row.addWidget(widget, 0 if isinstance(part, Table) else part.stretch)
+            self._row.addWidget(widget, part.stretch if isinstance(part, Plot | Image) else 0)
             if len(self._parts) > 1 and isinstance(widget, PaintedPlot):
                 widget.widget.setMinimumWidth(LEAST_PLOT)
 
@@ -360,6 +459,8 @@ class PaintedRow(QWidget):
             made = PaintedImage(part, self._theme)
             made.selected.connect(self._on_selected)
             made.pointed.connect(self._on_pointed)
+        elif isinstance(part, Legend):
+            made = PaintedLegend(part)
         else:
             made = PaintedTable(part, self._theme)
         made.chosen.connect(self.chosen)
@@ -370,7 +471,7 @@ class PaintedRow(QWidget):
         for widget, part in zip(self.painted, self._parts, strict=True):
             if isinstance(widget, PaintedTable):
                 widget.fit(self.width())
-            elif not isinstance(part, Table):
+            elif isinstance(part, Plot | Image):
                 widget.setVisible(self.width() >= part.least_width)
 
     def _on_hovered(self, position: int | None) -> None:

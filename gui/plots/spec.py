@@ -229,6 +229,50 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Entry:
+    """A row of a :class:`Legend`.
+
+    Attributes
+    ----------
+    color
+        Of its curve; "" where there is none.
+    name, tip
+        What it is called, and what that is.
+    numbers
+        One for each title of the legend, or a single text in place of all.
+    without
+        The value of the legend's choice after this row is taken out.
+    """
+
+    color: str
+    name: str
+    numbers: tuple[str, ...]
+    tip: str
+    without: object = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Legend:
+    """Which curve is which, and what sums each up: beside a plot, on the screen alone.
+
+    Print has the labels of the curves.
+
+    Attributes
+    ----------
+    titles
+        Of the numbers.
+    entries
+        From top to bottom.
+    removes
+        The choice from which the button of a row takes it out; "" where there is no button.
+    """
+
+    titles: Sequence[str]
+    entries: Sequence[Entry]
+    removes: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Line:
     """One quantity over a training.
 
@@ -272,7 +316,7 @@ class Line:
             yield slice(int(start), int(stop))
 
 
-Part = Plot | Image | Table
+Part = Plot | Image | Table | Legend
 
 
 def spanned(first: float, last: float, others: Sequence[Curve]) -> Span:
