@@ -26,8 +26,6 @@ from gui.panels.overlaps_figure import draw_figure, draw_overlap
 from gui.panels.overlaps_look import Look
 from gui.panels.overlaps_question import ATTENTION, Missing, Overlap, OverlapFigure, overlap_of
 from gui.panels.overlaps_text import caption_of, figure_caption
-from gui.panels.spectra_figure import spectra_figure
-from gui.panels.spectra_question import SpectraOf
 from gui.panels.table import PANELS
 from gui.services.questions import resolve
 from gui.style.sentences import as_sentence
@@ -35,7 +33,6 @@ from gui.style.theme import LIGHT
 
 ENTRIES = 3
 """Single entries of P in one figure, those of the largest variance."""
-WEIGHTS: tuple[Name, ...] = (*ATTENTION, "W_in")
 
 
 def figure(name: str, reported: Reported) -> Figure:
@@ -75,37 +72,6 @@ def _norms(reported: Reported) -> Figure:
 def _spectrum(reported: Reported) -> Figure:
     model = reported.model
     return spectrum_figure(model.name, model.n_positions, reported.measured.spectrum("P"))
-
-
-def _spectra(reported: Reported) -> Figure:
-    return _spectra_of(reported, ("P", "E"), text.tables_scope(reported.model), chance=True)
-
-
-def _weights(reported: Reported) -> Figure:
-    scope = text.weights_scope(reported.layer, fold_ln=reported.fold_ln)
-    return _spectra_of(reported, WEIGHTS, scope, chance=False)
-
-
-def _spectra_of(reported: Reported, names: tuple[Name, ...], scope: str, *, chance: bool) -> Figure:
-    found = resolve(SpectraOf(_at_hand(reported, names)), reported.about).found
-    k = min(reported.measured.rank, max(len(one.singular_values) for one in found))
-    title = text.spectra_title(reported.model)
-    return spectra_figure(found, k, chance=chance, title=title, scope=scope)
-
-
-def _at_hand(reported: Reported, names: tuple[Name, ...]) -> tuple[Subject, ...]:
-    """Return the matrices that can be had; raise what the last one raises if that is none."""
-    found: list[Subject] = []
-    for name in names:
-        try:
-            reported.measured.directions(name)
-        except (TensorUnavailable, Offline) as error:
-            last = error
-        else:
-            found.append(reported.measured.of_model.subject(name))
-    if not found:
-        raise last
-    return tuple(found)
 
 
 def _attention(reported: Reported) -> Figure:
@@ -179,8 +145,6 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "helix": _helix,
     "norms": _norms,
     "spectrum": _spectrum,
-    "spectra": _spectra,
-    "spectra-weights": _weights,
     "overlaps-P-E": _P_and_E,
     "overlaps-attention": _attention,
     "overlaps-mlp": _mlp,

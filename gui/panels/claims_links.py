@@ -17,8 +17,6 @@ def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Mapping[str, A
 _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "layernorm.sum_of_squares": {"version": "orthogonal"},
     "layernorm.constant": {"version": "constant_norm"},
-    "spectrum.P": {"subjects": (Subject("P"),)},
-    "spectrum.E": {"subjects": (Subject("P"), Subject("E"))},
     "overlap.P_E.strong_weak": _pair("P", "E"),
     "overlap.P_E.weak_strong": _pair("P", "E"),
     "overlap.P_E.strong": _pair("P", "E"),

@@ -134,7 +134,6 @@ def _settings(value: Any) -> bool:
 
 
 CHOICES: Mapping[str, Mapping[str, Check]] = {
-    "spectra": {"subjects": _list_of(_subject, 1), "k": _from(1), "chance": flag},
     "overlaps": {
         "view": _one_of("pair", "attention", "mlp"),
         "rows": _subject,

@@ -1,46 +1,162 @@
-"""The spectra panel: singular values of P, E and the layers' weights."""
+"""Spectra: singular values of P, E and the layers' weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QSpinBox, QWidget
 
+from geometry.checkpoints.errors import TensorUnavailable
 from geometry.checkpoints.stores import RegionStore
+from geometry.hub.faults import Offline
+from geometry.measures.chance import gaussian_singular_values
+from geometry.measures.directions import Directions
+from geometry.measures.spectra import summarise
 from geometry.models.model import PositionalModel
-from geometry.models.residual_stream import Subject
-from gui.panels.figure_text import spectra_scope, spectra_title
-from gui.panels.matrix_chips import MatrixChips
-from gui.panels.options import subject_of
-from gui.panels.overlay_panel import XY, OverlayPanel
-from gui.panels.spectra_legend import LegendRow, SpectraLegend
-from gui.panels.spectra_question import NamedSpectrum, Spectra, SpectraOf
-from gui.panels.subject_text import WORDS, subject_colors, subject_name
+from geometry.models.residual_stream import NAMES, Name, Subject
+from gui.panels.kit import Matrices, Number, PanelSpec, Reported, Scope, Toggle, View
+from gui.panels.subject_text import TABLES, WORDS, subject_colors, subject_name
+from gui.plots.spec import Axis, Curve, Entry, Legend, Part, Plot, Rule
+from gui.services.questions import Progress, QuestionContext, Tensor, resolve, tensors_of
 from gui.services.snippets import opening, written
-from gui.state.session import Session
-from gui.style.theme import GRID, Theme, format_count, format_number, format_percent
-from gui.widgets.label import label
-from gui.widgets.tooltips import wrapped
+from gui.style.theme import format_count, format_number, format_percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gui.plots.curve_plot import CurvePlot
-
 TOP = 30
-CHANCE = "Draw, dashed, the singular values of a random Gaussian matrix of the same shape and norm"
-TOP_TIP = "How many of the first singular values the share of Σσ² is summed over"
-MARKER = "Drag to change k, how many of the first singular values are summed"
+BY_CHANCE = "Gaussian of the same shape and norm"
+P = Subject("P")
+FIGURES: Mapping[str, tuple[Name, ...]] = {
+    "spectra": ("P", "E"),
+    "spectra-weights": tuple(name for name in NAMES if name not in TABLES),
+}
+"""The figures of a report, and whose spectra they show."""
 
 
-class SpectraPanel(OverlayPanel):
+@dataclass(frozen=True, eq=False, slots=True)
+class NamedSpectrum:
+    """Singular values of one matrix.
+
+    Attributes
+    ----------
+    subject
+        Which matrix.
+    shape
+        Its rows and columns.
+    singular_values, chance : (min(shape),) float64
+        Falling, in the matrix's units; and those of a Gaussian matrix of the same shape and norm.
+    energy : (min(shape),) float64
+        Share of Σσ² that the first 1, 2, … of them have.
+    stable_rank
+        ‖A‖_F² / σ₁².
+    """
+
+    subject: Subject
+    shape: tuple[int, int]
+    singular_values: np.ndarray
+    chance: np.ndarray
+    energy: np.ndarray
+    stable_rank: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Spectra:
+    """Spectra of several matrices, and why others have none.
+
+    Attributes
+    ----------
+    found
+        In the order they were asked for.
+    missing
+        For each matrix that the checkpoint lacks, why.
+    """
+
+    found: tuple[NamedSpectrum, ...]
+    missing: tuple[tuple[Subject, str], ...]
+
+    @property
+    def longest(self) -> int:
+        """How many singular values the longest of them has."""
+        return max(len(one.singular_values) for one in self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class SpectraOf:
+    """Singular values of some matrices, as they are: uncentred unless a subject says otherwise."""
+
+    subjects: tuple[Subject, ...]
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read."""
+        return tensors_of(*self.subjects)
+
+    def steps(self, about: QuestionContext) -> Iterator[Progress | Spectra]:
+        """Yield the :class:`Spectra` last.
+
+        Raises
+        ------
+        TensorUnavailable
+            There is none of them.
+        """
+        found: list[NamedSpectrum] = []
+        missing: list[tuple[Subject, str]] = []
+        for number, subject in enumerate(self.subjects):
+            yield Progress(number / len(self.subjects), f"Decomposing {subject.name}")
+            try:
+                found.append(_spectrum(about, subject))
+            except TensorUnavailable as error:
+                missing.append((subject, str(error)))
+                last = error
+        if not found:
+            raise last
+        yield Spectra(tuple(found), tuple(missing))
+
+
+def _spectrum(about: QuestionContext, subject: Subject) -> NamedSpectrum:
+    directions = about.stream.directions(subject)
+    values = directions.singular_values
+    shape = _shape(about, subject, directions)
+    squares = values**2
+    total = float(squares.sum())
+    energy = np.cumsum(squares) / total if total > 0.0 else np.zeros_like(squares)
+    energy.flags.writeable = False
+    return NamedSpectrum(
+        subject,
+        shape,
+        values,
+        gaussian_singular_values(shape, float(np.sqrt(total))),
+        energy,
+        summarise(values).stable_rank,
+    )
+
+
+def _shape(about: QuestionContext, subject: Subject, directions: Directions) -> tuple[int, int]:
+    """Return the matrix's shape; E is not read for it where its directions are on disk."""
+    if subject.name == "E" and about.model.d_vocab is not None:
+        return about.model.d_vocab, directions.vectors.shape[1]
+    rows, columns = about.stream.matrix(subject).shape
+    return rows, columns
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Whose spectra; how many values the share of Σσ² is summed over; whether to draw chance."""
+
+    subjects: tuple[Subject, ...] = (P,)
+    k: int = TOP
+    chance: bool = True
+
+
+SpectraView = View[Choices, Spectra]
+
+
+class SpectraPanel(PanelSpec[Choices, Spectra]):
     """Singular values against their index, both logarithmic, as in the article."""
 
-    slot = "spectra"
+    name = "spectra"
     formula = "σᵢ(A)"
     meaning = "singular values"
     explanation = (
@@ -50,263 +166,214 @@ class SpectraPanel(OverlayPanel):
     )
     empty = "Open a model to see the singular values of its position table and weights."
     instead = "Choose P above: the position table is always there."
+    defaults = Choices()
+    controls = (
+        Matrices(field="subjects"),
+        Number(
+            field="k",
+            text="k",
+            tip="How many of the first singular values the share of Σσ² is summed over",
+            most=lambda spectra: spectra.longest,
+            slider=False,
+        ),
+        Toggle(
+            field="chance",
+            text="Chance",
+            tip="Draw, dashed, the singular values of a random Gaussian matrix of the same shape"
+            " and norm",
+        ),
+    )
+    figures = {"spectra": {}, "spectra-weights": {"chance": False}}
+    claims = {
+        "spectrum.P": {"subjects": (P,)},
+        "spectrum.E": {"subjects": (P, Subject("E"))},
+    }
 
-    def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(session, theme, parent)
-        self.plot: CurvePlot
-        self._subjects: tuple[Subject, ...] = (Subject("P"),)
-        self._model: PositionalModel | None = None
-        self.chips = MatrixChips()
-        self.chips.changed.connect(self._on_subjects_changed)
-        self.top = QSpinBox()
-        self.top.setRange(1, TOP)
-        self.top.setValue(TOP)
-        self.top.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self.top.setToolTip(wrapped(TOP_TIP))
-        self.top.setAccessibleName("k")
-        self._k = TOP
-        self.top.valueChanged.connect(self.set_k)
-        self.chance = QCheckBox("Chance")
-        self.chance.setChecked(True)
-        self.chance.setToolTip(wrapped(CHANCE))
-        self.chance.toggled.connect(self._draw)
-        for control in (self.chips, label("k", "muted"), self.top, self.chance):
-            self.header.add(control)
-        self._follow_model()
-
-    # What it asks.
-
-    def question(self) -> SpectraOf | None:
-        """Ask for the chosen matrices."""
-        self._follow_model()
-        return SpectraOf(self._subjects) if self._subjects else None
-
-    def question_of(self, session: Session) -> SpectraOf:
-        """Ask other models for the first matrix alone: all of all could not be told apart."""
-        return SpectraOf(self._subjects[:1])
-
-    def configure(self, **options: Any) -> None:
-        """Show ``subjects``, several, and ``k``; whether ``chance``."""
-        self._follow_model()
-        subjects = options.pop("subjects", self._subjects)
-        self._on_subjects_changed(tuple(map(subject_of, subjects)))
-        self.set_k(options.pop("k", self._k))
-        self.chance.setChecked(options.pop("chance", self.chance.isChecked()))
-        super().configure(**options)
-
-    def options(self) -> dict[str, Any]:
-        """Return what :meth:`configure` takes."""
-        subjects = [asdict(subject) for subject in self._subjects]
-        return {"subjects": subjects, "k": self._k, "chance": self.chance.isChecked()}
-
-    def _follow_model(self) -> None:
-        """Offer what another model has; P and E to begin with, if E need not be fetched."""
-        model = self.session.model
-        if model is None or model is self._model:
-            return
-        self._model = model
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Show P of another model, and E if it need not be fetched."""
         here = isinstance(model.store, RegionStore) and "W_E" not in model.missing
-        self._subjects = (Subject("P"), Subject("E")) if here else (Subject("P"),)
-        self.chips.set_model(model.n_layers, model.missing)
-        self.chips.show_subjects(self._subjects)
+        return replace(choices, subjects=(P, Subject("E")) if here else (P,))
 
-    def _on_subjects_changed(self, subjects: tuple[Subject, ...]) -> None:
-        # Something has to be left to look at.
-        self._subjects = subjects or (Subject("P"),)
-        self.chips.show_subjects(self._subjects)
-        self.ask()
+    def question(self, scope: Scope, choices: Choices) -> SpectraOf:
+        return SpectraOf(choices.subjects)
 
-    def set_k(self, k: int) -> None:
-        """Sum the first k; kept within what the longest spectrum has."""
-        self._k = min(max(k, 1), self.top.maximum())
-        blocked = self.top.blockSignals(True)
-        self.top.setValue(self._k)
-        self.top.blockSignals(blocked)
-        if self.result is not None:
-            self._show_sums()
+    def question_beside(self, scope: Scope, choices: Choices) -> SpectraOf:
+        """Ask for the first matrix alone: all of all models could not be told apart."""
+        return SpectraOf(choices.subjects[:1])
 
-    # What it shows.
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        measured = reported.measured
+        subjects = tuple(measured.of_model.subject(name) for name in FIGURES[figure])
+        chance = self.figures[figure].get("chance", True)
+        return Choices(subjects, measured.rank, chance)
 
-    def build(self) -> QWidget:
-        """Make the plot and the legend beside it."""
-        from gui.plots.curve_plot import CurvePlot
+    def result_for_report(self, reported: Reported, choices: Choices) -> tuple[SpectraOf, Spectra]:
+        """Leave out what is missing, or not on this machine."""
+        here = []
+        for subject in choices.subjects:
+            try:
+                reported.measured.directions(subject.name)
+            except (TensorUnavailable, Offline) as error:
+                last = error
+            else:
+                here.append(subject)
+        if not here:
+            raise last
+        question = SpectraOf(tuple(here))
+        return question, resolve(question, reported.about)
 
-        self.plot = CurvePlot(self.theme, "index i", "singular value σᵢ", log_x=True, log_y=True)
-        self.plot.setAccessibleName("Singular values")
-        self.plot.pointHovered.connect(self._on_hovered)
-        self.plot.markerDragged.connect(lambda x: self.set_k(round(x)))
-        self.legend = SpectraLegend()
-        self.legend.removed.connect(self._on_removed)
-        content = QWidget()
-        row = QHBoxLayout(content)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(GRID)
-        row.addWidget(self.plot, 1)
-        row.addWidget(self.legend)
-        return content
-
-    def show_result(self, result: Spectra) -> None:
-        """Draw the curves."""
-        self.top.setMaximum(max(len(found.singular_values) for found in result.found))
-        self._k = min(self._k, self.top.maximum())
-        self.top.setValue(self._k)
-        self._draw()
-
-    def _draw(self) -> None:
-        if self.result is None:
-            return
-        from gui.plots.spec import Curve
-
-        curves = []
-        for found, color in zip(self.result.found, self._colors(self.theme), strict=True):
-            index = np.arange(1.0, len(found.singular_values) + 1)
-            curves.append(Curve(index, found.singular_values, color, width=1.5))
-            if self.chance.isChecked():
+    def plots(self, view: SpectraView) -> Sequence[Part]:
+        result, choices, k = view.result, view.choices, _k(view)
+        colors = _colors(view)
+        curves: list[Curve] = []
+        drawn: list[NamedSpectrum | None] = []  # by curve, for what is under the mouse
+        for found, color in zip(result.found, colors, strict=True):
+            index = _index(found)
+            words = f"{subject_name(found.subject)} · first {k}: {_energy(view, found)}"
+            curves.append(Curve(index, found.singular_values, color, width=1.5, label=words))
+            drawn.append(found)
+            if choices.chance:
                 curves.append(Curve(index, found.chance, color, "dashed", silent=True))
-        curves += [
-            Curve(other.x, other.y, other.color, name=other.name) for other in self.overlay_lines()
-        ]
-        self.plot.set_curves(curves)
-        self._show_sums()
-
-    def redraw(self) -> None:
-        """Draw the curves anew."""
-        self._draw()
-
-    def _show_sums(self) -> None:
-        self.plot.set_marker(self._k, MARKER)
-        rows = [
-            LegendRow(
-                color,
-                subject_name(found.subject),
-                (format_percent(self._energy(found)), format_number(found.stable_rank, 2)),
-                _described(found),
+                drawn.append(None)
+        if choices.chance:
+            # Of no points: it explains all dashes in the legend.
+            none = np.empty(0)
+            curves.append(
+                Curve(none, none, view.theme.muted, "dashed", silent=True, label=BY_CHANCE)
             )
-            for found, color in zip(self.result.found, self._colors(self.theme), strict=True)
-        ]
-        rows += [
-            LegendRow("", subject_name(subject), ("not in this checkpoint",), why)
-            for subject, why in self.result.missing
-        ]
-        self.legend.show_rows((f"first {self._k}", "stable rank"), rows)
-        self.show_caption()
-        self.show_overlay_legend()
+        for other in view.others:
+            (found,) = other.result.found
+            curves.append(Curve(_index(found), found.singular_values, other.color, name=other.name))
 
-    def _colors(self, theme: Theme) -> list[str]:
-        subjects = [found.subject for found in self.result.found]
-        return subject_colors(subjects, theme, others=self.overlaid)
-
-    def _energy(self, found: NamedSpectrum) -> float:
-        return float(found.energy[min(self._k, len(found.energy)) - 1])
-
-    def _on_removed(self, row: int) -> None:
-        shown = (*(f.subject for f in self.result.found), *(s for s, _ in self.result.missing))
-        self._on_subjects_changed(tuple(s for s in self._subjects if s != shown[row]))
-
-    def _on_hovered(self, point: tuple[int, int] | None) -> None:
-        if point is None:
-            self.plot.set_hover(None)
-            return
-        curve, i = point
-        drawn = self.plot.curves[curve]
-        if drawn.name:
-            self.plot.set_hover(point, f"{drawn.name} · i = {i + 1} · σ {_sigma(drawn.y[i])}")
-            return
-        found = self.result.found[curve // 2 if self.chance.isChecked() else curve]
-        share = format_percent(found.energy[i])
-        self.plot.set_hover(
-            point,
-            f"{subject_name(found.subject)} · i = {i + 1} · σ {_sigma(found.singular_values[i])}"
-            f" · chance {_sigma(found.chance[i])} · first {i + 1}: {share}",
-        )
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
-        super().set_theme(theme)
-        if self.content is not None:
-            self.plot.set_theme(theme)
-            self._draw()
-
-    # What it says, and what can be taken away.
-
-    def caption(self, result: Spectra) -> str:
-        """Name the model and the scope."""
-        assert self.session.model is not None
-        return f"{self.session.model.name} · {self._scope()}"
-
-    def _scope(self) -> str:
-        assert self.session.model is not None
-        return spectra_scope(self.session.model)
-
-    def figure(self, result: Spectra) -> Callable[[], Figure]:
-        """Return what draws the same curves for print."""
-        assert self.session.model is not None
-        title = spectra_title(self.session.model)
-        k, chance, scope = self._k, self.chance.isChecked(), self._scope()
-        others, of = self.printed_lines(), subject_name(self._subjects[0])
-        others = tuple(replace(other, name=f"{other.name} · {of}") for other in others)
-
-        def draw() -> Figure:
-            from gui.panels.spectra_figure import spectra_figure
-
-            return spectra_figure(
-                result.found, k, chance=chance, title=title, scope=scope, others=others
+        def hover(curve: int, at: int) -> str:
+            where = f"i = {at + 1} · σ {_sigma(curves[curve].y[at])}"
+            if curves[curve].name:
+                return f"{curves[curve].name} · {where}"
+            found = drawn[curve]
+            assert found is not None
+            return (
+                f"{subject_name(found.subject)} · {where} · chance {_sigma(found.chance[at])}"
+                f" · first {at + 1}: {format_percent(found.energy[at])}"
             )
 
-        return draw
+        return [
+            Plot(
+                "Singular values",
+                Axis("index i", log=True, printed="index i of the singular value"),
+                Axis("singular value σᵢ", log=True),
+                curves,
+                [
+                    Rule(
+                        k,
+                        "x",
+                        tip="Drag to change k, how many of the first singular values are summed",
+                        drags="k",
+                        style="dotted",
+                    )
+                ],
+                hover,
+            ),
+            Legend((f"first {k}", "stable rank"), _entries(view, colors), "subjects"),
+        ]
 
-    def numbers(self, result: Spectra) -> Mapping[str, np.ndarray]:
+    def heading(self, view: SpectraView) -> tuple[str, str]:
+        return f"{view.model.name} · singular values", _scope(view)
+
+    def caption(self, view: SpectraView) -> str:
+        return f"{view.model.name} · {_scope(view)}"
+
+    def figure(self, view: SpectraView) -> Figure:
+        from gui.plots.mpl_painter import paint
+
+        of = subject_name(view.choices.subjects[0])
+        names = [(f"{other.name} · {of}", other.color) for other in view.others]
+        return paint(self.plots(view), *self.heading(view), view.theme, others=names)
+
+    def numbers(self, view: SpectraView) -> Mapping[str, np.ndarray]:
         """Return, for each matrix, its singular values, those by chance and the energy."""
-        return self.with_others(self.overlay_numbers(result))
-
-    def python(self) -> str:
-        """Return a script that prints the first singular values and the energy."""
-        return self.with_other_scripts(self.overlay_python(self.session, self.result))
-
-    # The same of other models.
-
-    def overlay_words(self) -> str:
-        """Say which matrix it is."""
-        return f"σᵢ of {subject_name(self._subjects[0])}"
-
-    def overlay_xy(self, result: Spectra) -> Mapping[str, XY]:
-        """Return singular values by index."""
-        values = result.found[0].singular_values
-        return {"": (np.arange(1.0, len(values) + 1), values)}
-
-    def overlay_said(self, result: Spectra) -> str:
-        """Say what the legend says of the open model's."""
-        found = result.found[0]
-        energy, rank = format_percent(self._energy(found)), format_number(found.stable_rank, 2)
-        return f"{_described(found)} First {self._k}: {energy}, stable rank {rank}"
-
-    def overlay_numbers(self, result: Spectra) -> dict[str, np.ndarray]:
-        """Return, for each matrix, its singular values, those by chance and the energy."""
-        longest = max(len(found.singular_values) for found in result.found)
-        columns: dict[str, np.ndarray] = {"index": np.arange(1, longest + 1)}
-        for found in result.found:
+        columns: dict[str, np.ndarray] = {"index": np.arange(1, view.result.longest + 1)}
+        for found in view.result.found:
             name = subject_name(found.subject).replace(" ", "_")
             columns[f"{name}_singular_value"] = found.singular_values
             columns[f"{name}_by_chance"] = found.chance
             columns[f"{name}_energy_of_first"] = found.energy
         return columns
 
-    def overlay_python(self, session: Session, result: Spectra) -> str:
-        """Return a script that prints the first singular values and the energy."""
-        assert session.model is not None
-        subjects = ", ".join(written(found.subject) for found in result.found)
-        return (
-            opening(session.model)
-            + f"""from geometry import ResidualStream, Subject
+    def script(self, view: SpectraView) -> str:
+        subjects = ", ".join(written(found.subject) for found in view.result.found)
+        return opening(view.model) + (
+            f"""from geometry import ResidualStream, Subject
 
 stream = ResidualStream(model)
 for subject in ({subjects},):
     sigma = stream.directions(subject).singular_values
-    energy = (sigma[:{self._k}] ** 2).sum() / (sigma**2).sum()
+    energy = (sigma[:{_k(view)}] ** 2).sum() / (sigma**2).sum()
     stable_rank = (sigma**2).sum() / sigma[0] ** 2
     print(subject.name, subject.layer, sigma[:5], energy, stable_rank)
 """
         )
+
+    def compares(self, choices: Choices) -> str:
+        return f"σᵢ of {subject_name(choices.subjects[0])}"
+
+    def summary(self, view: SpectraView) -> str:
+        (found,) = view.result.found
+        rank = format_number(found.stable_rank, 2)
+        return f"{_described(found)} First {_k(view)}: {_energy(view, found)}, stable rank {rank}"
+
+
+def _k(view: SpectraView) -> int:
+    """Return k, or the length of the longest spectrum if this is less."""
+    return min(view.choices.k, view.result.longest)
+
+
+def _energy(view: SpectraView, found: NamedSpectrum) -> str:
+    return format_percent(float(found.energy[min(view.choices.k, len(found.energy)) - 1]))
+
+
+def _index(found: NamedSpectrum) -> np.ndarray:
+    return np.arange(1.0, len(found.singular_values) + 1)
+
+
+def _colors(view: SpectraView) -> list[str]:
+    subjects = [found.subject for found in view.result.found]
+    return subject_colors(subjects, view.theme, others=bool(view.others))
+
+
+def _entries(view: SpectraView, colors: Sequence[str]) -> list[Entry]:
+    def without(subject: Subject) -> tuple[Subject, ...]:
+        """Return what is left when one is taken out: something has to be."""
+        return tuple(one for one in view.choices.subjects if one != subject) or (P,)
+
+    entries = [
+        Entry(
+            color,
+            subject_name(found.subject),
+            (_energy(view, found), format_number(found.stable_rank, 2)),
+            _described(found),
+            without(found.subject),
+        )
+        for found, color in zip(view.result.found, colors, strict=True)
+    ]
+    return entries + [
+        Entry("", subject_name(subject), ("not in this checkpoint",), why, without(subject))
+        for subject, why in view.result.missing
+    ]
+
+
+def _scope(view: SpectraView) -> str:
+    """Say of which rows and layers the matrices are, and what was done to them."""
+    subjects = [found.subject for found in view.result.found]
+    weights = [subject for subject in subjects if subject.name not in TABLES]
+    parts = []
+    if len(weights) < len(subjects):
+        parts.append(f"all {format_count(view.model.n_positions)} positions, nothing centred")
+    if weights:
+        layers = sorted({subject.layer for subject in weights})
+        named = f"layer{'s' * (len(layers) > 1)} {', '.join(map(str, layers))}"
+        folded = "folded" if any(subject.fold_ln for subject in weights) else "not folded"
+        parts.append(f"{named}, LayerNorm gain {folded}")
+    return " · ".join(parts)
 
 
 def _described(found: NamedSpectrum) -> str:

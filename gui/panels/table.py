@@ -47,6 +47,7 @@ def _load(spec_class: str) -> AnyPanel:
 PANELS = {
     entry.name: entry
     for entry in (
+        PanelEntry("spectra", "Spectra", "spectra:SpectraPanel"),
         PanelEntry("capture", "Capture", "capture:CapturePanel"),
         PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
         PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),

@@ -134,12 +134,6 @@ def _norms(session: Session, theme: Theme) -> Panel:
     return NormsPanel(session, theme)
 
 
-def _spectra(session: Session, theme: Theme) -> Panel:
-    from gui.panels.spectra import SpectraPanel
-
-    return SpectraPanel(session, theme)
-
-
 def _result(name: str) -> Callable[[Session, Theme], Panel]:
     """Return what makes a panel of a spec."""
 
@@ -201,7 +195,7 @@ DOCKS = (
     Dock("inspector", "Inspector", RIGHT, _inspector),
     Dock("prompt", "Prompt", RIGHT, _prompt),
     Dock("norms", "Norms", BOTTOM, _norms),
-    Dock("spectra", "Spectra", BOTTOM, _spectra, lazy=True),
+    Dock("spectra", "Spectra", BOTTOM, _result("spectra"), lazy=True),
     Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
     Dock("directions", "Directions", BOTTOM, _result("directions"), lazy=True),

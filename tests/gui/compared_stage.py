@@ -9,14 +9,15 @@ from PySide6.QtWidgets import QApplication
 
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
+from gui.panels.panel import ResultPanel as SpecPanel
 from gui.panels.result_panel import ResultPanel
-from gui.panels.spectra import SpectraPanel
+from gui.plots.curve_plot import CurvePlot
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
-PANELS = (SpectraPanel, LookBackPanel, LayerNormPanel)
+PANELS = (LookBackPanel, LayerNormPanel)
 """Those that draw compared models as well."""
 
 
@@ -52,7 +53,12 @@ class ComparedStage:
 
 
 def wire(stage: Any) -> None:
-    """Let a result stage's panel ask compared models, as the window lets it."""
+    """Let a result stage's panel ask compared models and hide curves, as the window lets it."""
+    if isinstance(stage.panel, SpecPanel):  # it asks already
+        stage.panel.intended.connect(
+            lambda wanted: setattr(stage.session, "hidden_curves", wanted.hidden)
+        )
+        return
     panel, slot = stage.panel, type(stage.panel).slot
     answers = stage.controller.compared_answers
     panel.overlayAsked.connect(
@@ -67,7 +73,7 @@ class Beside:
     def __init__(
         self,
         qtbot: Any,
-        panel_class: type[ResultPanel],
+        panel_class: type[ResultPanel] | str,
         folder: Path,
         size: tuple[int, int] = (1000, 320),
     ) -> None:
@@ -93,7 +99,13 @@ class Beside:
     @property
     def chips(self) -> Any:
         """The buttons of the legend, by the models' keys."""
-        return self.panel.overlay_legend.chips
+        return self.legend.chips
+
+    @property
+    def legend(self) -> Any:
+        """The row of the other models' names."""
+        panel = self.panel
+        return panel.legend if isinstance(panel, SpecPanel) else panel.overlay_legend
 
     def lines(self, plot: str) -> dict[str, Any]:
         """Return what is drawn of the other models, by their names."""
@@ -104,10 +116,16 @@ class Beside:
         self.others.close()
 
 
+def curve_plots(panel: SpecPanel) -> list[CurvePlot]:
+    """The widgets of a panel's plots."""
+    return panel.findChildren(CurvePlot)
+
+
 def drawn_names(panel: Any) -> set[str]:
     """The names of what is on the screen behind the own curves, in all plots of a panel."""
+    if isinstance(panel, SpecPanel):
+        return {curve.name for plot in curve_plots(panel) for curve in plot.curves if curve.name}
     plots = {
-        SpectraPanel: lambda: (panel.plot,),
         LayerNormPanel: lambda: (panel.errors.errors,),
         LookBackPanel: lambda: panel.plots.plots,
     }[type(panel)]()

@@ -32,8 +32,6 @@ def plain(value):
     return json.loads(json.dumps(value))
 
 
-LOST = {"spectra": ("k",)}
-"""Options that 0.1 itself did not bring back in a window: a k above 30 became 30."""
 LATER = {"compare"}
 """Panels that had no choices in 0.1."""
 
@@ -255,8 +253,7 @@ def test_a_window_shows_the_work(name, start_application, tmp_path, wait_until_i
     assert [one.key for one in session.bookmarks] == kept
     for panel, options in expected["work"]["panels"].items():
         window.bring(panel)
-        lost = LOST.get(panel, ())
-        assert without(plain(window.panels[panel].options()), *lost) == without(options, *lost)
+        assert plain(window.panels[panel].options()) == options
     wait_until_idle(application)
 
 

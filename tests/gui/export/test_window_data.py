@@ -129,7 +129,7 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing(looked_at, tmp_path, 
     assert not [file for file in tmp_path.iterdir() if "part" in file.name]
 
 
-@pytest.mark.parametrize("name", ["spectra", "similarity"])
+@pytest.mark.parametrize("name", ["lookback", "similarity"])
 def test_from_the_window_with_tokens_and_the_panel_in_front(
     application, qtbot, tmp_path, monkeypatch, wait_until_idle, name
 ):

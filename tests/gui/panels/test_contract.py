@@ -11,8 +11,9 @@ from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from geometry.models.residual_stream import Subject
 from gui.panels import kit
-from gui.panels.kit import Choice, Layer, Number, Toggle
+from gui.panels.kit import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
 from gui.services.overlay_curves import overlay_color
@@ -84,6 +85,8 @@ def other_choices(spec):
             chosen[control.field] = number if control.chosen is None else control.chosen(number)
         elif isinstance(control, Layer):
             chosen[control.field] = 1
+        elif isinstance(control, Matrices):
+            chosen[control.field] = (Subject("W_Q", layer=1), Subject("E"))
     return chosen
 
 

@@ -20,7 +20,6 @@ from gui.panels.experiment import ExperimentPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
-from gui.panels.spectra import SpectraPanel
 from gui.panels.training.training import TrainingPanel
 from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
@@ -37,7 +36,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        SpectraPanel, OverlapsPanel, LayerNormPanel, LookBackPanel,
+        OverlapsPanel, LayerNormPanel, LookBackPanel,
         ExperimentPanel, TrainingPanel,
     )
 }  # fmt: skip

@@ -6,24 +6,21 @@ import itertools
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.lookback_range import look_back_range
-from geometry.models.residual_stream import Subject
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
-from gui.panels.spectra import SpectraPanel
 from gui.services.controller import Controller
 from gui.services.overlay_curves import overlay_color
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
 from tests.gui.compared_stage import PANELS, Beside, drawn_names
 from tests.gui.hand_jobs import HandJobs
-from tests.gui.result_stage import hover
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -43,8 +40,6 @@ def beside(qtbot, tmp_path):
 
 def wanted(panel, model, positions):
     """What a panel should draw of a model, by its plot: computed without the panel."""
-    if isinstance(panel, SpectraPanel):
-        return {"": np.linalg.svd(model.W_pos, compute_uv=False)}
     if isinstance(panel, LookBackPanel):
         return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
     errors = Measurements(model, Scope(positions)).layernorm.orthogonal
@@ -126,7 +121,7 @@ def test_one_that_goes_takes_its_curve_along(beside, panel_class):
 
 
 def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
-    made = beside(SpectraPanel)
+    made = beside("spectra")
     panel = made.add_both()
     with qtbot.waitActive(panel):
         panel.activateWindow()
@@ -151,7 +146,7 @@ def test_tooltips_tell_model_range_and_numbers(beside):
 
 
 def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
-    made = beside(SpectraPanel)
+    made = beside("spectra")
     made.others.add(made.sources[0], (2, 70))
     made.others.add(made.sources[0], (10, 30))
     assert [chip.shown_text for chip in made.chips.values()] == ["long 2–70", "long 10–30"]
@@ -166,7 +161,7 @@ def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
 
 
 def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix):
-    made = beside(SpectraPanel)
+    made = beside("spectra")
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
     from gui.state.session import Compared
@@ -183,12 +178,12 @@ def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix
 
 @pytest.mark.parametrize("width", [420, 700, 1600])
 def test_the_legend_is_one_row_whatever_the_width(beside, width):
-    made = beside(SpectraPanel, size=(width, 300))
-    panel = made.add_both()
+    made = beside("spectra", size=(width, 300))
+    made.add_both()
     for _ in range(6):
         made.others.add(made.sources[0])
     QApplication.processEvents()
-    legend = panel.overlay_legend
+    legend = made.legend
     chips = list(legend.chips.values())
     assert len(chips) == 8
     assert len({chip.y() for chip in chips}) == 1
@@ -196,36 +191,7 @@ def test_the_legend_is_one_row_whatever_the_width(beside, width):
     assert chips[-1].geometry().right() <= legend.width()
 
 
-# The mouse.
-
-
-@pytest.mark.parametrize(
-    ("panel_class", "said"),
-    [(SpectraPanel, "long · i = 3 · σ ")],
-)
-def test_hover_says_whose_curve_it_is(beside, panel_class, said):
-    made = beside(panel_class)
-    plot = made.add_both().plot
-    (at,) = [n for n, curve in enumerate(plot.curves) if curve.name == "long"]
-    # Apart from the others, lest the nearest one be another's.
-    plot.set_curves([plot.curves[at]])
-    hover(plot.viewport(), plot.point_of(0, 2).toPoint())
-    assert plot.hover_text().startswith(said)
-    hover(made.panel, QPoint(2, 2))
-    assert plot.hover_text() == ""
-
-
 def test_beside_other_models_colours_are_theirs(beside):
-    made = beside(SpectraPanel)
-    own = made.panel.plot.curves[0].color
-    assert own == LIGHT.text
-    made.panel.configure(subjects=(Subject("P"), Subject("W_Q")))
-    before = {curve.color for curve in made.panel.plot.curves}
-    made.add_both()
-    named = {curve.color for curve in made.panel.plot.curves if curve.name}
-    rest = {curve.color for curve in made.panel.plot.curves if not curve.name}
-    assert rest == {LIGHT.text, LIGHT.muted} != before
-    assert not named & rest
     panel = beside(LookBackPanel).add_both()
     colors = [line.color for line in panel.plots._lines[panel.plots.fits]]
     assert colors == [LIGHT.text, LIGHT.muted, LIGHT.muted]

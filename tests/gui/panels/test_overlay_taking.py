@@ -13,7 +13,6 @@ from PySide6.QtTest import QTest
 
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
-from gui.panels.spectra import SpectraPanel
 from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
 from gui.state.session import Compared, Session
 from gui.style.theme import DARK, LIGHT
@@ -23,7 +22,6 @@ from tests.scripts import run_script
 LEFT = Qt.MouseButton.LeftButton
 SPECTRA = "P_singular_value"
 COLUMN = {
-    SpectraPanel: SPECTRA,
     LookBackPanel: "r2_screw",
     LayerNormPanel: "orthogonal_median",
 }
@@ -94,13 +92,13 @@ def test_numbers_have_their_columns_after_the_open_models(
 
 
 def test_a_table_has_columns_of_unlike_length(beside, tmp_path, monkeypatch):
-    made = beside(SpectraPanel)
+    made = beside("spectra")
     path = made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.csv")
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     values = [float(row[f"long: {SPECTRA}"]) for row in rows if row[f"long: {SPECTRA}"]]
-    line = made.panel.overlay_lines()[0]
-    np.testing.assert_allclose(values, line.y, rtol=1e-6)
+    drawn = made.panel.view().others[0].result.found[0].singular_values
+    np.testing.assert_allclose(values, drawn, rtol=1e-6)
     assert sum(bool(row[SPECTRA]) for row in rows) == 16
 
 

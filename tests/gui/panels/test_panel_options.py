@@ -22,7 +22,6 @@ CURVE = {
 }  # fmt: skip
 SETTINGS = {"curve": CURVE, "token_norm": 2.0, "lag": 7}
 CASES = [
-    ("spectra", {"subjects": [SUBJECT, P], "k": 3, "chance": False}),
     (
         "overlaps",
         {
@@ -148,10 +147,6 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("lookback", "head", -1),
         changed("lookback", "space", ["3"]),
         changed("capture", "name", "P"),
-        changed("spectra", "subjects", []),
-        changed("spectra", "subjects", [{**SUBJECT, "name": "W_X"}]),
-        changed("spectra", "subjects", [{"name": "P"}]),
-        changed("spectra", "subjects", [{**SUBJECT, "more": 1}]),
         changed("overlaps", "rows", {**SUBJECT, "side": "left"}),
         changed("overlaps", "look", {"blur": float("nan"), "colormap": "viridis", "log": False}),
         changed("overlaps", "look", {"blur": 9, "colormap": "viridis", "log": False}),
@@ -163,7 +158,7 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "d_model": 10**9}}),
         changed("experiment", "settings", {**SETTINGS, "curve": {**CURVE, "n_positions": 10**9}}),
     ],
-    ids=range(20),
+    ids=range(16),
 )
 def test_what_makes_no_sense_is_left_out(panel, options, open_table):
     table = open_table(np.random.default_rng(0).normal(size=(20, 8)))
@@ -176,5 +171,4 @@ def test_layers_and_heads_that_a_model_lacks_are_left_out(stage):
     assert (model.n_layers, model.n_heads) == (3, 2)
     assert fitting({"layer": 3, "head": 2, "lag": 9}, model) == {"lag": 9}
     assert fitting({"layer": 2, "head": 1}, model) == {"layer": 2, "head": 1}
-    assert fitting({"subjects": [P, {**SUBJECT, "layer": 9}], "k": 2}, model) == {"k": 2}
     assert fitting({"rows": {**SUBJECT, "head": 5}, "columns": P}, model) == {"columns": P}

@@ -8,15 +8,18 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
-from gui.panels.spectra import SpectraPanel
-from gui.panels.spectra_question import SpectraOf
+from gui.panels import kit
+from gui.panels.spectra import SpectraOf, SpectraPanel
+from gui.plots.qt_painter import PaintedLegend
+from gui.services.overlay_curves import overlay_color
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT, SERIES
-from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
+from tests.gui.compared_stage import ComparedStage
+from tests.gui.result_stage import ResultStage, drag, hover, named, write_small_gpt2
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
@@ -25,7 +28,7 @@ P = Subject("P")
 
 @pytest.fixture
 def stage(qtbot):
-    return ResultStage(qtbot, SpectraPanel, size=(1000, 260))
+    return ResultStage(qtbot, "spectra", size=(1000, 260))
 
 
 @pytest.fixture
@@ -35,10 +38,25 @@ def small(stage, tmp_path):
     return stage.panel
 
 
+def plot_of(panel):
+    return named(panel, "Singular values")
+
+
+def chips_of(panel):
+    return panel.controls.widgets["subjects"]
+
+
+def k_of(panel):
+    return panel.controls.widgets["k"]
+
+
+def legend_of(panel):
+    return panel.findChild(PaintedLegend).widget()
+
+
 def rows(panel):
     """The legend as text, row by row."""
-    table = panel.legend.widget()
-    grid = table.layout()
+    grid = legend_of(panel).layout()
     found = {}
     for i in range(grid.count()):
         row, _, _, _ = grid.getItemPosition(i)
@@ -49,7 +67,7 @@ def rows(panel):
 
 
 def removing(panel, row):
-    return panel.legend.widget().findChildren(QToolButton)[row]
+    return legend_of(panel).findChildren(QToolButton)[row]
 
 
 # The numbers.
@@ -97,63 +115,63 @@ def test_what_is_missing_is_told_beside_what_is_there(gpt2_folder):
 
 def test_e_is_shown_from_the_start_where_it_is_here(stage, minilm_folder):
     stage.open(minilm_folder)
-    assert stage.panel.answered == SpectraOf((P, Subject("E")))
-    assert stage.panel.chips.chips["E"].isChecked()
+    assert stage.answer.question == SpectraOf((P, Subject("E")))
+    assert chips_of(stage.panel).chips["E"].isChecked()
 
 
 def test_gpt2s_part_shows_p_and_says_what_it_lacks(stage, gpt2_folder):
     stage.open(gpt2_folder)
     gpt2 = stage.panel
-    assert gpt2.answered == SpectraOf((P,))
-    assert not gpt2.chips.chips["E"].isEnabled()
-    assert "no token embeddings" in gpt2.chips.chips["E"].toolTip().replace("\n", " ")
+    assert stage.answer.question == SpectraOf((P,))
+    assert not chips_of(gpt2).chips["E"].isEnabled()
+    assert "no token embeddings" in chips_of(gpt2).chips["E"].toolTip().replace("\n", " ")
     assert "gpt2 · all 1\u2009024 positions" in gpt2.header.caption.text()
     assert rows(gpt2) == [["first 30", "stable rank"], ["P", "99.9\u00a0%", "3.09"]]
 
 
 def test_axes_are_logarithmic_and_hold_everything(small):
-    (x0, x1), (y0, y1) = small.plot.view.spans()
+    (x0, x1), (y0, y1) = plot_of(small).view.spans()
     sigma = small.result.found[0].singular_values
     assert x0 < 0 < np.log10(40) < x1
     assert y0 < np.log10(sigma[-1])
     assert y1 > np.log10(sigma[0])
-    ticks = small.plot.x_axis.tickValues(x0, x1, 500)
-    assert small.plot.x_axis.tickStrings(ticks[0][1], 1, ticks[0][0])[0] == "1"
+    ticks = plot_of(small).x_axis.tickValues(x0, x1, 500)
+    assert plot_of(small).x_axis.tickStrings(ticks[0][1], 1, ticks[0][0])[0] == "1"
 
 
 def test_a_weight_is_added_and_taken_out_by_click(small):
-    QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
-    assert small.answered == SpectraOf((P, Subject("W_Q")))
+    QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
+    assert small.view().question == SpectraOf((P, Subject("W_Q")))
     assert [row[0] for row in rows(small)[1:]] == ["P", "W_Q 0"]
     QTest.mouseClick(removing(small, 0), LEFT)
-    assert small.answered == SpectraOf((Subject("W_Q"),))
-    QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
-    assert small.answered == SpectraOf((P,)), "something is always left to look at"
+    assert small.view().question == SpectraOf((Subject("W_Q"),))
+    QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
+    assert small.view().question == SpectraOf((P,)), "something is always left to look at"
 
 
 def test_a_layer_that_the_checkpoint_lacks_is_told_in_the_legend(small):
-    small.chips.layer.setCurrentIndex(2)
-    QTest.mouseClick(small.chips.chips["W_K"], LEFT)
+    chips_of(small).layer.setCurrentIndex(2)
+    QTest.mouseClick(chips_of(small).chips["W_K"], LEFT)
     assert rows(small)[-1] == ["W_K 2", "not in this checkpoint"]
-    assert small.chips.chips["W_K"].isChecked()
-    small.chips.layer.setCurrentIndex(0)
-    assert not small.chips.chips["W_K"].isChecked()
+    assert chips_of(small).chips["W_K"].isChecked()
+    chips_of(small).layer.setCurrentIndex(0)
+    assert not chips_of(small).chips["W_K"].isChecked()
     QTest.mouseClick(removing(small, 1), LEFT)
     assert len(rows(small)) == 2
 
 
 def test_chance_is_drawn_and_can_be_left_out(small):
-    assert [curve.silent for curve in small.plot.curves] == [False, True]
-    assert small.plot.curves[1].style == "dashed"
-    small.chance.click()
-    assert [curve.silent for curve in small.plot.curves] == [False]
+    assert [curve.silent for curve in plot_of(small).curves if len(curve.x)] == [False, True]
+    assert plot_of(small).curves[1].style == "dashed"
+    small.controls.widgets["chance"].click()
+    assert [curve.silent for curve in plot_of(small).curves] == [False]
 
 
 def test_k_is_dragged_in_the_plot(small):
-    plot = small.plot
+    plot = plot_of(small)
     target = plot.view.mapViewToScene(QPointF(np.log10(4), 0.0)).toPoint()
     drag(plot.viewport(), plot.marker_point().toPoint(), target)
-    assert small.top.value() == 4
+    assert k_of(small).value == 4
     assert rows(small)[0][0] == "first 4"
     energy = small.result.found[0].energy[3]
     assert rows(small)[1][1] == f"{100 * energy:.1f}\u00a0%"
@@ -161,17 +179,17 @@ def test_k_is_dragged_in_the_plot(small):
 
 
 def test_k_can_be_typed_and_stays_in_bounds(small):
-    assert small.top.maximum() == 40
-    assert small.top.value() == 30
-    small.top.setFocus()
-    QTest.keyClick(small.top, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
-    QTest.keyClicks(small.top, "3")
-    QTest.keyClick(small.top, Qt.Key.Key_Return)
+    assert k_of(small).field.maximum() == 40
+    assert k_of(small).value == 30
+    k_of(small).field.setFocus()
+    QTest.keyClick(k_of(small).field, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(k_of(small).field, "3")
+    QTest.keyClick(k_of(small).field, Qt.Key.Key_Return)
     assert rows(small)[0][0] == "first 3"
 
 
 def test_hover_says_what_is_there(small):
-    plot = small.plot
+    plot = plot_of(small)
     hover(plot.viewport(), plot.point_of(0, 2).toPoint())
     said = plot.hover_text()
     sigma = small.result.found[0].singular_values[2]
@@ -182,14 +200,61 @@ def test_hover_says_what_is_there(small):
 
 
 def test_colours_follow_the_theme(small):
-    assert small.plot.curves[0].color == SERIES[LIGHT.name][0]
+    assert plot_of(small).curves[0].color == SERIES[LIGHT.name][0]
     small.set_theme(DARK)
-    assert small.plot.curves[0].color == SERIES[DARK.name][0]
+    assert plot_of(small).curves[0].color == SERIES[DARK.name][0]
 
 
-def test_another_panel_can_point_here(small):
-    small.configure(k=2)
-    assert small.top.value() == 2
+def test_beside_other_models_the_first_is_dark_and_the_rest_are_grey(stage, small, tmp_path):
+    small.configure(subjects=(P, Subject("W_Q")))
+    before = {curve.color for curve in plot_of(small).curves}
+    others = ComparedStage(stage.session)
+    others.add(write_small_gpt2(tmp_path / "other"))
+    QApplication.processEvents()
+    named_ones = {curve.color for curve in plot_of(small).curves if curve.name}
+    rest = {curve.color for curve in plot_of(small).curves if not curve.name}
+    assert rest == {LIGHT.text, LIGHT.muted} != before
+    assert named_ones == {overlay_color(0, LIGHT)}
+    small.configure(subjects=(Subject("W_Q"), P))
+    sigma = np.linalg.svd(stage.session.compared[0].session.model.weight("W_Q", 0))[1]
+    at, drawn = next(one for one in enumerate(plot_of(small).curves) if one[1].name)
+    plot = small.spec.plots(small.view())[0]
+    assert plot.hover(at, 2).startswith("other · i = 3 · σ ")
+    np.testing.assert_allclose(drawn.y, sigma, rtol=1e-4)
+    assert small.legend.words.text() == "σᵢ of W_Q 0:"
+    others.close()
+
+
+# What is saved.
+
+SAVED = {
+    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
+}  # fmt: skip
+
+
+def test_a_k_beyond_what_there_is_is_kept(small):
+    small.configure(k=45)
+    assert k_of(small).value == 40
+    assert small.options()["k"] == 45
+
+
+@pytest.mark.parametrize(
+    "subjects",
+    [
+        [], [{**SAVED, "name": "W_X"}], [{"name": "P"}], [{**SAVED, "more": 1}], ["P"], "P", 3,
+        [{**SAVED, "side": "left"}], [{**SAVED, "layer": -1}], [{**SAVED, "head": True}],
+    ],
+)  # fmt: skip
+def test_matrices_that_make_no_sense_are_left_out(small, subjects):
+    model = small.session.model
+    assert kit.usable(SpectraPanel(), {"subjects": subjects, "k": 2}, model) == {"k": 2}
+
+
+@pytest.mark.parametrize("lacking", [{"layer": 9}, {"head": 2}])
+def test_matrices_that_a_model_lacks_are_left_out(small, lacking):
+    spec, model = SpectraPanel(), small.session.model
+    assert kit.usable(spec, {"subjects": [{**SAVED, **lacking}]}, model) == {}
+    assert kit.usable(spec, {"subjects": [{**SAVED, "layer": 2, "head": 1}]}, model)
 
 
 # What can be taken away.
@@ -205,7 +270,7 @@ def test_numbers(small, stage, monkeypatch, tmp_path):
 
 
 def test_figure(small):
-    figure = small.figure(small.result)()
+    figure = small.figure()()
     (axes,) = figure.axes
     assert axes.get_xscale() == axes.get_yscale() == "log"
     assert axes.get_xlabel() == "Index i of the singular value"
@@ -216,7 +281,7 @@ def test_figure(small):
 
 
 def test_python_prints_the_same(small, stage):
-    QTest.mouseClick(small.chips.chips["W_Q"], LEFT)
+    QTest.mouseClick(chips_of(small).chips["W_Q"], LEFT)
     printed = run_script(stage.python()).splitlines()
     for line, found in zip(printed, small.result.found, strict=True):
         assert line.startswith(f"{found.subject.name} 0 [{found.singular_values[0]:.3f}"[:-2])

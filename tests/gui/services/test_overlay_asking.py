@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from geometry.models.residual_stream import Subject
 from gui.panels.lookback import LookBackPanel
-from gui.panels.spectra import SpectraPanel
 from gui.state.answer import Answer
 from tests.gui.compared_stage import Beside, drawn_names
 
@@ -30,7 +27,7 @@ def beside(qtbot, tmp_path):
 
 
 def test_nothing_is_asked_while_nobody_looks(beside):
-    made = beside(SpectraPanel)
+    made = beside("spectra")
     made.panel.set_in_front(False)
     made.add_both()
     assert all("spectra" not in c.session.answers for c in made.session.compared)
@@ -51,15 +48,6 @@ def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
     assert made.lines("fits")["long"].x[-1] < 51
 
 
-def test_another_question_takes_the_answers_of_the_last_away(beside):
-    made = beside(SpectraPanel)
-    panel = made.add_both()
-    panel.configure(subjects=(Subject("W_Q"),))
-    sigma = np.linalg.svd(made.session.compared[0].session.model.weight("W_Q", 0), compute_uv=False)
-    np.testing.assert_allclose(made.lines("")["long"].y, sigma, rtol=1e-4)
-    assert panel.overlay_legend.words.text() == "σᵢ of W_Q 0:"
-
-
 def test_of_heads_only_the_open_models_are_shown(beside):
     made = beside(LookBackPanel)
     panel = made.add_both()
@@ -70,14 +58,14 @@ def test_of_heads_only_the_open_models_are_shown(beside):
     assert drawn_names(panel) == {"long", "short"}
 
 
-@pytest.mark.parametrize("panel_class", [SpectraPanel, LookBackPanel])
+@pytest.mark.parametrize(("panel_class", "draw"), [("spectra", "_draw"), (LookBackPanel, "redraw")])
 def test_neither_a_drag_nor_a_panel_that_nobody_sees_draws_anything(
-    beside, panel_class, monkeypatch
+    beside, panel_class, draw, monkeypatch
 ):
     made = beside(panel_class)
     panel = made.add_both()
     drawn = []
-    monkeypatch.setattr(panel, "redraw", lambda: drawn.append(True))
+    monkeypatch.setattr(panel, draw, lambda: drawn.append(True))
     others = [compared.session for compared in made.session.compared]
     for other in others:
         other.dragging = True
@@ -94,12 +82,12 @@ def test_neither_a_drag_nor_a_panel_that_nobody_sees_draws_anything(
 
 
 def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
-    made = beside(SpectraPanel)
+    made = beside("spectra")
     panel = made.add_both()
     asked = []
-    panel.overlayAsked.connect(lambda *said: asked.append(said))
+    panel.askedBeside.connect(lambda *said: asked.append(said))
     other = made.session.compared[0].session
-    question = panel.question_of(other)
+    question = panel.spec.question_beside(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
     assert "Press to fetch 154" in made.chips[1].toolTip()

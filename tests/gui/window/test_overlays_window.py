@@ -5,6 +5,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from tests.gui.result_stage import named
+
 LEFT = Qt.MouseButton.LeftButton
 
 
@@ -24,7 +26,7 @@ def show(application, wait_until_idle, name):
 
 
 def names(panel):
-    return {curve.name for curve in panel.plot.curves if curve.name}
+    return {curve.name for curve in named(panel, "Singular values").curves if curve.name}
 
 
 def test_panels_ask_once_they_are_seen(compared, wait_until_idle):
@@ -32,9 +34,10 @@ def test_panels_ask_once_they_are_seen(compared, wait_until_idle):
     assert all("spectra" not in session.answers for session in sessions)
     panel = show(compared, wait_until_idle, "spectra")
     assert names(panel) == {"short", "long"}
-    for session, line in zip(sessions, panel.overlay_lines(), strict=True):
+    for session, other in zip(sessions, panel.view().others, strict=True):
         sigma = np.linalg.svd(session.model.W_pos, compute_uv=False)
-        np.testing.assert_allclose(line.y, sigma, atol=1e-8 * sigma[0])
+        found = other.result.found[0].singular_values
+        np.testing.assert_allclose(found, sigma, atol=1e-8 * sigma[0])
 
 
 def test_norms_and_spectra_are_hidden_each_by_itself(compared, wait_until_idle):
@@ -43,7 +46,7 @@ def test_norms_and_spectra_are_hidden_each_by_itself(compared, wait_until_idle):
     assert norms.plot.view.spans()[0][1] > 259
     panel = show(compared, wait_until_idle, "spectra")
     key = compared.session.compared[1].key
-    QTest.mouseClick(panel.overlay_legend.chips[key], LEFT)
+    QTest.mouseClick(panel.legend.chips[key], LEFT)
     assert names(panel) == {"short"}
     show(compared, wait_until_idle, "norms")
     assert norms.plot.view.spans()[0][1] > 259, "hidden in the other panel alone"
@@ -58,7 +61,8 @@ def test_the_open_model_and_another_change_places(compared, wait_until_idle):
     wait_until_idle(compared)
     assert names(panel) == {"short", "tiny-gpt2"}
     sigma = np.linalg.svd(compared.session.model.W_pos, compute_uv=False)
-    np.testing.assert_allclose(panel.plot.curves[0].y, sigma, atol=1e-8 * sigma[0])
+    drawn = named(panel, "Singular values").curves[0]
+    np.testing.assert_allclose(drawn.y, sigma, atol=1e-8 * sigma[0])
     assert dict(compared.session.compared_colors) == colors
 
 

@@ -8,6 +8,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar
 
+from gui.panels.kit import ShowPanel
 from gui.panels.result_panel import ResultPanel
 from gui.panels.table import PANELS
 from gui.window.docks import BOTTOM, DOCKS
@@ -86,7 +87,7 @@ def test_a_panel_is_answered_in_the_window(application, window, bar, wait_until_
     wait_until_idle(application)
     panel = window._panels["spectra"]
     assert panel.result is not None
-    assert panel.plot.isVisible()
+    assert named(panel, "Singular values").isVisible()
 
 
 def test_only_the_panel_in_front_asks(application, window, bar, wait_until_idle):
@@ -207,7 +208,7 @@ def test_the_tab_in_front_comes_back_at_the_next_start(
 def test_a_panel_can_lead_to_another(application, window, bar, wait_until_idle):
     click_tab(bar, "Spectra")
     wait_until_idle(application)
-    window._panels["spectra"].showRequested.emit("similarity", {"rows": "projected"})
+    window._panels["spectra"].intended.emit(ShowPanel("similarity", {"rows": "projected"}))
     wait_until_idle(application)
     assert bar.tabText(bar.currentIndex()) == "Similarity"
     assert window._panels["similarity"].view().question.components == (1, 2, 3)

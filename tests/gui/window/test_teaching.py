@@ -101,7 +101,7 @@ def check_second(stage):
     assert session.selection == (0, 199)
     assert (session.norms_quantity, session.prompt) == ("step", "hello adam")
     assert stage.in_front("spectra")
-    assert window._panels["spectra"]._k == 7
+    assert window._panels["spectra"].choices.k == 7
     assert stage.in_front("inspector")
     pose = window.viewport.camera.place.pose
     toward = pose.position - pose.focal_point
