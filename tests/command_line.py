@@ -48,6 +48,11 @@ def assert_refused(done: Completed, *words: str) -> None:
         assert some in done.stderr
 
 
+def assert_ended(done: Completed) -> None:
+    """By Ctrl+C, without a word."""
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 def norms_in(path: Path) -> list[float]:
     with path.open(encoding="utf-8", newline="") as file:
         return [float(row["norm"]) for row in csv.DictReader(file)]

@@ -1,10 +1,14 @@
 """Fixtures for all tests: real checkpoints, where they are found, and a Hub of our own."""
 
 import importlib.util
+import io
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import hypothesis
@@ -12,7 +16,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
+from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import GPT2, ROOT, Command, Completed
+from tests.command_line import run as run_here
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
@@ -168,18 +174,49 @@ def environment(hub_home: Path, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
+def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
+    """What the commands keep things in."""
+    return TensorCache(tmp_path / "helixscope" / "hub")
+
+
+@pytest.fixture
 def command(environment: dict[str, str]) -> Command:
-    """Run the command line as a user does."""
+    """Run the command line as a user does, but in this process; no terminal hears of it."""
 
     def run(*arguments: object, **variables: str) -> Completed:
-        return subprocess.run(
-            [sys.executable, "main.py", *map(str, arguments)],
-            cwd=ROOT,
-            env=os.environ | environment | variables,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        out, err = io.StringIO(), io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+            for name, value in (environment | variables).items():
+                patch.setenv(name, value)
+            status = run_here(*arguments)
+        assert isinstance(status, int)
+        return Completed(list(arguments), status, out.getvalue(), err.getvalue())
 
     return run
+
+
+@pytest.fixture
+def interrupted(command: Command) -> Iterator[Callable[..., Completed]]:
+    """Run the command line, and press Ctrl+C once something is so."""
+
+    def run(is_time: Callable[[], bool], *arguments: object) -> Completed:
+        ended = threading.Event()
+
+        def press() -> None:
+            while not is_time():
+                if ended.wait(0.01):
+                    return
+            os.kill(os.getpid(), signal.SIGINT)
+
+        pressing = threading.Thread(target=press)
+        pressing.start()
+        try:
+            return command(*arguments)
+        finally:
+            ended.set()
+            pressing.join()
+
+    # What runs tests beside each other may ignore it.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield run
+    signal.signal(signal.SIGINT, handler)

@@ -1,22 +1,16 @@
-"""The command line and the Hub: real processes, and a Hub on this machine.
+"""The command line and a Hub on this machine.
 
 Silence where nobody looks, and no request for what was fetched before.
 """
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import main as command_line
-from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import (
     GPT2,
-    ROOT,
     Completed,
     add_large,
     assert_refused,
@@ -28,12 +22,6 @@ from tests.loopback_hub import RIGHT_TOKEN, Fault
 from tests.stand_ins import positions_of, write_stand_in
 
 ALIAS = "stanford-crfm/alias-gpt2-small-x21"
-
-
-@pytest.fixture
-def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
-    """What the commands keep things in."""
-    return TensorCache(tmp_path / "helixscope" / "hub")
 
 
 # ---- models of the Hub ---------------------------------------------------------------------
@@ -188,44 +176,38 @@ def test_the_window_does_not_wait_for_the_hub(monkeypatch, loopback_hub, gpt2_co
     assert calls == [(GPT2, None, None, False, 0), (f"{GPT2}@v1", (5, 5000), None, True, 0)]
 
 
-def test_a_window_with_a_model_of_the_hub(command, loopback_hub, gpt2_commit, tmp_path):
-    out, again = tmp_path / "window.png", tmp_path / "again.png"
-    assert_silent(command("open", GPT2, "--picture", out))
-    assert out.read_bytes().startswith(b"\x89PNG")
-    loopback_hub.forget_requests()
-    assert_silent(command("open", GPT2, "--offline", "--picture", again))
-    assert loopback_hub.requests == []
-    missing = command("open", "nobody/nothing", "--picture", tmp_path / "nothing.png")
-    assert_refused(missing, "no model nobody/nothing")
-    assert not (tmp_path / "nothing.png").exists()
-
-
 # ---- what is loaded ------------------------------------------------------------------------
 
 
-def test_nothing_is_loaded_that_is_not_needed(
-    command, environment, loopback_hub, gpt2_commit, tmp_path
+def test_no_command_loads_what_it_does_not_need(
+    command, environment, loopback_hub, gpt2_commit, tmp_path, monkeypatch, run_python
 ):
     np.save(tmp_path / "table.npy", positions_of(GPT2))
     assert_silent(command("report", GPT2, "--out", tmp_path / "report", "--no-figures"))
-    program = (
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    table, out = str(tmp_path / "table.npy"), str(tmp_path / "again.csv")
+    report = ["--out", str(tmp_path / "report of a table"), "--rank", "3", "--no-figures"]
+    heavy = {
+        "matplotlib", "pyvista", "vtkmodules", "PySide6", "torch", "transformers",
+        "huggingface_hub", "httpx2",
+    }  # fmt: skip
+    commands = [
+        (["--help"], heavy | {"numpy", "scipy"}),
+        (["export", table, "--out", out], heavy),
+        (["report", table, *report], heavy),
+        (["table", table], heavy),
+        (["export", GPT2, "--out", out], heavy),
+        (["report", GPT2, "--out", str(tmp_path / "report"), "--no-figures"], heavy),
+    ]
+    run_python(
         "import sys, main\n"
-        "try:\n"
-        "    main.main(sys.argv[1:])\n"
-        "except SystemExit as stop:\n"
-        "    assert not stop.code, stop.code\n"
-        "heavy = {'torch', 'transformers', 'huggingface_hub', 'httpx2', 'PySide6'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
+        f"for words, unwanted in {commands!r}:\n"
+        "    try:\n"
+        "        main.main(words)\n"
+        "    except SystemExit as stop:\n"
+        "        assert not stop.code, stop.code\n"
+        "    loaded = unwanted & set(sys.modules)\n"
+        "    assert not loaded, (words, loaded)\n"
     )
-    for words in (
-        ["--help"],
-        ["export", tmp_path / "table.npy", "--out", tmp_path / "again.csv"],
-        ["export", GPT2, "--out", tmp_path / "again.csv"],
-        ["report", GPT2, "--out", tmp_path / "report", "--no-figures"],
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", program, *map(str, words)],
-            cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines()[-1] == "[]", words
+    assert [path.name for path in (tmp_path / "report of a table").iterdir()] == ["report.json"]

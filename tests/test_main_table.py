@@ -87,19 +87,6 @@ def test_what_is_wrong_is_said(tables, tmp_path, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_it_loads_no_toolkit(run_python, tables):
-    program = (
-        "import sys, main\n"
-        "try:\n"
-        f"    main.main(['table', {str(tables[0])!r}])\n"
-        "except SystemExit as stop:\n"
-        "    assert stop.code == 0, stop.code\n"
-        "loaded = {'matplotlib', 'pyvista', 'vtkmodules', 'PySide6', 'torch', 'transformers'}\n"
-        "print(sorted(loaded & set(sys.modules)))\n"
-    )
-    assert run_python(program).splitlines()[-1] == "[]"
-
-
 def test_gpt2_and_minilm(gpt2_folder, minilm_folder, tmp_path):
     out = tmp_path / "out.csv"
     assert run("table", gpt2_folder, minilm_folder, "sample", "--out", out) == 0

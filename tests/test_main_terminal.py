@@ -7,50 +7,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from geometry.hub.tensor_cache import TensorCache
 from tests.command_line import (
     BODY,
     GPT2,
     ROOT,
     add_large,
+    assert_ended,
     assert_silent,
     heed_ctrl_c,
     norms_in,
     norms_of,
 )
-from tests.loopback_hub import Fault, Playing
+from tests.loopback_hub import Fault
 from tests.stand_ins import positions_of
 
-
-@pytest.fixture
-def cache(hub_home: Path, tmp_path: Path) -> TensorCache:
-    """What the commands keep things in."""
-    return TensorCache(tmp_path / "helixscope" / "hub")
-
-
 # ---- Ctrl+C --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def interrupted(environment: dict[str, str]) -> Callable[..., tuple[int, bytes, bytes]]:
-    """Run the command line and press Ctrl+C once a fault is being played: status and output."""
-
-    def run(playing: Playing, *arguments: object) -> tuple[int, bytes, bytes]:
-        with subprocess.Popen(
-            [sys.executable, "main.py", *map(str, arguments)], cwd=ROOT,
-            env=os.environ | environment | {"HF_HUB_DOWNLOAD_TIMEOUT": "60"},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_ctrl_c,
-        ) as process:  # fmt: skip
-            assert playing.reached.wait(60)
-            process.send_signal(signal.SIGINT)
-            printed = process.communicate(timeout=30)
-        return (process.returncode, *printed)
-
-    return run
 
 
 @pytest.mark.parametrize(
@@ -67,7 +41,7 @@ def test_ctrl_c(command, interrupted, loopback_hub, tmp_path, cache, fault, path
     add_large(loopback_hub, positions_of(GPT2))
     playing = loopback_hub.fault(fault, path=path, times=None, after=after)
     out = tmp_path / "out.csv"
-    assert interrupted(playing, "export", GPT2, "--out", out) == (130, b"", b"")
+    assert_ended(interrupted(playing.reached.is_set, "export", GPT2, "--out", out))
     assert not out.exists()
     assert cache.usage() == 0
     loopback_hub.clear_faults()
@@ -80,7 +54,7 @@ def test_ctrl_c_while_measuring(command, interrupted, loopback_hub, tmp_path):
     playing = loopback_hub.fault(Fault.stall(100), path=BODY, times=None, after=2)
     out = tmp_path / "report"
     arguments = ("report", GPT2, "--out", out, "--no-figures")
-    assert interrupted(playing, *arguments) == (130, b"", b"")
+    assert_ended(interrupted(playing.reached.is_set, *arguments))
     assert not out.exists()
     loopback_hub.clear_faults()
     assert_silent(command("export", GPT2, "--out", tmp_path / "out.csv", "--offline"))

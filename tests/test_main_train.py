@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import redirect_stderr, suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ from safetensors.numpy import load_file
 
 from geometry.training.run import TrainingProgress
 from gui.commands.training_progress import Pace
-from tests.command_line import ROOT, assert_refused, assert_silent, heed_ctrl_c, run
+from tests.command_line import ROOT, assert_ended, assert_refused, assert_silent, run
 from tests.geometry.training_text import write_text
 
 SMALL = ("--positions", 32, "--width", 16, "--heads", 2, "--vocabulary", 280, "--batch", 4,
@@ -101,23 +103,25 @@ def uninterrupted(tmp_path_factory) -> tuple[tuple[object, ...], Path]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl+C", "killed"])
-def test_an_interrupted_command_goes_on(uninterrupted, environment, tmp_path, capfd, stop):
+def test_an_interrupted_command_goes_on(
+    uninterrupted, interrupted, environment, tmp_path, capfd, stop
+):
     """Stopped once the second of four snapshots is there, it makes the model all the same."""
     train, undisturbed = uninterrupted
     out = tmp_path / "out"
     state = out / "unfinished" / "state.safetensors"
-    with subprocess.Popen(
-        [sys.executable, "main.py", *map(str, (*train, out))], cwd=ROOT,
-        env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=heed_ctrl_c,
-    ) as process:  # fmt: skip
-        while not state.exists():
-            assert process.poll() is None
-            time.sleep(0.01)  # it needs the cores
-        process.send_signal(stop)
-        printed = process.communicate(timeout=60)
-    assert printed == (b"", b"")
-    assert process.returncode == (130 if stop == signal.SIGINT else -stop)
+    if stop == signal.SIGINT:
+        assert_ended(interrupted(state.exists, *train, out))
+    else:
+        with subprocess.Popen(
+            [sys.executable, "main.py", *map(str, (*train, out))], cwd=ROOT,
+            env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ) as process:  # fmt: skip
+            while not state.exists():
+                assert process.poll() is None
+                time.sleep(0.01)  # it needs the cores
+            process.kill()
+            assert process.communicate(timeout=60) == (b"", b"")
     assert state.exists()
     assert run(*train, out) == 0
     assert capfd.readouterr() == ("", "")
@@ -149,24 +153,26 @@ def test_the_pace_is_that_of_the_last_steps():
     assert "100 tokens/s" in said
 
 
-def test_progress_and_success_on_a_terminal(environment, text, tmp_path):
+def test_progress_and_success_on_a_terminal(text, tmp_path, monkeypatch):
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    train = ("train", "--corpus", text, *SMALL, "--steps", 30, "--out", tmp_path / "out")
-    with subprocess.Popen(
-        [sys.executable, "main.py", *map(str, train)], cwd=ROOT,
-        env=os.environ | environment | {"TERM": "xterm", "COLUMNS": "150"}, stderr=theirs,
-    ) as process:  # fmt: skip
-        os.close(theirs)
-        shown = b""
-        try:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    shown = []
+
+    def read() -> None:
+        with suppress(OSError):  # how Linux says that the other end is closed
             while piece := os.read(ours, 65536):
-                shown += piece
-        except OSError:  # how Linux says that the other end is closed
-            pass
-        os.close(ours)
-    assert process.returncode == 0
-    told = shown.decode("utf-8")
+                shown.append(piece)
+
+    reading = threading.Thread(target=read)
+    reading.start()
+    with open(theirs, "w", encoding="utf-8") as terminal, redirect_stderr(terminal):
+        train = ("train", "--corpus", text, *SMALL, "--steps", 30, "--out", tmp_path / "out")
+        assert run(*train) == 0
+    reading.join()
+    os.close(ours)
+    told = b"".join(shown).decode("utf-8")
     assert "Training" in told
     assert "of 30, loss" in told
     assert told.rstrip().endswith(f"Wrote the model to {tmp_path / 'out'}.")

@@ -1,41 +1,50 @@
-"""The application as a process of its own, as `make run` without a display starts it."""
+"""`helixscope open` runs the window: one as a process of its own, the others in the tests'."""
 
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication
 
-ROOT = Path(__file__).resolve().parents[3]
+from gui.window.main_window import MainWindow
+from tests.command_line import GPT2, ROOT, Command, assert_refused, assert_silent
+from tests.loopback_hub import LoopbackHub
 
 
 @pytest.fixture
-def run_main(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run main.py with a home of its own."""
-
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        home = {"HOME": str(tmp_path), "HF_HUB_CACHE": str(tmp_path / "hub")}
-        places = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "STATE", "CACHE")}
-        return subprocess.run(
-            [sys.executable, ROOT / "main.py", *map(str, arguments)],
-            cwd=tmp_path,
-            env={**os.environ, **home, **places},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    return run
+def opened(command: Command, qapp: QApplication, nothing_left_behind: None) -> Iterator[Command]:
+    """Run the command `open`, and take away what the end of its process would."""
+    handlers, palette = logging.getLogger().handlers[:], qapp.palette()
+    yield lambda *arguments: command("open", *arguments)
+    for window in qapp.topLevelWidgets():
+        if isinstance(window, MainWindow):
+            window.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    qapp.setStyleSheet("")
+    qapp.setPalette(palette)
+    logging.captureWarnings(False)
+    for handler in {*logging.getLogger().handlers} - {*handlers}:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
 
 
-def test_picture_of_the_window(run_main: Callable, write_gpt2: Callable, tmp_path: Path) -> None:
+def test_picture_of_the_window(
+    environment: dict[str, str], write_gpt2: Callable, tmp_path: Path
+) -> None:
+    """As `make run` without a display starts it."""
     out = tmp_path / "window.png"
-    done = run_main("open", write_gpt2(), "--positions", "5-150", "--picture", out)
-    assert (done.returncode, done.stderr) == (0, "")
+    words = ("open", write_gpt2(), "--positions", "5-150", "--picture", out)
+    done = subprocess.run(
+        [sys.executable, ROOT / "main.py", *map(str, words)], cwd=tmp_path,
+        env=os.environ | environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert_silent(done)
     picture = QImage(str(out))
     assert picture.width() >= 960
     # The curve runs through all colours of its map; an empty viewport has one.
@@ -44,15 +53,25 @@ def test_picture_of_the_window(run_main: Callable, write_gpt2: Callable, tmp_pat
     assert len(colors) > 50
 
 
-def test_picture_that_cannot_be_written(run_main: Callable, write_gpt2: Callable) -> None:
-    done = run_main("open", write_gpt2(), "--picture", "no/such/folder.png")
-    assert done.returncode == 1
-    assert done.stderr.startswith("helixscope: The picture could not be written")
-    assert done.stderr.count("\n") == 1
+def test_picture_that_cannot_be_written(opened: Command, write_gpt2: Callable) -> None:
+    done = opened(write_gpt2(), "--picture", "no/such/folder.png")
+    assert_refused(done, "helixscope: The picture could not be written")
 
 
-def test_source_that_cannot_be_opened(run_main: Callable) -> None:
-    done = run_main("open", "nowhere", "--picture", "window.png")
-    assert done.returncode == 1
-    assert done.stderr.startswith("helixscope: ")
-    assert done.stderr.count("\n") == 1
+def test_source_that_cannot_be_opened(opened: Command) -> None:
+    assert_refused(opened("nowhere", "--picture", "window.png"))
+
+
+def test_a_model_of_the_hub(
+    opened: Command, loopback_hub: LoopbackHub, gpt2_commit: str, tmp_path: Path
+) -> None:
+    out, again = tmp_path / "window.png", tmp_path / "again.png"
+    assert_silent(opened(GPT2, "--picture", out))
+    assert out.read_bytes().startswith(b"\x89PNG")
+    loopback_hub.forget_requests()
+    assert_silent(opened(GPT2, "--offline", "--picture", again))
+    assert again.exists()
+    assert loopback_hub.requests == []
+    missing = opened("nobody/nothing", "--picture", tmp_path / "nothing.png")
+    assert_refused(missing, "no model nobody/nothing")
+    assert not (tmp_path / "nothing.png").exists()
