@@ -7,10 +7,14 @@ from pathlib import Path
 import pytest
 from typer.main import get_group
 
+from geometry.models.sources import open_source
+from gui.export.pictures import still_session
+from gui.export.window_data import WindowData
 from gui.services.lessons.reader import parse_lesson
 from gui.window.actions import COMMANDS
 from gui.window.docks import DOCKS
 from main import app
+from tests.scripts import run_script
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "docs" / "guide"
@@ -23,6 +27,13 @@ WRITTEN = {
     for option in (*parameter.opts, *parameter.secondary_opts)
     if option.startswith("--")
 }
+
+
+EXAMPLES = [
+    (page.name, example)
+    for page in PAGES
+    for example in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+]
 
 
 def read(page: Path) -> str:
@@ -108,6 +119,17 @@ def test_every_link_and_picture_is_there(page):
         target = (page.parent / file).resolve() if file else page
         assert target.exists(), link
         assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize(("page", "example"), EXAMPLES, ids=[page for page, _ in EXAMPLES])
+def test_every_example_runs(page, example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if page == "saving.md":
+        # What it reads.
+        session = still_session(open_source("sinusoidal:128x32"))
+        WindowData.of(session).write(tmp_path / "gpt2.npz")
+    printed = run_script(example)
+    assert printed or (tmp_path / "curve.png").stat().st_size > 5000
 
 
 def test_the_contents_lead_to_every_page():
