@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QWidget
+from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from geometry.models.model import PositionalModel
 from gui.panels.kit import AnyPanel, Choice, Control, Layer, Matrices, Number, Saved, Toggle
@@ -37,7 +37,7 @@ class ControlRow:
     def __init__(self, spec: AnyPanel, theme: Theme, change: Change) -> None:
         self._spec, self._change = spec, change
         self._model: PositionalModel | None = None
-        shown = [control for control in spec.controls if not isinstance(control, Saved)]
+        shown = [one for one in spec.controls if not isinstance(one, Saved) or one.reset]
         self.widgets = {control.field: self._make(control, theme) for control in shown}
         self._controls = {control.field: control for control in shown}
 
@@ -50,12 +50,16 @@ class ControlRow:
                 widget.setChecked(value)
             elif isinstance(control, Number) and control.shown is not None:
                 pass  # what it shows depends on the result
-            elif isinstance(widget, NumberSlider | Segmented):
+            elif isinstance(widget, NumberSlider):
                 widget.show_value(value)
+            elif isinstance(widget, Segmented):
+                widget.show_value(str(value))
             elif isinstance(widget, DropDown):
                 widget.setCurrentIndex(widget.findData(value))
             elif isinstance(widget, MatrixChips):
                 widget.show_subjects(value)
+            elif isinstance(widget, QPushButton):
+                widget.setEnabled(value != getattr(self._spec.defaults, name))
             widget.blockSignals(blocked)
             if isinstance(control, Layer) and control.enabled is not None:
                 widget.setEnabled(control.enabled(choices))
@@ -87,6 +91,12 @@ class ControlRow:
                 value = getattr(choices, name)
                 widget.show_value(value if control.shown is None else control.shown(value, result))
 
+    def offer(self, field: str, value: object, offered: bool) -> None:
+        """Show or hide one option of a choice whose options are side by side."""
+        widget = self.widgets[field]
+        assert isinstance(widget, Segmented)
+        widget.buttons[str(value)].setVisible(offered)
+
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         for widget in self.widgets.values():
@@ -116,10 +126,16 @@ class ControlRow:
             chips.changed.connect(change)
             return chips
         if isinstance(control, Choice) and not control.listed:
-            options = [(option.value, option.text, option.tip) for option in control.options]
+            values = {str(option.value): option.value for option in control.options}
+            options = [(str(option.value), option.text, option.tip) for option in control.options]
             segmented = Segmented(options, control.label)
-            segmented.chosen.connect(change)
+            segmented.chosen.connect(lambda value: change(values[value]))
             return segmented
+        if isinstance(control, Saved):
+            button = QPushButton(control.reset)
+            button.setToolTip(wrapped(control.tip))
+            button.clicked.connect(lambda: change(getattr(self._spec.defaults, control.field)))
+            return button
         menu = DropDown()
         menu.setToolTip(wrapped(control.tip))
         if isinstance(control, Choice):

@@ -53,7 +53,7 @@ LONGEST = 10_000
 class Option:
     """One value of a :class:`Choice`: what it is, its words, its tooltip."""
 
-    value: str
+    value: str | bool
     text: str
     tip: str = ""
 
@@ -102,7 +102,8 @@ class Choice(Control):
 
     def accepts(self, value: object) -> bool:
         """Return whether it is one of the options."""
-        return isinstance(value, str) and value in [option.value for option in self.options]
+        # In Python, 1 is True as well.
+        return any(type(value) is type(one.value) and value == one.value for one in self.options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +222,8 @@ class Saved(Control):
 
     Attributes
     ----------
+    reset
+        The text of a button that makes the default choice again; "" for no button.
     check
         As :meth:`Control.accepts`.
     suits
@@ -229,6 +232,7 @@ class Saved(Control):
         As :meth:`Control.decode`, where a file has something else than lists for tuples.
     """
 
+    reset: str = ""
     check: Check
     suits: Callable[[Any, PositionalModel], bool] | None = None
     read: Callable[[Any], Any] | None = None

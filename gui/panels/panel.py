@@ -70,6 +70,8 @@ class PanelBody(QWidget):
     """Positions, the last one becomes the current one."""
     intended = Signal(object)
     """What the user wants of others than the panel: one of the small classes of this module."""
+    offered = Signal(str, object, bool)
+    """A choice of the panel, one of its options, and whether it is offered now."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
@@ -367,6 +369,7 @@ class ResultPanel(Panel):
             body = getattr(import_module(module), name)
             content: PanelBody | PaintedRow = body(self.session, self.theme)
             assert isinstance(content, PanelBody)
+            content.offered.connect(self.controls.offer)
         else:
             from gui.plots.qt_painter import PaintedRow
 
