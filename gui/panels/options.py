@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from geometry.measures.directions import Side
 from geometry.measures.interference import MEASURES
-from geometry.measures.synthetic import KINDS, SyntheticCurve
 from geometry.models.residual_stream import NAMES, Subject
 from gui.panels import kit
-from gui.panels.experiment_question import MOST_POSITIONS, Settings
 from gui.panels.interference_question import Example
 from gui.panels.overlaps_look import GREY, MAX_BLUR
 from gui.panels.table import PANELS
@@ -28,31 +26,15 @@ if TYPE_CHECKING:
 Check = Callable[[Any], bool]
 Options = Mapping[str, Any]
 
-MOST_DIMENSIONS = 65_536
-"""Of a made-up table: more is no model's."""
 _MOST = 2**31 - 1
 """Of any whole number: more fits into no field."""
 _LONGEST = 10_000
 """Characters of a token, and numbers in a list: more is nobody's choice."""
-_CURVES = ("line", "circle", "helix", "drifting_helix")
 
 
 def subject_of(said: Subject | Mapping[str, Any]) -> Subject:
     """Return a matrix that is told by its fields."""
     return said if isinstance(said, Subject) else Subject(**said)
-
-
-def settings_of(said: Settings | Mapping[str, Any] | None) -> Settings | None:
-    """Return made-up curves that are told by their fields; None for those of the model's size.
-
-    Raises
-    ------
-    ValueError
-        When there is no such curve.
-    """
-    if said is None or isinstance(said, Settings):
-        return said
-    return Settings(**{**said, "curve": SyntheticCurve(**said["curve"])})
 
 
 # ---- what each may be --------------------------------------------------------------------
@@ -85,7 +67,7 @@ def _fields(**checks: Check) -> Check:
     )
 
 
-def _number(value: Any, most: float = math.inf) -> bool:
+def _number(value: Any, most: float) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and math.isfinite(value) and 0.0 <= value <= most
 
@@ -108,31 +90,6 @@ _subject = _fields(
     fold_ln=flag,
     centred=flag,
 )
-_numbers = _fields(
-    curve=_fields(
-        kind=_one_of(*KINDS),
-        **dict.fromkeys(("n_positions", "d_model", "seed"), _from(0)),
-        **dict.fromkeys(("spacing", "turns", "climb", "offset", "noise"), _number),
-    ),
-    token_norm=_number,
-    lag=_from(1),
-)
-
-
-def _settings(value: Any) -> bool:
-    if value is None:
-        return True
-    if not _numbers(value):
-        return False
-    try:
-        made = settings_of(value)
-    except ValueError:
-        return False
-    assert made is not None
-    curve = made.curve
-    return curve.n_positions <= MOST_POSITIONS and curve.d_model <= MOST_DIMENSIONS
-
-
 CHOICES: Mapping[str, Mapping[str, Check]] = {
     "overlaps": {
         "view": _one_of("pair", "attention", "mlp"),
@@ -157,11 +114,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
         "scoring": _one_of("even_odd", "halves"),
         "head": _from(0),
         "in_view": flag,
-    },
-    "experiment": {
-        "page": _one_of("curves", "steps", "price", "table"),
-        "before": flag,
-        "settings": _settings,
     },
     "training": {"third": _one_of("turns", "loss")},
 }  # fmt: skip

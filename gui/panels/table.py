@@ -54,6 +54,7 @@ PANELS = {
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
         PanelEntry("shape", "Shape", "shape.spec:ShapePanel"),
         PanelEntry("kernels", "Kernels", "kernels.spec:KernelsPanel"),
+        PanelEntry("experiment", "Line or helix", "experiment.spec:ExperimentPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
     )

@@ -158,12 +158,6 @@ def _layernorm(session: Session, theme: Theme) -> Panel:
     return LayerNormPanel(session, theme)
 
 
-def _experiment(session: Session, theme: Theme) -> Panel:
-    from gui.panels.experiment import ExperimentPanel
-
-    return ExperimentPanel(session, theme)
-
-
 def _lookback(session: Session, theme: Theme) -> Panel:
     from gui.panels.lookback import LookBackPanel
 
@@ -205,7 +199,7 @@ DOCKS = (
     Dock("shape", "Shape", BOTTOM, _result("shape"), lazy=True),
     Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),
     Dock("kernels", "Kernels", BOTTOM, _result("kernels"), lazy=True),
-    Dock("experiment", "Line or helix", BOTTOM, _experiment, lazy=True),
+    Dock("experiment", "Line or helix", BOTTOM, _result("experiment"), lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),
     Dock("compare", "Compare", BOTTOM, _result("compare"), lazy=True),
     Dock("claims", "Claims", BOTTOM, _result("claims"), lazy=True),

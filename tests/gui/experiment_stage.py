@@ -1,7 +1,7 @@
 """What the tests of the panel "Line or helix" share: settings, and what comes of them."""
 
 from geometry.measures.synthetic import SyntheticCurve
-from gui.panels.experiment_question import ExperimentOf, Settings
+from gui.panels.experiment.question import ExperimentOf, Settings
 
 
 def settings(**fields):

@@ -7,8 +7,8 @@ from geometry.checkpoints.errors import RangeError
 from geometry.measures.synthetic import KINDS
 from geometry.models.head_projections import mean_token_norm
 from geometry.models.sources import open_source
-from gui.panels.experiment_question import MOST_POSITIONS, ExperimentLike, ExperimentOf
-from gui.panels.experiment_text import amount, reading, scope
+from gui.panels.experiment.question import MOST_POSITIONS, ExperimentLike, ExperimentOf
+from gui.panels.experiment.words import amount, reading, scope
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.experiment_stage import experiment, settings
 from tests.gui.result_stage import write_small_gpt2

@@ -16,7 +16,6 @@ import pytest
 from geometry.models.residual_stream import Subject
 from gui.panels import table
 from gui.panels.claims.words import outcome
-from gui.panels.experiment import ExperimentPanel
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
@@ -36,8 +35,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        OverlapsPanel, LayerNormPanel, LookBackPanel,
-        ExperimentPanel, TrainingPanel,
+        OverlapsPanel, LayerNormPanel, LookBackPanel, TrainingPanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}

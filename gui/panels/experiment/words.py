@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from geometry.measures.line_or_helix import Distances, Survival
-from geometry.measures.synthetic import KINDS, CurveKind
+from geometry.measures.synthetic import CurveKind
 from geometry.models.model import PositionalModel
-from gui.panels.experiment_question import Experiment
+from gui.panels.experiment.question import Experiment
 from gui.style.theme import format_count, format_number, format_percent
 
 NAMES: dict[CurveKind, str] = {"line": "Line", "circle": "Circle", "helix": "Helix"}
@@ -118,28 +118,3 @@ def scope(model: PositionalModel, result: Experiment) -> str:
         f"made up: {_positions(curve.n_positions)} {amount(curve.spacing)} apart, "
         f"{format_number(curve.turns, 2)} turns, look back {format_count(settings.lag)} · {like}"
     )
-
-
-def columns(result: Experiment) -> dict[str, np.ndarray]:
-    """Return steps and distances by position, and the price by number of positions."""
-    found: dict[str, np.ndarray] = {"position": np.arange(result.settings.curve.n_positions)}
-    for kind in KINDS:
-        one = result.curves[kind]
-        for when, apart in (("before", one.before), ("after", one.after)):
-            found[f"{kind}_step_{when}"] = apart.steps
-            found[f"{kind}_nearest_other_{when}"] = apart.others
-    found["n_positions"] = result.lengths
-    for kind in KINDS:
-        found[f"{kind}_mean_square"] = result.prices[kind]
-    return found
-
-
-def script(result: Experiment) -> str:
-    """Return Python that makes the curves, and prints what is left of each after LayerNorm."""
-    settings = result.settings
-    return f"""from geometry import SyntheticCurve, line_or_helix
-
-curve = {settings.curve!r}
-for kind, one in line_or_helix(curve, {settings.token_norm!r}, {settings.lag!r}).items():
-    print(kind, one.after.evenness, one.after.alike, one.look_back_after, one.mean_square)
-"""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from geometry.measures.synthetic import (
     CurveKind,
     SyntheticCurve,
 )
+from gui.panels.kit import whole_number
 from gui.services.questions import Progress, QuestionContext
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_POSITIONS = 4096
 """Of a made-up curve: more take longer than a drag can wait."""
+MOST_DIMENSIONS = 65_536
+"""Of a made-up curve: more is no model's."""
 LENGTHS = 65
 """For how many numbers of positions the price is told."""
 
@@ -59,6 +63,42 @@ class Settings:
         numbers: dict[str, Any] = {"n_positions": n, "turns": turns, **fields}
         curve = replace(self.curve, **numbers)
         return Settings(curve, told.get("token_norm", self.token_norm), lag)
+
+
+def settings_of(said: Settings | Mapping[str, Any] | None) -> Settings | None:
+    """Return settings that a file has by their fields; None for those of the model's size.
+
+    Raises
+    ------
+    ValueError
+        When there is no such curve.
+    """
+    if said is None or isinstance(said, Settings):
+        return said
+    return Settings(**{**said, "curve": SyntheticCurve(**said["curve"])})
+
+
+def can_be_made(said: Any) -> bool:
+    """Return whether a file has settings, all of their fields, that make sense."""
+    try:
+        made = settings_of(said)
+    except (KeyError, TypeError, ValueError):
+        return False
+    if made is None:
+        return True
+    curve = made.curve
+    real = (curve.spacing, curve.turns, curve.climb, curve.offset, curve.noise, made.token_norm)
+    return (
+        asdict(made) == said
+        and curve.kind in KINDS
+        and whole_number(curve.n_positions)
+        and curve.n_positions <= MOST_POSITIONS
+        and whole_number(curve.d_model)
+        and curve.d_model <= MOST_DIMENSIONS
+        and whole_number(curve.seed)
+        and whole_number(made.lag, 1)
+        and all(type(number) in (int, float) and 0 <= number < math.inf for number in real)
+    )
 
 
 @dataclass(frozen=True, eq=False, slots=True)

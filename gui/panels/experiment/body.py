@@ -1,0 +1,439 @@
+"""The body of "Line or helix": sliders, one of four pages, and a table where there is room."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QScrollArea,
+    QSizePolicy,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.measures.synthetic import KINDS, CurveKind
+from gui.panels.experiment.question import MOST_POSITIONS, Settings
+from gui.panels.experiment.spec import ExperimentPanel, ExperimentView, colors_of, drawn, flat
+from gui.panels.experiment.words import COLUMNS, NAMES, cells, reading
+from gui.panels.kit import OpenSource
+from gui.panels.panel import PanelBody
+from gui.plots.qt_painter import PaintedRow
+from gui.state.colors import legible, lookup_table
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID, Theme
+from gui.widgets.label import label
+from gui.widgets.real_slider import RealSlider, Scale
+from gui.widgets.tooltips import wrapped
+
+WIDE = 960
+"""A panel of so many pixels has room for the table beside what is shown."""
+LEAST_POSITIONS = 16
+SWATCH = "●"
+MARGIN = 6
+DOT = 4.0
+MOST_DOTS = 512
+"""Of a picture, which is not much wider; more cannot be told apart."""
+WIDTH = 30 * GRID
+FIELDS = (
+    ("n_positions", "Positions", Scale(LEAST_POSITIONS, MOST_POSITIONS, 0, 0),
+     "How many positions the curve has"),
+    ("turns", "Turns", Scale(0.25, 60, 2, 0),
+     "How many turns circle and helix make, from the first position to the last"),
+    ("climb", "Climb", Scale(0, 1, 3),
+     "Share of each step that the helix makes along its axis: 0 is a circle, 1 a line"),
+    ("token_norm", "Token", Scale(0, 100, 2, 3),
+     "Length of the token embedding that is added to every position before LayerNorm, in units of"
+     " the embedding; 0 for positions alone"),
+    ("offset", "Offset", Scale(0, 100, 2, 3),
+     "How far the origin is from the middle of each curve, at right angles to it, in units of the"
+     " embedding: LayerNorm looks from there"),
+    ("spacing", "Spacing", Scale(0.001, 100, 4, 0),
+     "Distance between neighbours, in units of the embedding, the same on all three curves"),
+    ("noise", "Noise", Scale(0, 3, 2, 2),
+     "Length of a random step by which each position is off its curve, as a share of the spacing"),
+    ("lag", "Look back", Scale(1, MOST_POSITIONS // 2, 0, 0),
+     "How many tokens one rotation and shift has to look back"),
+)  # fmt: skip
+"""Name, label, scale and explanation of each; the first ones are seen without scrolling."""
+
+
+class ExperimentBody(PanelBody):
+    """Sliders, pictures, plots, and the table."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._view: ExperimentView | None = None
+        self._shown: tuple[object, ...] = ()
+        self._wide: bool | None = None
+        self.form, self.pictures = ExperimentForm(theme), ExperimentPictures(theme)
+        self.form.changed.connect(lambda settings: self.chosen.emit("settings", settings))
+        self.pictures.openRequested.connect(self._open)
+        self.table = NumbersTable(theme)
+        self.plots = {page: PlotPage(session, theme) for page in ("steps", "price")}
+        self.plots["price"].plot.chosen.connect(lambda _, n: self._change_length(n))
+        self.stack = QStackedWidget()
+        for page in (self.pictures, *self.plots.values(), self.table):
+            self.stack.addWidget(page)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(2 * GRID)
+        self._row.addWidget(self.form)
+        self._row.addWidget(self.stack, 1)
+        self._listening = Listening()
+        self._listening.to(session.events.colormap, self._draw_page)
+
+    def draw(self, view: ExperimentView) -> None:
+        self._view = view
+        self.form.show_settings(_settings(view))
+        self._draw_page()
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        for page in self.plots.values():
+            page.set_theme(theme)
+        self.form.set_theme(theme)
+        self.pictures.set_theme(theme)
+        self.table.set_theme(theme)
+
+    def stop(self) -> None:
+        self._listening.stop()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the table beside the rest where there is room, else offer it as a page."""
+        super().resizeEvent(event)
+        wide = self.width() >= WIDE
+        if wide == self._wide:
+            return
+        self._wide = wide
+        for page in self.plots.values():  # the table says it too
+            page.legend.setHidden(wide)
+        if wide:
+            self._row.addWidget(self.table)
+            self.table.show()
+        else:
+            self.stack.addWidget(self.table)
+        self.offered.emit("page", "table", not wide)
+        self._draw_page()
+        if wide and self._view is not None and self._view.choices.page == "table":
+            self.chosen.emit("page", "curves")
+
+    def _draw_page(self) -> None:
+        """Draw the page that is shown, and no other: a drag waits for it."""
+        view = self._view
+        if view is None:
+            return
+        page, colormap = view.choices.page, self.session.colormap
+        shown = (view.result, view.choices.before, page, view.theme, colormap, self._wide)
+        if shown == self._shown:  # only the sliders have moved
+            return
+        self._shown = shown
+        self.table.show_numbers(view)
+        if page in self.plots:
+            steps, price = ExperimentPanel().plots(view)
+            self.plots[page].plot.draw([steps if page == "steps" else price])
+            self.stack.setCurrentWidget(self.plots[page])
+        else:
+            self.pictures.draw(view, colormap)
+            table = page == "table" and not self._wide
+            self.stack.setCurrentWidget(self.table if table else self.pictures)
+
+    def _open(self, kind: CurveKind) -> None:
+        if self._view is not None:
+            source = self._view.result.settings.curve.of_kind(kind).source
+            self.intended.emit(OpenSource(source))
+
+    def _change_length(self, wanted: int) -> None:
+        if self._view is not None:
+            settings = _settings(self._view)
+            n, curve = min(max(wanted, LEAST_POSITIONS), MOST_POSITIONS), settings.curve
+            # The same curve, cut short or gone on: the prices are its own.
+            turns = curve.turns * (n - 1) / (curve.n_positions - 1)
+            self.chosen.emit("settings", settings.with_(n_positions=n, turns=turns))
+
+
+def _settings(view: ExperimentView) -> Settings:
+    """Return the settings that are wanted, though their curves may still be on the way."""
+    return view.choices.settings or view.result.settings
+
+
+class ExperimentForm(QScrollArea):
+    """A slider with a field for each number.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    changed = Signal(object)
+    """The :class:`Settings` that the user wants."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._settings: Settings | None = None
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFixedWidth(WIDTH)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(0, 0, GRID // 2, 0)
+        column.setSpacing(GRID // 2)
+        self.sliders: dict[str, RealSlider] = {}
+        for name, text, scale, tip in FIELDS:
+            self.sliders[name] = slider = RealSlider(text, scale, tip, theme)
+            slider.changed.connect(partial(self._on_changed, name))
+            column.addWidget(slider)
+        column.addStretch(1)
+        self.setWidget(page)
+
+    def show_settings(self, settings: Settings) -> None:
+        """Show other settings without telling anybody."""
+        self._settings = settings
+        for name, slider in self.sliders.items():
+            slider.show_value(_value(settings, name))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        for slider in self.sliders.values():
+            slider.set_theme(theme)
+
+    def _on_changed(self, name: str, value: float) -> None:
+        if self._settings is None:
+            return
+        # What is not touched keeps more digits than its field shows.
+        self._settings = self._settings.with_(**{name: value})
+        self.changed.emit(self._settings)
+
+
+def _value(settings: Settings, name: str) -> float:
+    owner = settings if name in ("token_norm", "lag") else settings.curve
+    return float(getattr(owner, name))
+
+
+class PlotPage(QWidget):
+    """A plot of line, circle and helix, and above it which curve is which."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__()
+        self.plot, self.legend = PaintedRow(session, theme), QWidget()
+        self._names = {kind: label(f"{SWATCH} {NAMES[kind]}") for kind in KINDS}
+        row = QHBoxLayout(self.legend)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2 * GRID)
+        for name in self._names.values():
+            row.addWidget(name)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.legend)
+        column.addWidget(self.plot, 1)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self.plot.set_theme(theme)
+        for kind, color in colors_of(theme).items():
+            self._names[kind].setStyleSheet(f"color: {color};")
+
+
+class NumbersTable(QWidget):
+    """A row of numbers for each curve, which has its colour in the plots."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.rows: dict[CurveKind, list[QLabel]] = {}
+        self._swatches: dict[CurveKind, QLabel] = {}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID * 3 // 2)
+        grid.setVerticalSpacing(GRID // 2)
+        right = Qt.AlignmentFlag.AlignRight
+        for column, (title, tip) in enumerate(COLUMNS, start=2):
+            grid.addWidget(_told(title, tip, "small"), 0, column, right)
+        for row, kind in enumerate(KINDS, start=1):
+            self._swatches[kind] = label(SWATCH)
+            self.rows[kind] = [_told("", tip) for _, tip in COLUMNS]
+            grid.addWidget(self._swatches[kind], row, 0)
+            grid.addWidget(label(NAMES[kind]), row, 1)
+            for column, cell in enumerate(self.rows[kind], start=2):
+                grid.addWidget(cell, row, column, right)
+        # As a page of its own it is no wider than its numbers.
+        grid.setColumnStretch(len(COLUMNS) + 2, 1)
+        grid.setRowStretch(len(KINDS) + 1, 1)
+        self.set_theme(theme)
+
+    def show_numbers(self, view: ExperimentView) -> None:
+        """Write the numbers before or after LayerNorm."""
+        for kind, one in view.result.curves.items():
+            texts = cells(one, after=not view.choices.before)
+            for cell, text in zip(self.rows[kind], texts, strict=True):
+                cell.setText(text)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        for kind, color in colors_of(theme).items():
+            self._swatches[kind].setStyleSheet(f"color: {color};")
+
+
+class CurvePicture(QWidget):
+    """A curve as points coloured by position, joined by a line.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.theme = theme
+        self.points = np.zeros((0, 2))
+        self._reach = np.ones(2)
+        self._colors: list[QColor] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least in which a curve can be made out."""
+        return QSize(8 * GRID, 5 * GRID)
+
+    def sizeHint(self) -> QSize:
+        """Return a size for a dock under the viewport."""
+        return QSize(20 * GRID, 12 * GRID)
+
+    def show_points(self, points: np.ndarray, reach: np.ndarray, colors: list[QColor]) -> None:
+        """Draw other points.
+
+        Parameters
+        ----------
+        points : (n, 2)
+            Across and upwards.
+        reach : (2,)
+            The largest of both, to either side, that pictures beside this one have to hold too.
+        colors
+            From the first position to the last.
+        """
+        self.points, self._reach, self._colors = points, reach, colors
+        self.update()
+
+    def places(self) -> np.ndarray:
+        """Return where the points are in the widget: (n, 2) pixels."""
+        room = np.array([self.width(), self.height()]) / 2 - MARGIN
+        scale = float((np.maximum(room, 1.0) / np.maximum(self._reach, 1e-30)).min())
+        middle = np.array([self.width(), self.height()]) / 2
+        return np.asarray(middle + scale * self.points * (1, -1))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the line, then the points, the first position first."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), QColor(self.theme.viewport))
+        painter.setPen(QPen(QColor(self.theme.line), 1))
+        painter.drawRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+        if not len(self.points):
+            return
+        places = [QPointF(x, y) for x, y in self.places().tolist()]
+        painter.setPen(QPen(QColor(self.theme.faint), 1))
+        painter.drawPolyline(QPolygonF(places))
+        painter.setPen(Qt.PenStyle.NoPen)
+        last = len(self._colors) - 1
+        for i, place in enumerate(places):
+            painter.setBrush(self._colors[round(i * last / max(len(places) - 1, 1))])
+            painter.drawEllipse(place, DOT / 2, DOT / 2)
+
+
+class ExperimentPictures(QWidget):
+    """The curves before or after LayerNorm, all on one scale.
+
+    Parameters
+    ----------
+    theme
+        Colours.
+    """
+
+    openRequested = Signal(str)
+    """The kind of curve that is to be opened as a model."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.theme = theme
+        self.pictures: dict[CurveKind, CurvePicture] = {}
+        self.buttons: dict[CurveKind, QToolButton] = {}
+        self.readings = {kind: label("", "small") for kind in KINDS}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GRID)
+        grid.setVerticalSpacing(GRID // 4)
+        for column, kind in enumerate(KINDS):
+            self.pictures[kind] = picture = CurvePicture(theme)
+            picture.setAccessibleName(NAMES[kind])
+            said = self.readings[kind]
+            said.setWordWrap(True)
+            said.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+            self.buttons[kind] = button = _open_button(kind)
+            button.clicked.connect(partial(self.openRequested.emit, kind))
+            heading = QHBoxLayout()
+            heading.addWidget(label(NAMES[kind]), 1)
+            heading.addWidget(button)
+            grid.addLayout(heading, 0, column)
+            grid.addWidget(picture, 1, column)
+            grid.addWidget(said, 2, column)
+            grid.setColumnStretch(column, 1)
+        grid.setRowStretch(1, 1)
+
+    def draw(self, view: ExperimentView, colormap: str) -> None:
+        """Draw all three, and say what is left of each."""
+        choices = view.choices
+        curves = {
+            kind: flat(thinned(drawn(one, choices))) for kind, one in view.result.curves.items()
+        }
+        reach = np.max([np.abs(points).max(axis=0) for points in curves.values()], axis=0)
+        table = legible(lookup_table(colormap), self.theme.viewport)
+        colors = [QColor(*(int(part) for part in row[:3])) for row in table[::4]]
+        for kind, points in curves.items():
+            self.pictures[kind].show_points(points, reach, colors)
+            self.readings[kind].setText(reading(view.result, kind, after=not choices.before))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; the curves keep theirs until they are drawn anew."""
+        self.theme = theme
+        for picture in self.pictures.values():
+            picture.theme = theme
+            picture.update()
+
+
+def _open_button(kind: CurveKind) -> QToolButton:
+    made = QToolButton()
+    made.setText("Open")
+    made.setProperty("class", "chip")
+    made.setFixedWidth(6 * GRID)
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    tip = f"Open this {kind} as a model: its curve in 3D, and every panel about it"
+    made.setToolTip(wrapped(tip))
+    made.setAccessibleName(f"Open the {kind}")
+    return made
+
+
+def thinned(coordinates: np.ndarray) -> np.ndarray:
+    """Leave out points that there is no room for, but never the first or the last one."""
+    count = len(coordinates)
+    kept = np.linspace(0, count - 1, min(count, MOST_DOTS)).round().astype(int)
+    return np.asarray(coordinates[kept])
+
+
+def _told(text: str, tip: str, role: str = "") -> QLabel:
+    made = label(text, role)
+    made.setToolTip(wrapped(tip))
+    return made

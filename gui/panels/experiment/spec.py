@@ -1,0 +1,244 @@
+"""Line or helix: made-up curves through LayerNorm, and what is left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from geometry.measures.line_or_helix import Distances, Survival
+from geometry.measures.synthetic import KINDS, CurveKind
+from geometry.models.model import PositionalModel
+from gui.panels.experiment.question import (
+    Experiment,
+    ExperimentLike,
+    ExperimentOf,
+    Settings,
+    can_be_made,
+    settings_of,
+)
+from gui.panels.experiment.words import NAMES, amount, scope
+from gui.panels.kit import Choice, Option, PanelSpec, Saved, Scope, View
+from gui.plots.spec import Axis, Curve, Plot, Rule
+from gui.style.theme import SERIES, SMALL, Theme, format_count, format_number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FIGURE = (6.4, 2.6)
+"""Inches."""
+MOST_STEPS = 4.0
+"""Longer steps, in mean ones, go beyond the plot: one across the origin is as long as all."""
+#: How the coordinates around the axis (two), along it and away from the origin lie in a picture,
+#: across and upwards: the axis across, and one is looked at a little from the side.
+ACROSS = np.array([0.0, 0.45, 1.0, 0.0])
+UPWARDS = np.array([1.0, 0.25, 0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    before
+        Whether curves and numbers are those before LayerNorm.
+    page
+        What is shown of them; where there is room, the table is beside the others.
+    settings
+        Of the curves; None for those of the model's size.
+    """
+
+    before: bool = False
+    page: Literal["curves", "steps", "price", "table"] = "curves"
+    settings: Settings | None = None
+
+
+ExperimentView = View[Choices, Experiment]
+
+
+class ExperimentPanel(PanelSpec[Choices, Experiment]):
+    """Line, circle and helix with the same spacing, before and after LayerNorm."""
+
+    name = "experiment"
+    formula = "LN(p) = √d · p / ‖p‖"
+    meaning = "why not a line"
+    explanation = (
+        "Three made-up curves with the same distance between neighbours: which of them would serve"
+        " as positions? LayerNorm makes all rows equally long, so of a line through the origin two"
+        " points are left, a circle comes through unharmed but repeats itself after a turn, and a"
+        " helix keeps its turns apart. Weight decay is paid on ‖p‖², which grows with the square of"
+        " a line’s length."
+    )
+    empty = "Open a model to see what LayerNorm leaves of a line, a circle and a helix of its size."
+    instead = "Shape shows which of them the open model’s positions are."
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="before",
+            label="Before or after LayerNorm",
+            options=(
+                Option(True, "Before", "The curves as they are made"),
+                Option(False, "After", "What LayerNorm makes of them: all rows equally long"),
+            ),
+        ),
+        Choice(
+            field="page",
+            label="What is shown",
+            options=(
+                Option(
+                    "curves", "Curves", "The three curves, seen from the side, all on one scale"
+                ),
+                Option("steps", "Steps", "How far each position is from the next one"),
+                Option(
+                    "price",
+                    "Price",
+                    "Mean ‖p‖², which weight decay is paid on, if the same curve had more or"
+                    " fewer positions: drag the mark",
+                ),
+                Option("table", "Table", "What sums each curve up"),
+            ),
+        ),
+        Saved(
+            field="settings",
+            reset="As in the model",
+            tip="Make the curves with the open model’s number of positions, spacing, turns, offset"
+            " and mean token norm",
+            check=can_be_made,
+            read=settings_of,
+        ),
+    )
+    body = "gui.panels.experiment.body:ExperimentBody"
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Make curves of another model's size."""
+        return replace(choices, settings=None)
+
+    def question(self, scope: Scope, choices: Choices) -> ExperimentLike | ExperimentOf:
+        if choices.settings is None:
+            return ExperimentLike(scope.positions)
+        return ExperimentOf(choices.settings)
+
+    def plots(self, view: ExperimentView) -> Sequence[Plot]:
+        """Return steps and prices, of which the panel shows one at a time."""
+        return [_steps(view), _price(view)]
+
+    def heading(self, view: ExperimentView) -> tuple[str, str]:
+        when = "before" if view.choices.before else "after"
+        return f"Line, circle and helix {when} LayerNorm", scope(view.model, view.result)
+
+    def caption(self, view: ExperimentView) -> str:
+        return scope(view.model, view.result)
+
+    def figure(self, view: ExperimentView) -> Figure:
+        """Draw the curves, the steps between neighbours, and the price by number of positions."""
+        from gui.plots.figure_base import POINTS
+        from gui.plots.mpl_painter import name_axes, new_figures, paint_plot
+
+        theme, size = view.theme, SMALL * POINTS
+        figure, (curves, *axes) = new_figures(theme, FIGURE, columns=3)
+        for kind, one in view.result.curves.items():
+            curves.plot(
+                *flat(drawn(one, view.choices)).T, ".-", markersize=2, linewidth=0.5,
+                color=colors_of(theme)[kind], label=NAMES[kind],
+            )  # fmt: skip
+        curves.set_aspect("equal", adjustable="datalim")
+        curves.set_xticks([])
+        curves.set_yticks([])
+        curves.legend(fontsize=size * 0.8, frameon=False, labelcolor=theme.text)
+        name_axes(curves, f"{'Before' if view.choices.before else 'After'} LayerNorm", "")
+        for place, plot in zip(axes, self.plots(view), strict=True):
+            paint_plot(place, plot, theme)
+        figure.suptitle(self.caption(view), x=0.01, ha="left", fontsize=size, color=theme.text)
+        return figure
+
+    def numbers(self, view: ExperimentView) -> Mapping[str, np.ndarray]:
+        """Return steps and distances by position, and the price by number of positions."""
+        result = view.result
+        position: np.ndarray = np.arange(result.settings.curve.n_positions)
+        found = {"position": position}
+        for kind, one in result.curves.items():
+            for when, apart in (("before", one.before), ("after", one.after)):
+                found[f"{kind}_step_{when}"] = apart.steps
+                found[f"{kind}_nearest_other_{when}"] = apart.others
+        found["n_positions"] = result.lengths
+        return found | {f"{kind}_mean_square": result.prices[kind] for kind in KINDS}
+
+    def script(self, view: ExperimentView) -> str:
+        """Write Python that prints what is left of each curve after LayerNorm."""
+        settings = view.result.settings
+        return f"""from geometry import SyntheticCurve, line_or_helix
+
+curve = {settings.curve!r}
+for kind, one in line_or_helix(curve, {settings.token_norm!r}, {settings.lag!r}).items():
+    print(kind, one.after.evenness, one.after.alike, one.look_back_after, one.mean_square)
+"""
+
+
+def _steps(view: ExperimentView) -> Plot:
+    curves = []
+    for kind, one in view.result.curves.items():
+        steps = distances(one, view.choices).steps
+        mean = float(steps.mean())
+        shares = steps / mean if mean > 0.0 else steps  # a curve may be a point
+        curves.append(_curve(view, kind, np.arange(1, len(shares) + 1), shares))
+
+    def hover(curve: int, at: int) -> str:
+        share = format_number(float(curves[curve].y[at]), 2)
+        return f"{NAMES[KINDS[curve]]}, {at} to {at + 1}: {share} mean steps"
+
+    highest = max(float(curve.y.max()) for curve in curves)
+    return Plot(
+        "Steps between neighbours",
+        Axis("position", whole=True),
+        Axis("step / mean step", span=(0.0, min(MOST_STEPS, 1.05 * max(highest, 1.0)))),
+        curves,
+        hover=hover,
+    )
+
+
+def _price(view: ExperimentView) -> Plot:
+    lengths, prices = view.result.lengths, view.result.prices
+
+    def hover(curve: int, at: int) -> str:
+        kind, n = KINDS[curve], int(lengths[at])
+        return f"{NAMES[kind]}, {format_count(n)} positions: ‖p‖² {amount(float(prices[kind][at]))}"
+
+    n = view.result.settings.curve.n_positions
+    tip = f"{format_count(n)} positions: drag to another length"
+    return Plot(
+        "Price in weight decay",
+        Axis("positions", log=True),
+        Axis("mean ‖p‖²", log=True),
+        [_curve(view, kind, lengths, prices[kind]) for kind in KINDS],
+        [Rule(n, axis="x", tip=tip, drags="n_positions", style="solid")],
+        hover,
+    )
+
+
+def _curve(view: ExperimentView, kind: CurveKind, x: np.ndarray, y: np.ndarray) -> Curve:
+    return Curve(x, y, colors_of(view.theme)[kind], width=1.5)
+
+
+def distances(one: Survival, choices: Choices) -> Distances:
+    """Return how far positions are apart, before or after LayerNorm."""
+    return one.before if choices.before else one.after
+
+
+def drawn(one: Survival, choices: Choices) -> np.ndarray:
+    """Return the coordinates of a picture, (n, 4), before or after LayerNorm."""
+    return one.drawn_before if choices.before else one.drawn_after
+
+
+def flat(coordinates: np.ndarray) -> np.ndarray:
+    """Lay (n, 4) coordinates into a picture: (n, 2), their middle at the origin."""
+    placed = coordinates @ np.stack([ACROSS, UPWARDS], axis=1)
+    middle = (placed.max(axis=0) + placed.min(axis=0)) / 2
+    return np.asarray(placed - middle)
+
+
+def colors_of(theme: Theme) -> dict[CurveKind, str]:
+    """Return the colour of each curve in the plots."""
+    return dict(zip(KINDS, SERIES[theme.name][1:], strict=False))
