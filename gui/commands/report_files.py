@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
 from geometry.checkpoints.whole_files import write_text
@@ -92,7 +92,7 @@ class ReportFiles:
         if model.n_layers is not None and request.layer >= model.n_layers:
             raise RangeError(f"{model.name} has layers 0–{model.n_layers - 1}, got {request.layer}")
         self._model, self._request = model, request
-        self._json: dict[str, Any] = {}
+        self._json: dict[str, object] = {}
         self._verdicts: tuple[Verdict, ...] = ()
         self.written: list[str] = []
         self.skipped: dict[str, str] = {}

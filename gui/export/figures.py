@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
@@ -22,6 +22,9 @@ from gui.style.theme import (
     format_number,
     format_percent,
 )
+
+if TYPE_CHECKING:
+    from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 __all__ = ["helix_figure", "save_figure", "spectrum_figure"]
 
@@ -51,8 +54,7 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
     first, last = curve.pca.positions
     figure = Figure(figsize=HELIX_SIZE, facecolor=theme.viewport)
     with mpl.rc_context({"grid.color": theme.line, "grid.linewidth": 0.5}):
-        # Without types, as all of Matplotlib's three dimensions.
-        axes: Any = figure.add_axes(HELIX_PLACE, projection="3d", facecolor=theme.viewport)
+        axes: Axes3D = figure.add_axes(HELIX_PLACE, projection="3d", facecolor=theme.viewport)
     axes.view_init(elev=ELEVATION, azim=AZIMUTH)
     at = np.arange(first, last + 1)
     points = curve.coordinates[first : last + 1].T
@@ -86,7 +88,7 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
     return figure
 
 
-def _sides(axes: Any) -> np.ndarray:
+def _sides(axes: Axes3D) -> np.ndarray:
     """Return the sides of a box in which all axes have one scale."""
     spans = np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1)
     # What is nearly flat has no box, and its third axis still has to be drawn.

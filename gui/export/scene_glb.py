@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyvista as pv
@@ -15,6 +15,8 @@ from gui.state.colors import point_colors
 from gui.style.theme import LIGHT, Theme
 
 if TYPE_CHECKING:
+    import trimesh
+
     from gui.scene.scene_state import SceneState
 
 TUBE, BALL, THIN = 1 / 900, 1 / 260, 1 / 1500
@@ -58,7 +60,9 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     return data
 
 
-def _guides(state: SceneState, theme: Theme, centre: np.ndarray, longest: float) -> dict[str, Any]:
+def _guides(
+    state: SceneState, theme: Theme, centre: np.ndarray, longest: float
+) -> dict[str, trimesh.Trimesh]:
     """Return what panels draw beside the curve: "guides", and as larger balls what is "lit"."""
     grey = np.array(pv.Color(theme.muted).int_rgba, dtype=np.uint8)
     found = {}
@@ -81,7 +85,7 @@ def _guides(state: SceneState, theme: Theme, centre: np.ndarray, longest: float)
     return {**found, "lit": _joined(lit)} if lit else found
 
 
-def _thin_tubes(lines: Sequence[np.ndarray], color: np.ndarray) -> Any:
+def _thin_tubes(lines: Sequence[np.ndarray], color: np.ndarray) -> trimesh.Trimesh:
     """Return tubes of one colour along polylines."""
     data = pv.PolyData()
     data.points = np.concatenate(lines)
@@ -90,13 +94,13 @@ def _thin_tubes(lines: Sequence[np.ndarray], color: np.ndarray) -> Any:
     return _mesh(data.tube(radius=THIN, n_sides=TUBE_SIDES, capping=True))
 
 
-def _joined(bodies: Sequence[Any]) -> Any:
+def _joined(bodies: Sequence[trimesh.Trimesh]) -> trimesh.Trimesh:
     import trimesh
 
     return trimesh.util.concatenate(bodies)
 
 
-def _tube(points: np.ndarray, colors: np.ndarray) -> Any:
+def _tube(points: np.ndarray, colors: np.ndarray) -> trimesh.Trimesh:
     # VTK finds no direction for a tube between equal points.
     apart = np.concatenate([[True], np.any(np.diff(points, axis=0) != 0.0, axis=1)])
     if apart.sum() < 2:
@@ -106,14 +110,14 @@ def _tube(points: np.ndarray, colors: np.ndarray) -> Any:
     return _mesh(line.tube(radius=TUBE, n_sides=TUBE_SIDES, capping=True))
 
 
-def _balls(points: np.ndarray, colors: np.ndarray, radius: float = BALL) -> Any:
+def _balls(points: np.ndarray, colors: np.ndarray, radius: float = BALL) -> trimesh.Trimesh:
     cloud = pv.PolyData(points)
     cloud["color"] = colors
     ball = pv.Sphere(radius=radius, theta_resolution=BALL_SIDES, phi_resolution=BALL_SIDES)
     return _mesh(cloud.glyph(geom=ball, orient=False, scale=False))
 
 
-def _mesh(surface: pv.PolyData) -> Any:
+def _mesh(surface: pv.PolyData) -> trimesh.Trimesh:
     import trimesh
 
     surface = surface.triangulate()

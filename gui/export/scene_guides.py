@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyvista as pv
@@ -14,6 +14,9 @@ from gui.style.theme import TEXT, Theme
 
 if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
+
+Trace = dict[str, object]
+"""What Plotly draws, by its names for the parts."""
 
 LINE_WIDTH, PALE_WIDTH, POINT_SIZE, MATCHED_SIZE = 3, 1, 2, 3
 """In pixels of the browser."""
@@ -49,9 +52,9 @@ def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
     return np.concatenate(found)
 
 
-def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
+def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
     """Return the guides as Plotly's traces of lines and markers."""
-    traces = []
+    traces: list[Trace] = []
     for guide in state.guides:
         firm = (theme.faint, PALE_WIDTH) if guide.pale else (theme.text, LINE_WIDTH)
         for parts, (color, width) in (
@@ -63,7 +66,7 @@ def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
                 line = {"color": color, "width": width}
                 traces.append({**_xyz(_apart(parts) @ state.turn.T), "mode": "lines", "line": line})
         if guide.points is not None and len(guide.points):
-            marker: dict[str, Any] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
+            marker: dict[str, object] = {"color": theme.muted, "size": POINT_SIZE, "opacity": 1}
             if guide.matched is not None:
                 marker.update(size=MATCHED_SIZE, color=_matching(state, guide.matched, theme))
             traces.append(
@@ -76,7 +79,7 @@ def guide_traces(state: SceneState, theme: Theme) -> list[dict[str, Any]]:
 
 def _written(
     state: SceneState, texts: tuple[tuple[np.ndarray, str], ...], theme: Theme
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     if not texts:
         return []
     places = np.stack([at for at, _ in texts]) @ state.turn.T
@@ -85,7 +88,7 @@ def _written(
     return [{**_xyz(places), "mode": "text", "text": words, "textfont": font}]
 
 
-def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[dict[str, Any]]:
+def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[Trace]:
     at = np.concatenate(levels)
     if not len(at):
         return []

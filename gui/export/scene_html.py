@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.export.scene_guides import guide_traces
+from gui.export.scene_guides import Trace, guide_traces
 from gui.state.camera import VIEW_ANGLE, CameraPose
 from gui.state.colors import ColorScale, legible, lookup_table
 from gui.style.theme import SMALL, TEXT, Theme
@@ -79,7 +79,7 @@ def scene_html(
     return page.replace("<head>", head, 1)
 
 
-def _points(points: np.ndarray, texts: Sequence[str]) -> dict[str, Any]:
+def _points(points: np.ndarray, texts: Sequence[str]) -> Trace:
     return {
         **{axis: points[:, i].astype(np.float32) for i, axis in enumerate("xyz")},
         "mode": "lines+markers",
@@ -90,7 +90,7 @@ def _points(points: np.ndarray, texts: Sequence[str]) -> dict[str, Any]:
 
 def _curve(
     points: np.ndarray, scale: ColorScale, shown: slice, texts: Sequence[str], theme: Theme
-) -> dict[str, Any]:
+) -> Trace:
     table = legible(lookup_table(scale.colormap), theme.viewport)
     stops = np.linspace(0, 1, STOPS)
     colored = {
@@ -118,7 +118,7 @@ def _curve(
     }
 
 
-def _faint(points: np.ndarray, texts: Sequence[str], theme: Theme) -> dict[str, Any]:
+def _faint(points: np.ndarray, texts: Sequence[str], theme: Theme) -> Trace:
     return {
         **_points(points, texts),
         "line": {"color": theme.faint, "width": 1},
@@ -134,8 +134,10 @@ class _Box:
     extents: np.ndarray
 
     @classmethod
-    def around(cls, traces: Sequence[Mapping[str, Any]]) -> _Box:
-        points = np.concatenate([np.column_stack([t[axis] for axis in "xyz"]) for t in traces])
+    def around(cls, traces: Sequence[Trace]) -> _Box:
+        points = np.concatenate(
+            [np.column_stack([np.asarray(t[axis]) for axis in "xyz"]) for t in traces]
+        )
         low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
         longest = float((high - low).max()) or 1.0
         return cls((low + high) / 2, np.maximum(high - low, THINNEST * longest))
@@ -150,14 +152,14 @@ class _Box:
         return float(np.cbrt(self.extents.prod()))
 
 
-def _arrows(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> list[dict[str, Any]]:
+def _arrows(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> list[Trace]:
     """Return a short line along each component, named at its end, at first in the lower right."""
     ahead = pose.focal_point - pose.position
     right = np.cross(ahead, pose.up)
     across = right / np.linalg.norm(right) - pose.up
     start = box.centre + 0.5 * np.sign(across) * box.extents
     length = ARROW * float(box.extents.max())
-    arrows = []
+    arrows: list[Trace] = []
     for along, name in zip(state.turn.T, state.axis_labels, strict=True):
         ends = np.stack([start, start + length * along])
         arrows.append(
@@ -173,7 +175,7 @@ def _arrows(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> lis
     return arrows
 
 
-def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dict[str, Any]:
+def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dict[str, object]:
     ranges = np.stack([box.low, box.low + box.extents], axis=1)
     axes = {
         f"{letter}axis": {"visible": False, "range": ends}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class Shown:
     """
 
     model: PositionalModel
-    said: Mapping[str, Any]
+    said: Mapping[str, object]
     data: Mapping[str, Datum]
 
 
@@ -234,7 +234,7 @@ class WindowData:
         ``panels/`` and the panel's name.
         """
         arrays: dict[str, np.ndarray] = {}
-        meanings: dict[str, dict[str, Any]] = {}
+        meanings: dict[str, dict[str, object]] = {}
         models = []
         for number, one in enumerate(self.shown):
             folder = f"compared_{number}/" if number else ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -23,16 +23,18 @@ DPI = 200
 POINTS = 72 / 96
 
 
-def new_figure(
-    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: Any
-) -> tuple[Figure, Axes]:
+def new_figure(theme: Theme = LIGHT, size: tuple[float, float] = SIZE) -> tuple[Figure, Axes]:
     """Make a figure with one axes in the theme's colours; see :func:`new_figures`."""
-    figure, axes = new_figures(theme, size, columns=columns, **layout)
+    figure, axes = new_figures(theme, size)
     return figure, axes[0]
 
 
 def new_figures(
-    theme: Theme = LIGHT, size: tuple[float, float] = SIZE, *, columns: int = 1, **layout: Any
+    theme: Theme = LIGHT,
+    size: tuple[float, float] = SIZE,
+    *,
+    columns: int = 1,
+    width_ratios: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure with axes side by side.
 
@@ -44,11 +46,11 @@ def new_figures(
         Width and height in inches.
     columns
         How many axes.
-    **layout
-        For :meth:`matplotlib.figure.Figure.subplots`, such as ``width_ratios``.
+    width_ratios
+        How wide they are, compared with each other; equally wide if None.
     """
     figure = Figure(figsize=size, layout="constrained", facecolor=theme.viewport)
-    grid = figure.subplots(1, columns, squeeze=False, **layout)
+    grid = figure.subplots(1, columns, squeeze=False, width_ratios=width_ratios)
     made = list(grid[0])
     for axes in made:
         dress_axes(axes, theme)

@@ -44,6 +44,8 @@ class Heatmap(Plot):
     """The cell under the mouse, (row, column) by their numbers on the axes, or None."""
     cellClicked = Signal(int, int, object)
     """Row and column of a clicked cell, and the keyboard modifiers held."""
+    _built = False
+    """Qt resizes it already while the base class is made."""
 
     def __init__(
         self, theme: Theme, x_title: str, y_title: str, parent: QWidget | None = None
@@ -67,6 +69,7 @@ class Heatmap(Plot):
         self.hovered.connect(self._on_hovered)
         self.clicked.connect(self._on_clicked)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+        self._built = True
 
     # What is shown.
 
@@ -203,7 +206,7 @@ class Heatmap(Plot):
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Keep cells square."""
-        ready = event is not None and hasattr(self, "values")
+        ready = event is not None and self._built
         if ready:
             # First: margins count to the least size, and those of the size before may not fit.
             self._fit()

@@ -6,7 +6,6 @@ import weakref
 from collections import deque
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -43,7 +42,9 @@ class MatrixImage(pg.ImageItem):
         self._drawn: deque[_Drawn] = deque(maxlen=KEPT)
         self._shown: _Drawn | None = None
 
-    def setImage(self, image: np.ndarray | None = None, *arguments: Any, **options: Any) -> None:
+    def setImage(
+        self, image: np.ndarray | None = None, *arguments: object, **options: object
+    ) -> None:
         """Show a matrix."""
         if image is not None:
             self._matrix = image

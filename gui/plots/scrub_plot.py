@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -52,7 +51,7 @@ class ScrubPlot(CurvePlot):
         dots: bool = True,
         tip: str = SCRUB_TIP,
     ) -> None:
-        self._points: Any = None
+        self._points: pg.ScatterPlotItem | None = None
         self._cursor: QWidget | None = None
         self._at_x: float | None = None
         self._dotted, self._tip = dots, tip
@@ -106,6 +105,7 @@ class ScrubPlot(CurvePlot):
         found = [view_points(curve, self.log) for curve in dotted]
         brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
         at = np.concatenate(found) if found else np.zeros((0, 2))
+        assert self._points is not None
         self._points.setData(at[:, 0], at[:, 1], brush=brushes)
 
     def set_marker(self, x: float | None, tooltip: str = "") -> None:

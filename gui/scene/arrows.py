@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gui.scene.hud import Align, Box, Lines2D, Text2D
+
+if TYPE_CHECKING:
+    import pyvista as pv
 
 LENGTH = 40.0
 """Of an arrow that lies across the view, in logical pixels."""
@@ -22,7 +25,7 @@ class ComponentArrows:
         Gets the lines and the texts.
     """
 
-    def __init__(self, renderer: Any) -> None:
+    def __init__(self, renderer: pv.Renderer) -> None:
         self._lines = Lines2D(renderer)
         self.labels = [Text2D(renderer) for _ in range(3)]
 

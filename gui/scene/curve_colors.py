@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyvista as pv
@@ -23,7 +22,7 @@ class CurveColors:
         Of the line and of the points.
     """
 
-    def __init__(self, mappers: Sequence[Any]) -> None:
+    def __init__(self, mappers: Sequence[pv.DataSetMapper]) -> None:
         self.table = pv.LookupTable(values=lookup_table("jet"))
         """The full colours, which what lights up has too."""
         self._pale = pv.LookupTable(values=lookup_table("jet"))

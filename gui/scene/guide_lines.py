@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyvista as pv
@@ -33,7 +32,7 @@ class GuideLines:
         The lookup table of the curve's colours, which positions that light up keep.
     """
 
-    def __init__(self, plotter: Any, table: Any) -> None:
+    def __init__(self, plotter: pv.BasePlotter, table: pv.LookupTable) -> None:
         self._lines = Batch(plotter, "guide lines", "wireframe")
         self._pale = Batch(plotter, "guide pale lines", "wireframe")
         self._dashes = Batch(plotter, "guide dashes", "wireframe")
@@ -104,7 +103,7 @@ class GuideLines:
 class Batch:
     """Polylines or points of one colour and width: one actor."""
 
-    def __init__(self, plotter: Any, name: str, style: str) -> None:
+    def __init__(self, plotter: pv.BasePlotter, name: str, style: str) -> None:
         self._data = pv.PolyData()
         self._sizes: tuple[int, ...] = ()
         self._as_points = style == "points"
@@ -117,7 +116,7 @@ class Batch:
         self.actor.mapper.SetScalarVisibility(False)
         self.actor.SetVisibility(False)
 
-    def color_by(self, table: Any) -> None:
+    def color_by(self, table: pv.LookupTable) -> None:
         """Colour each point by its value, with a lookup table."""
         mapper = self.actor.mapper
         mapper.SetLookupTable(table)

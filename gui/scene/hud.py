@@ -10,7 +10,7 @@ import functools
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyvista as pv
@@ -63,7 +63,7 @@ def drawable(text: str) -> str:
 class Lines2D:
     """Polylines of one colour and width, in pixels from the lower left corner."""
 
-    def __init__(self, renderer: Any) -> None:
+    def __init__(self, renderer: pv.Renderer) -> None:
         self._data = pv.PolyData()
         self._lengths: list[int] = []
         mapper = vtkPolyDataMapper2D()
@@ -103,7 +103,7 @@ class Lines2D:
 class Text2D:
     """One line or several of text, placed in pixels from the lower left corner."""
 
-    def __init__(self, renderer: Any) -> None:
+    def __init__(self, renderer: pv.Renderer) -> None:
         self.actor = vtkTextActor()
         self.actor.SetVisibility(False)
         self._prop = self.actor.GetTextProperty()
@@ -164,7 +164,7 @@ class ColorBar2D:
 
     WIDTH, HEIGHT, GAP, STEPS = 8, 120, 6, 64
 
-    def __init__(self, renderer: Any) -> None:
+    def __init__(self, renderer: pv.Renderer) -> None:
         self._data = pv.PolyData()
         self._mapper = vtkPolyDataMapper2D()
         self._mapper.SetInputData(self._data)

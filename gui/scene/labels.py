@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gui.scene.hud import Box, Lines2D, Text2D
+
+if TYPE_CHECKING:
+    import pyvista as pv
 
 MAX_LABELS = 32
 GAP = 12.0
@@ -25,7 +28,7 @@ class PointLabels:
         Draws the lines from the points to their labels.
     """
 
-    def __init__(self, renderer: Any, leaders: Lines2D) -> None:
+    def __init__(self, renderer: pv.Renderer, leaders: Lines2D) -> None:
         self.leaders = leaders
         self.texts = [Text2D(renderer) for _ in range(MAX_LABELS)]
 

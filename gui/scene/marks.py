@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from gui.state.selection import MOST_RINGS
 from gui.style.theme import TEXT, Theme
 
 if TYPE_CHECKING:
+    import pyvista as pv
+
     from gui.scene.guide_lines import Batch
     from gui.scene.picking import Projection
     from gui.scene.scene_state import SceneState
@@ -43,7 +45,7 @@ class Marks:
         The texts beside points.
     """
 
-    def __init__(self, plotter: Any) -> None:
+    def __init__(self, plotter: pv.BasePlotter) -> None:
         self._plotter = plotter
         leaders, self._rings, self._hover_ring = (Lines2D(plotter.renderer) for _ in range(3))
         self.labels = PointLabels(plotter.renderer, leaders)

@@ -6,7 +6,7 @@ No Qt here: the window, pictures and headless renders all draw through :class:`H
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyvista as pv
@@ -54,7 +54,7 @@ class HelixScene:
         Pixels per logical pixel: the screen's pixel ratio, or the magnification of a picture.
     """
 
-    def __init__(self, plotter: Any, theme: Theme, scale: float = 1.0) -> None:
+    def __init__(self, plotter: pv.BasePlotter, theme: Theme, scale: float = 1.0) -> None:
         self.plotter = plotter
         self._state: SceneState | None = None
         self._scale = scale
@@ -324,7 +324,7 @@ class HelixScene:
         if self._guides is not None:
             self._guides.style(self.theme, self._scale)
 
-    def _on_render_started(self, _renderer: Any, _event: str) -> None:
+    def _on_render_started(self, _renderer: pv.Renderer, _event: str) -> None:
         state, s = self._state, self._scale
         width, height = self.plotter.render_window.GetSize()
         dpi = self.plotter.render_window.GetDPI()

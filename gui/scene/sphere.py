@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
@@ -23,7 +21,7 @@ class WireSphere:
         Gets the lines. They cannot be picked, and the camera is not moved for them.
     """
 
-    def __init__(self, plotter: Any) -> None:
+    def __init__(self, plotter: pv.BasePlotter) -> None:
         self._actor = plotter.add_mesh(
             unit_circles(), name="sphere", style="wireframe", lighting=False, pickable=False,
             reset_camera=False, render=False, show_scalar_bar=False,

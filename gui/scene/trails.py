@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyvista as pv
@@ -38,7 +37,7 @@ class Trails:
         Gets the lines. They cannot be picked, and the camera is not moved for them.
     """
 
-    def __init__(self, plotter: Any) -> None:
+    def __init__(self, plotter: pv.BasePlotter) -> None:
         self._data = pv.PolyData()
         self._actor = plotter.add_mesh(
             pv.PolyData(np.zeros((1, 3))), name="trails", style="wireframe", lighting=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,23 @@ VIEWS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] 
 """The named views. ``article`` is the one of the helix article: elevation 20°, azimuth 45°."""
 
 
+T = TypeVar("T", float, np.ndarray)
+Point = tuple[float, float, float]
+
+
+class Camera(Protocol):
+    """What is used of a VTK camera."""
+
+    def GetPosition(self) -> Point: ...
+    def GetFocalPoint(self) -> Point: ...
+    def GetViewUp(self) -> Point: ...
+    def GetParallelScale(self) -> float: ...
+    def SetPosition(self, x: float, y: float, z: float) -> None: ...
+    def SetFocalPoint(self, x: float, y: float, z: float) -> None: ...
+    def SetViewUp(self, x: float, y: float, z: float) -> None: ...
+    def SetParallelScale(self, scale: float) -> None: ...
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class CameraPose:
     """Where the camera is.
@@ -51,7 +68,7 @@ class CameraPose:
     parallel_scale: float
 
     @classmethod
-    def of(cls, camera: Any) -> CameraPose:
+    def of(cls, camera: Camera) -> CameraPose:
         """Read the pose of a VTK camera."""
         return cls(
             np.array(camera.GetPosition()),
@@ -60,7 +77,7 @@ class CameraPose:
             float(camera.GetParallelScale()),
         )
 
-    def apply(self, camera: Any) -> None:
+    def apply(self, camera: Camera) -> None:
         """Put a VTK camera there."""
         camera.SetPosition(*self.position)
         camera.SetFocalPoint(*self.focal_point)
@@ -71,7 +88,7 @@ class CameraPose:
         """Return the pose part of the way to another: distance and direction move separately."""
         focal = _mix(self.focal_point, other.focal_point, fraction)
         start, end = self.position - self.focal_point, other.position - other.focal_point
-        distance = _mix(np.linalg.norm(start), np.linalg.norm(end), fraction)
+        distance = _mix(float(np.linalg.norm(start)), float(np.linalg.norm(end)), fraction)
         direction = _mix_directions(start, end, self.up, fraction)
         up = _mix_directions(self.up, other.up, direction, fraction)
         up = up - (up @ direction) * direction
@@ -82,11 +99,11 @@ class CameraPose:
             focal + distance * direction,
             focal,
             up / length,
-            float(_mix(self.parallel_scale, other.parallel_scale, fraction)),
+            _mix(self.parallel_scale, other.parallel_scale, fraction),
         )
 
 
-def where(camera: Any) -> tuple[float, ...]:
+def where(camera: Camera) -> tuple[float, ...]:
     """Return a VTK camera's pose as numbers: equal ones are equal poses."""
     return (
         *camera.GetPosition(),
@@ -211,8 +228,9 @@ def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) ->
     return framed(points, turn @ np.array(direction), turn @ np.array(up), aspect)
 
 
-def _mix(start: Any, end: Any, fraction: float) -> Any:
-    return start + fraction * (end - start)
+def _mix(start: T, end: T, fraction: float) -> T:
+    mixed: T = start + fraction * (end - start)
+    return mixed
 
 
 def _mix_directions(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from psygnal import SignalInstance
 
@@ -16,9 +15,9 @@ class Listening:
     """
 
     def __init__(self) -> None:
-        self._connections: list[tuple[SignalInstance, Callable[..., Any]]] = []
+        self._connections: list[tuple[SignalInstance, Callable[..., object]]] = []
 
-    def to(self, signal: SignalInstance, slot: Callable[..., Any]) -> None:
+    def to(self, signal: SignalInstance, slot: Callable[..., object]) -> None:
         """Call a slot on every change, until :meth:`stop`."""
         signal.connect(slot)
         self._connections.append((signal, slot))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 REST_MS = 150
 SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "basic render", "software")
@@ -22,7 +25,7 @@ class Antialiasing:
         The ``QtInteractor``.
     """
 
-    def __init__(self, interactor: Any) -> None:
+    def __init__(self, interactor: Interactor) -> None:
         self._interactor = interactor
         self._software: bool | None = None
         self.at_rest = False

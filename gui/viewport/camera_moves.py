@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEasingCurve, QObject, QTimer, QVariantAnimation
 
 from gui.state.camera import CameraPose
 from gui.viewport.antialiasing import Antialiasing
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 EASE_MS = 250
 SPIN_MS = 16
@@ -26,7 +29,7 @@ class CameraMoves:
         Is told when something moves and when it rests.
     """
 
-    def __init__(self, interactor: Any, antialiasing: Antialiasing) -> None:
+    def __init__(self, interactor: Interactor, antialiasing: Antialiasing) -> None:
         self._interactor, self._antialiasing = interactor, antialiasing
         self._path: tuple[CameraPose, CameraPose] | None = None
         self._ease = easing(interactor, self._on_eased, antialiasing)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QFocusEvent
 
 from gui.scene.hud import Lines2D
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 LINE_WIDTH = 2.0
 _BY_KEY = (
@@ -29,7 +32,7 @@ class FocusRing(QObject):
         The ``QtInteractor``; owns this.
     """
 
-    def __init__(self, interactor: Any) -> None:
+    def __init__(self, interactor: Interactor) -> None:
         super().__init__(interactor)
         self._interactor = interactor
         self._lines: Lines2D | None = None

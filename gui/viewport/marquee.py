@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
@@ -11,6 +11,9 @@ from PySide6.QtGui import QMouseEvent
 
 from gui.scene.hud import Lines2D
 from gui.scene.picking import points_inside
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 Shape = Literal["box", "lasso"]
 DRAG_SLACK = 4.0
@@ -45,7 +48,7 @@ class Marquee(QObject):
     armedChanged = Signal(object)
 
     def __init__(
-        self, interactor: Any, points: Callable[[], tuple[np.ndarray, np.ndarray]]
+        self, interactor: Interactor, points: Callable[[], tuple[np.ndarray, np.ndarray]]
     ) -> None:
         super().__init__(interactor)
         self._interactor, self._points = interactor, points

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPoint
 
 from gui.scene.picking import PICK_RADIUS, nearest_point
 from gui.scene.scene import HelixScene
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 
 class Pointing:
@@ -22,7 +25,7 @@ class Pointing:
         What it shows.
     """
 
-    def __init__(self, interactor: Any, scene: HelixScene) -> None:
+    def __init__(self, interactor: Interactor, scene: HelixScene) -> None:
         self._interactor, self._scene = interactor, scene
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QVariantAnimation
@@ -11,6 +11,9 @@ from gui.scene.scene import HelixScene
 from gui.state.turn import ease_to_true
 from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.camera_moves import easing
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 
 class TurnEase:
@@ -26,7 +29,9 @@ class TurnEase:
         Is told when something moves and when it rests.
     """
 
-    def __init__(self, interactor: Any, scene: HelixScene, antialiasing: Antialiasing) -> None:
+    def __init__(
+        self, interactor: Interactor, scene: HelixScene, antialiasing: Antialiasing
+    ) -> None:
         self._interactor, self._scene, self._antialiasing = interactor, scene, antialiasing
         self._start: np.ndarray | None = None
         self._ease = easing(interactor, self._on_eased, antialiasing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Signal
 
@@ -13,6 +13,9 @@ from gui.state.session import Session
 from gui.viewport.antialiasing import Antialiasing
 from gui.viewport.camera_moves import CameraMoves
 from gui.viewport.camera_steps import focused, moved, turned
+
+if TYPE_CHECKING:
+    from gui.viewport.interactor import Interactor
 
 SMALLEST_SHARE = 0.35
 """A curve that fills less than this share of the view's shorter side is too small."""
@@ -47,7 +50,7 @@ class ViewCamera(QObject):
 
     def __init__(
         self,
-        interactor: Any,
+        interactor: Interactor,
         scene: HelixScene,
         session: Session,
         antialiasing: Antialiasing,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QColor
@@ -52,7 +51,7 @@ class PositionRows(TitledRows):
         """Return the number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Return a cell's text, tint, alignment or tooltip."""
         row, column = self.rows[index.row()], index.column()
         text = row.cells[column]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import (
     QModelIndex,
@@ -61,7 +61,7 @@ class KeptRows(TitledRows):
         """Return the number of commits."""
         return 0 if parent.isValid() else len(self.commits)
 
-    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
         """Return a cell's text, tip, alignment; as ``UserRole``, what it is sorted by."""
         one, column = self.commits[index.row()], index.column()
         if role == Role.DisplayRole:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget
@@ -46,7 +46,7 @@ class Before:
     """
 
     layout: QByteArray
-    fields: Mapping[str, Any]
+    fields: Mapping[str, object]
     model: PositionalModel | None
     place: Place
 

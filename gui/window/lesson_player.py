@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer
@@ -17,6 +17,7 @@ from gui.style.listening import Listening
 from gui.window.lesson_layout import Before, make_room, show_beside
 
 if TYPE_CHECKING:
+    from geometry.models.matrices import WeightName
     from geometry.models.model import PositionalModel
     from gui.services.lessons.text import Facts
     from gui.state.lesson_setup import Setup
@@ -163,7 +164,7 @@ class LessonPlayer(QObject):
         session.outside, session.sphere = setup.outside, setup.sphere
         session.norms_quantity = setup.norms
         prompt = setup.prompt
-        session.prompt = self._before.fields["prompt"] if prompt is None else prompt
+        session.change(prompt=self._before.fields["prompt"] if prompt is None else prompt)
         controller.select(tuple(position_of(place, model.n_positions) for place in setup.select))
         show_beside(self._window, self._dock, setup.beside)
         if setup.panel:
@@ -197,13 +198,13 @@ class LessonPlayer(QObject):
         self._session.lesson = Course(lesson, steps, _number(steps, line))
         self.set_up()
 
-    def _bring(self, name: str, options: Mapping[str, Any]) -> None:
+    def _bring(self, name: str, options: Mapping[str, object]) -> None:
         """Bring a panel to the front, showing something; the focus stays where it is."""
         self._window.bring(name)
         if options:
             self._configure(name, options)
 
-    def _configure(self, name: str, options: Mapping[str, Any]) -> None:
+    def _configure(self, name: str, options: Mapping[str, object]) -> None:
         """Let a panel show something; say so where it cannot."""
         try:
             self._window.panels[name].configure(**options)
@@ -276,13 +277,13 @@ def _number(steps: Sequence[Step], line: int) -> int:
     return later[0] if later else max(len(steps) - 1, 0)
 
 
-def _options(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, Any]:
+def _options(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, object]:
     """Return a panel's options as it takes them."""
     from geometry.models.residual_stream import Subject
     from gui.services.lessons.text import options_for
 
     named: tuple[str, ...] = _AS_SUBJECTS.get(setup.panel, ())
     return {
-        key: Subject(value) if key in named else value
+        key: Subject(cast("WeightName", value)) if key in named else value
         for key, value in options_for(setup, model, facts).items()
     }

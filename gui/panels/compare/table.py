@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import (
@@ -145,19 +144,19 @@ class CompareRows(TitledRows):
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Role.DisplayRole
-    ) -> Any:
+    ) -> object:
         """Return a title, with an arrow on that of the column that is sorted by."""
         found = super().headerData(section, orientation, role)
         if role == Role.DisplayRole and self.sorted_by is not None and section:
             column, falling = self.sorted_by
             if column == section:
-                title, _, unit = found.partition("\n")
+                title, _, unit = str(found).partition("\n")
                 return f"{title}{ARROWS[falling]}\n{unit}"
         if role == Role.ToolTipRole and section:
             return f"{found}\nClick sorts by it"
         return found
 
-    def data(self, index: Index, role: int = Role.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Role.DisplayRole) -> object:
         """Return a cell's text, colour, tip or alignment."""
         line, column = self.lines[index.row()], index.column()
         match role:

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.state.lesson_setup import (
@@ -136,7 +136,7 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, str], int]:
     return cast(dict[str, str], front), end + 1
 
 
-def _toml(lines: list[str], file: str, before: int) -> dict[str, Any]:
+def _toml(lines: list[str], file: str, before: int) -> dict[str, object]:
     """Read TOML that stands after so many lines of the file."""
     try:
         return tomllib.loads("\n".join(lines))

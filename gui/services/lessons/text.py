@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gui.services.lessons.facts import FEATURES
 from gui.state.lesson_setup import Condition, Setup, Term, range_of
@@ -55,7 +55,7 @@ def wanted_for(step: Step, model: PositionalModel) -> tuple[Wanted, ...]:
     return tuple(found)
 
 
-def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, Any]:
+def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, object]:
     """Return what a step's panel shows, numbers of the model among it as far as they are known."""
     looked_up = _looked_up(setup)
     options = {key: value for key, value in setup.options.items() if key not in looked_up}
