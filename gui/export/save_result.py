@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PySide6.QtCore import QStandardPaths
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from geometry.checkpoints.number_files import write_numbers
 from geometry.checkpoints.whole_files import not_written, write_text
+from gui.services.jobs.jobs import T
 from gui.state.session import Session
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ RESOLUTION = 200
 
 _DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 
-Background = Callable[[str, Callable[[], Any], Callable[[Any], None], str], None]
+
+class Background(Protocol):
+    """As :meth:`gui.services.controller.Controller.in_background`."""
+
+    def __call__(
+        self, slot: str, function: Callable[[], T], on_result: Callable[[T], None], what: str, /
+    ) -> None: ...
 
 
 class ResultSaver:

@@ -20,7 +20,7 @@ from geometry.measures.directions import Side
 from geometry.models.residual_stream import NAMES, Subject
 from gui.plots.spec import Part
 from gui.services.overlay_curves import told_apart
-from gui.services.questions import Question, QuestionContext, Stepwise, resolve
+from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.aligned_curve import CurveAlignment
 from gui.state.guides import Guide
 from gui.style.theme import LIGHT, Theme
@@ -509,7 +509,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """The choices at first: a frozen dataclass, with a field for each control."""
 
     @abstractmethod
-    def question(self, scope: Scope, choices: C) -> Question | Stepwise | None:
+    def question(self, scope: Scope, choices: C) -> Question[R] | None:
         """Return what to ask; None if there is nothing."""
 
     @abstractmethod
@@ -547,7 +547,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return what is drawn of compared models, in a few words; "" for nothing."""
         return ""
 
-    def question_beside(self, scope: Scope, choices: C) -> Question | Stepwise | None:
+    def question_beside(self, scope: Scope, choices: C) -> Question[R] | None:
         """Return what to ask about a compared model."""
         return self.question(scope, choices)
 
@@ -588,8 +588,8 @@ class PanelSpec(ABC, Generic[C, R]):
             As :meth:`gui.services.questions.Question.answer`.
         """
         question = self.question(reported.scope, choices)
-        result: R = resolve(question, reported.about)
-        return question, result
+        assert question is not None
+        return question, resolve(question, reported.about)
 
 
 # ---- what follows from a spec ----------------------------------------------------------------

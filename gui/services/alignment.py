@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from geometry.checkpoints.threads import one_thread
+from geometry.pca.components import PositionPCA
 from geometry.pca.curve import Curve
 from geometry.pca.pca import fit_pca
 from gui.scene.shown_range import inside
@@ -35,7 +36,6 @@ from gui.style.theme import format_count
 if TYPE_CHECKING:
     from geometry.history.history import History
     from geometry.models.model import PositionalModel
-    from geometry.pca.components import PositionPCA
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,9 @@ NO_STEPS = "The steps of its training have not been read: open Training once."
 
 _Key = tuple[Hashable, ...]
 """What was worked out: of which model or history, first, and then what of it."""
-_Work = tuple[_Key, Callable[[], Any]]
+_Found = tuple[np.ndarray, PositionPCA]
+"""A table, and its components."""
+_Work = tuple[_Key, Callable[[], _Found]]
 
 
 class CurveAligner:
@@ -72,7 +74,7 @@ class CurveAligner:
     def __init__(self, session: Session, jobs: Jobs) -> None:
         self._session, self._jobs = session, jobs
         self._model: PositionalModel | None = session.model
-        self._kept: dict[_Key, Any] = {}
+        self._kept: dict[_Key, _Found] = {}
         self._listening, self._following = Listening(), Listening()
         events = session.events
         for signal, slot in (
@@ -166,10 +168,11 @@ class CurveAligner:
     def _of_range(self, what: OfRange, model: PositionalModel, curve: Curve) -> Above | _Work:
         positions, k = inside(what.positions, model.n_positions), max(curve.components)
         key = (model, positions, k)
-        pca = self._kept.get(key)
-        if pca is None:
-            return key, lambda: fit_pca(model.W_pos, positions, k)
-        return Above(model.name, model.W_pos, pca, curve.components, in_order=True)
+        found = self._kept.get(key)
+        if found is None:
+            return key, lambda: (model.W_pos, fit_pca(model.W_pos, positions, k))
+        table, pca = found
+        return Above(model.name, table, pca, curve.components, in_order=True)
 
     def _of_step(self, what: OfStep, model: PositionalModel, curve: Curve) -> Above | _Work:
         history = self._session.history
@@ -186,8 +189,8 @@ class CurveAligner:
 
     # In the background.
 
-    def _work_out(self, key: _Key, function: Callable[[], Any]) -> None:
-        def keep(found: Any) -> None:
+    def _work_out(self, key: _Key, function: Callable[[], _Found]) -> None:
+        def keep(found: _Found) -> None:
             while len(self._kept) >= KEPT:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
@@ -249,9 +252,7 @@ def _three(components: tuple[int, ...]) -> tuple[int, int, int]:
     return a, b, c
 
 
-def _read_step(
-    history: History, step: int, positions: tuple[int, int], k: int
-) -> tuple[np.ndarray, PositionPCA]:
+def _read_step(history: History, step: int, positions: tuple[int, int], k: int) -> _Found:
     """Return a table as it was, and its own components."""
     table = history.table([int(s) for s in history.steps].index(step))
     return table, fit_pca(table, positions, k)

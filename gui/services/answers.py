@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError, RangeError, TensorUnavailable
 from geometry.checkpoints.memo import Memo
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress
     from geometry.models.model import PositionalModel
     from geometry.models.residual_stream import ResidualStream
-    from gui.services.questions import Progress
+    from gui.services.questions import Progress, Question
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ class _Run:
     announced: bool = False
     fraction: float | None = None
     message: str = ""
-    so_far: Any = None
+    so_far: object = None
 
 
 class Answers:
@@ -60,13 +61,13 @@ class Answers:
 
     def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
         self._session, self._jobs = session, jobs
-        self._cache = ResultCache(max_bytes)
-        self._agreed: dict[Any, float] = {}
+        self._cache: ResultCache[object] = ResultCache(max_bytes)
+        self._agreed: dict[Question[object], float] = {}
         self._model: PositionalModel | None = None
         self._stream: ResidualStream | None = None
         self._once = Memo()
-        self._wanted: dict[str, Any] = {}
-        self._running: dict[Any, _Run] = {}
+        self._wanted: dict[str, Question[object]] = {}
+        self._running: dict[Question[object], _Run] = {}
         self._listening = Listening()
         self._listening.to(session.events.model, self._follow_model)
 
@@ -75,7 +76,7 @@ class Answers:
         self._listening.stop()
         self._give_up_all()
 
-    def ask(self, slot: str, question: Any, *, fetch: bool = False) -> None:
+    def ask(self, slot: str, question: Question[object], *, fetch: bool = False) -> None:
         """Answer a question, in place of what this slot asked before.
 
         What is known is told at once; until then the slot's answer stays what it was, or becomes
@@ -97,7 +98,7 @@ class Answers:
             self._note_agreement(self._model, question, self._session.answers.get(slot))
         before = self._wanted.pop(slot, None)
         self._wanted[slot] = question  # the newest is the last
-        if before != question:
+        if before is not None and before != question:
             self._give_up(before)
         result = self._cache.get(question)
         run = self._running.get(question)
@@ -140,7 +141,9 @@ class Answers:
             del answers[slot]
             self._session.answers = MappingProxyType(answers)
 
-    def _note_agreement(self, model: PositionalModel, question: Any, told: Answer | None) -> None:
+    def _note_agreement(
+        self, model: PositionalModel, question: Question[object], told: Answer | None
+    ) -> None:
         """Remember that the user agreed to what an answer said, also for trying again."""
         if told is None or told.question != question or told.state != "to fetch":
             self._agreed[question] = math.inf
@@ -151,7 +154,7 @@ class Answers:
 
     # ---- work ----------------------------------------------------------------------------
 
-    def _start(self, question: Any) -> None:
+    def _start(self, question: Question[object]) -> None:
         from geometry.checkpoints.transfer import Transfer
         from gui.services.questions import Progress, ProgressThrottle, QuestionContext
 
@@ -161,12 +164,13 @@ class Answers:
         agreed, self._running[question] = self._agreed.get(question, 0), run
 
         def on_transfer(progress: TransferProgress) -> None:
-            say(_fetching(progress, Progress))
+            if say is not None:
+                say(_fetching(progress, Progress))
 
         transfer = Transfer(on_transfer)
-        say: Any = None
+        say: Callable[[Progress], None] | None = None
 
-        def work(tell: Any) -> Any:
+        def work(tell: Callable[[Progress], None]) -> object:
             nonlocal say
             say = tell
             about = QuestionContext(model, stream, ProgressThrottle(tell), transfer.check, once)
@@ -179,7 +183,7 @@ class Answers:
             lambda result: self._on_result(question, result),
             lambda error: self._on_error(question, error),
             lambda: self._on_slow(question),
-            on_progress=lambda progress: self._on_progress(question, progress),
+            on_progress=partial(self._on_progress, question),
             stop=transfer.cancel,
         )
 
@@ -196,7 +200,7 @@ class Answers:
         names = (f"answer {number}" for number in range(len(taken) + 1))
         return next(name for name in names if name not in taken)
 
-    def _give_up(self, question: Any) -> None:
+    def _give_up(self, question: Question[object]) -> None:
         """Stop working on a question, unless somebody waits for it."""
         if question in self._running and question not in self._wanted.values():
             self._jobs.cancel(self._running.pop(question).job)
@@ -218,24 +222,24 @@ class Answers:
 
     # ---- what comes of it ------------------------------------------------------------------
 
-    def _on_slow(self, question: Any) -> None:
+    def _on_slow(self, question: Question[object]) -> None:
         run = self._running[question]
         run.announced = True
         self._tell_all(question, self._working(question, run))
 
-    def _on_progress(self, question: Any, progress: Progress) -> None:
+    def _on_progress(self, question: Question[object], progress: Progress) -> None:
         run = self._running[question]
         run.fraction, run.message = progress.fraction, progress.message or run.message
         run.so_far = run.so_far if progress.so_far is None else progress.so_far
         if run.announced:
             self._tell_all(question, self._working(question, run))
 
-    def _on_result(self, question: Any, result: Any) -> None:
+    def _on_result(self, question: Question[object], result: object) -> None:
         del self._running[question]
         self._cache.put(question, result)
         self._tell_all(question, Answer(question, "ready", result))
 
-    def _on_error(self, question: Any, error: Exception) -> None:
+    def _on_error(self, question: Question[object], error: Exception) -> None:
         del self._running[question]
         if isinstance(error, FetchFirst):
             answer = Answer(question, "to fetch", why=error.why, bytes_to_fetch=error.nbytes)
@@ -249,10 +253,10 @@ class Answers:
             answer = Answer(question, "impossible", why=why, advice=FAULT, retry=True)
         self._tell_all(question, answer)
 
-    def _working(self, question: Any, run: _Run) -> Answer:
+    def _working(self, question: Question[object], run: _Run) -> Answer:
         return Answer(question, "working", run.so_far, fraction=run.fraction, message=run.message)
 
-    def _tell_all(self, question: Any, answer: Answer) -> None:
+    def _tell_all(self, question: Question[object], answer: Answer) -> None:
         slots = [slot for slot, wanted in self._wanted.items() if wanted == question]
         self._set(dict.fromkeys(slots, answer))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 T = TypeVar("T")
 
 
-class ResultCache:
+class ResultCache(Generic[T]):
     """Keeps the results used last; the longest unused go first.
 
     Parameters
@@ -23,10 +23,10 @@ class ResultCache:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._results: OrderedDict[Hashable, Any] = OrderedDict()
+        self._results: OrderedDict[Hashable, T] = OrderedDict()
         self.n_bytes = 0
 
-    def get(self, key: Hashable) -> Any | None:
+    def get(self, key: Hashable) -> T | None:
         """Return a kept result, or None.
 
         Keys are (checkpoint fingerprint, function, frozen parameters).
@@ -58,7 +58,7 @@ class ResultCache:
             self.n_bytes -= array_bytes(self._results.pop(key))
 
 
-def array_bytes(result: Any) -> int:
+def array_bytes(result: object) -> int:
     """Count the bytes of the arrays in a result: a dataclass, a sequence, a mapping, nested too."""
     if isinstance(result, np.ndarray):
         return result.nbytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gui.services.answers import Answers
 from gui.services.jobs.jobs import Jobs
@@ -12,6 +12,9 @@ from gui.services.jobs.slotted_jobs import SlottedJobs
 from gui.services.overlaying import COLORS
 from gui.state.session import Session
 from gui.style.listening import Listening
+
+if TYPE_CHECKING:
+    from gui.services.questions import Question
 
 AT_ONCE = 2
 """Answers that are worked on at the same time; those about the open model never wait for them."""
@@ -44,7 +47,7 @@ class ComparedAnswers:
             answers.close()
         self._answers.clear()
 
-    def ask(self, slot: str, key: int, question: Any, *, fetch: bool = False) -> None:
+    def ask(self, slot: str, key: int, question: Question[object], *, fetch: bool = False) -> None:
         """Answer a question about a compared model, as :meth:`gui.services.answers.Answers.ask`.
 
         Parameters

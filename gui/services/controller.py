@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gui.services.comparing import Comparing
 from gui.services.fetching import Fetching
 from gui.services.fitting import Fitter
 from gui.services.hub_search import HubSearch
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Jobs, P, T
 from gui.services.loading import Opened, Wanted, list_models, path_exists, remembered_name
 from gui.services.measuring import Measuring
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
@@ -350,11 +350,11 @@ class Controller:
     def in_background(
         self,
         slot: str,
-        function: Callable[..., Any],
-        on_result: Callable[[Any], None],
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
         what: str,
         *,
-        on_progress: Callable[[Any], None] | None = None,
+        on_progress: Callable[[P], None] | None = None,
         on_failed: Callable[[], None] = lambda: None,
         stop: Callable[[], None] | None = None,
     ) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from geometry.hub.faults import WholeDownload
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
-    from gui.services.questions import QuestionContext
+    from gui.services.questions import Question, QuestionContext
+
+R = TypeVar("R")
 
 
 class FetchFirst(Exception):
@@ -29,7 +31,7 @@ class FetchFirst(Exception):
         self.nbytes, self.why = nbytes, why
 
 
-def answer_within(question: Any, about: QuestionContext, agreed: float) -> Any:
+def answer_within(question: Question[R], about: QuestionContext, agreed: float) -> R:
     """Answer a question on this thread, unless more is to be fetched than the user agreed to.
 
     Parameters
@@ -62,7 +64,7 @@ def answer_within(question: Any, about: QuestionContext, agreed: float) -> Any:
     return resolve(question, about)
 
 
-def _whole(model: PositionalModel, question: Any, error: WholeDownload) -> int:
+def _whole(model: PositionalModel, question: object, error: WholeDownload) -> int:
     """Return what a question takes from a server that sends no parts of files; 0 if unknown."""
     if error.nbytes is None:
         return 0
@@ -71,7 +73,9 @@ def _whole(model: PositionalModel, question: Any, error: WholeDownload) -> int:
     return error.nbytes
 
 
-def _to_fetch(model: PositionalModel, question: Any) -> int:
+def _to_fetch(model: PositionalModel, question: object) -> int:
     """Return how many bytes of the question's tensors are on the Hub and not here."""
+    from gui.services.questions import ReadsTensors
+
     # What the checkpoint lacks counts nothing: the question says how that concerns it.
-    return model.bytes_to_fetch_for(question.tensors()) if hasattr(question, "tensors") else 0
+    return model.bytes_to_fetch_for(question.tensors()) if isinstance(question, ReadsTensors) else 0

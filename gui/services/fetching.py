@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic
 
 from geometry.checkpoints.transfer import Transfer, TransferProgress
+from gui.services.jobs.jobs import T
 from gui.services.loading import Wanted
 from gui.state.session import Session
 from gui.style.listening import Listening
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from geometry.hub.tensor_cache import TensorCache
 
 
-class Fetch:
+class Fetch(Generic[T]):
     """Work that may fetch something: the function of a job, and what stops it.
 
     Parameters
@@ -26,12 +27,12 @@ class Fetch:
         Called on the job's thread with what tells of the transfer.
     """
 
-    def __init__(self, work: Callable[[Transfer], Any]) -> None:
+    def __init__(self, work: Callable[[Transfer], T]) -> None:
         self._work = work
         self._transfer = Transfer(self._on_progress)
         self._tell: Callable[[TransferProgress], None] | None = None
 
-    def __call__(self, tell: Callable[[TransferProgress], None]) -> Any:
+    def __call__(self, tell: Callable[[TransferProgress], None]) -> T:
         """Do the work; what is fetched meanwhile is told of."""
         self._tell = tell
         return self._work(self._transfer)

@@ -47,7 +47,7 @@ class Fitter:
         self._fast: RangePCA | None = None
         self._following = False
         self._exactly: Hashable = None  # the key of the exact fit that is under way
-        self._cache = ResultCache(max_bytes=64 << 20)
+        self._cache: ResultCache[PositionPCA] = ResultCache(max_bytes=64 << 20)
         events = session.events
         self._listening = Listening()
         for signal, slot in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from geometry.models.model import PositionalModel
+    from gui.services.questions import Question
     from gui.state.answer import Answer
 
 
@@ -98,8 +99,8 @@ class OverlayCurves:
         self,
         session: Session,
         slot: str,
-        question_of: Callable[[Session], Any],
-        ask: Callable[[int, Any], None],
+        question_of: Callable[[Session], Question[object] | None],
+        ask: Callable[[int, Question[object]], None],
         changed: Callable[[], None],
     ) -> None:
         self._session, self._slot = session, slot
@@ -135,7 +136,7 @@ class OverlayCurves:
         """Return ``session.hidden_curves`` with one of this panel's hidden or shown."""
         return self._session.hidden_curves ^ {(self._slot, key)}
 
-    def question_about(self, key: int) -> Any:
+    def question_about(self, key: int) -> Question[object] | None:
         """Return what to ask about a compared model; None for nothing."""
         return next(
             (self._question_of(c.session) for c in self._session.compared if c.key == key), None
@@ -177,7 +178,7 @@ class OverlayCurves:
 
 
 def overlay_curves(
-    session: Session, slot: str, question_of: Callable[[Session], Any]
+    session: Session, slot: str, question_of: Callable[[Session], Question[object] | None]
 ) -> tuple[OverlayCurve, ...]:
     """Return what a panel has of the compared models; see :class:`OverlayCurves`."""
     found = []
@@ -260,10 +261,12 @@ def told_apart(names: Iterable[str]) -> list[str]:
     return list(found)
 
 
-def _still_fits(answered: Any, question: Any) -> bool:
+def _still_fits(answered: object, question: object) -> bool:
     """Tell whether an answer may be seen: of another range, until that of the new one is there."""
-    if answered == question or type(answered) is not type(question):
-        return bool(answered == question)
+    if not (is_dataclass(answered) and is_dataclass(question)) or type(answered) is not type(
+        question
+    ):
+        return answered == question
     values = [{f.name: getattr(one, f.name) for f in fields(one)} for one in (answered, question)]
     return all(values[0][name] == values[1][name] for name in values[0] if name != "positions")
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from geometry.checkpoints.memo import Memo
-from geometry.models.matrices import WeightName
-from geometry.models.model import PositionalModel
+from geometry.models.model import Matrix, PositionalModel
 from geometry.models.residual_stream import ResidualStream, Subject
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ class Progress:
 
     fraction: float | None
     message: str = ""
-    so_far: Any = None
+    so_far: object = None
 
 
 class QuestionContext:
@@ -85,7 +84,7 @@ class QuestionContext:
 
         return MeasuredModel(self.model, stream=self.stream, once=self.once, tell=tell or self.tell)
 
-    def tell(self, fraction: float | None, message: str = "", so_far: Any = None) -> None:
+    def tell(self, fraction: float | None, message: str = "", so_far: object = None) -> None:
         """Tell how far the answer is; raises when it is given up, so that the work ends."""
         self.check()
         if self._tell is not None:
@@ -119,18 +118,14 @@ class ProgressThrottle:
             self._tell(progress)
 
 
-class Question(Hashable, Protocol):
-    """What every question has.
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
-    A long one has, in place of :meth:`answer`, ``steps(about)``: a generator that yields a
-    :class:`Progress` now and then and the result last; each yield is a point to give up at, and
-    may carry what is known of the result.
 
-    One that reads large tensors may say which, as ``tensors()``: pairs of a name ("W_E", "W_Q", …)
-    and a layer. What of them has to be fetched from the Hub is asked about before.
-    """
+class Direct(Hashable, Protocol[R_co]):
+    """A question that is answered at one go."""
 
-    def answer(self, about: QuestionContext) -> Any:
+    def answer(self, about: QuestionContext) -> R_co:
         """Compute the result, which is not None.
 
         Raises
@@ -141,18 +136,37 @@ class Question(Hashable, Protocol):
 
 
 @runtime_checkable
-class Stepwise(Protocol):
-    """A question with an answer that takes steps."""
+class Stepwise(Hashable, Protocol[R_co]):
+    """A question whose answer takes long."""
 
-    def steps(self, about: QuestionContext) -> Iterator[Any]:
-        """Yield Progress, and the result last."""
+    def steps(self, about: QuestionContext) -> Iterator[Progress | R_co]:
+        """Yield a :class:`Progress` now and then, and the result last.
+
+        Each yield is a point to give up at, and may carry what is known of the result.
+
+        Raises
+        ------
+        HelixscopeError
+            As :meth:`Direct.answer`.
+        """
 
 
-Tensor = tuple[WeightName | str, int]
+Question = Direct[R] | Stepwise[R]
+"""What every question is."""
+
+Tensor = tuple[Matrix, int]
+
+
+@runtime_checkable
+class ReadsTensors(Protocol):
+    """A question that reads large tensors: the user is asked before much of them is fetched."""
+
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Return what of the checkpoint is read: a name ("W_E", "W_Q", …) and a layer each."""
 
 
 def tensors_of(*subjects: Subject) -> tuple[Tensor, ...]:
-    """Return what of a checkpoint subjects take, for :meth:`Question.tensors`."""
+    """Return what of a checkpoint subjects take, for :meth:`ReadsTensors.tensors`."""
     wanted = [("W_E" if s.name == "E" else s.name, s.layer) for s in subjects if s.name != "P"]
     return tuple(dict.fromkeys(wanted))
 
@@ -167,13 +181,13 @@ class ReadsTokens:
         return tensors_of(Subject("E"))
 
 
-def resolve(question: Any, about: QuestionContext) -> Any:
+def resolve(question: Question[R], about: QuestionContext) -> R:
     """Answer a question on this thread, whichever kind it is.
 
     Raises
     ------
     HelixscopeError
-        As :meth:`Question.answer`.
+        As :meth:`Direct.answer`.
     """
     if not isinstance(question, Stepwise):
         return question.answer(about)
@@ -183,4 +197,5 @@ def resolve(question: Any, about: QuestionContext) -> Any:
             about.tell(step.fraction, step.message, step.so_far)
         else:
             result = step
+    assert result is not None
     return result

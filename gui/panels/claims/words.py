@@ -130,7 +130,7 @@ def ledger_figure(scope: str, verdicts: Sequence[Verdict], theme: Theme = LIGHT)
     """
     from matplotlib.figure import Figure
 
-    from gui.plots.mpl_painter import POINTS
+    from gui.plots.figure_base import POINTS
 
     texts = [wrap(_text(verdict), CHARACTERS) for verdict in verdicts]
     height = 2 * MARGIN + 5 * LINE + sum(len(lines) * LINE + GAP for lines in texts)

@@ -245,7 +245,7 @@ def compare_figure(lines: Sequence[Line], theme: Theme = LIGHT) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    from gui.plots.mpl_painter import POINTS
+    from gui.plots.figure_base import POINTS
 
     titles, rows = turned(lines)
     width = 2 * MARGIN + NAMES + MODEL * max(len(titles) - 1, 1)

@@ -9,7 +9,11 @@ dropped. The controller sees only the :class:`Jobs` protocol, so that it can be 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+P = TypeVar("P")
+"""What a job returns, and what it tells of meanwhile."""
 
 OnError = Callable[[Exception, str], None]
 """Called with an error and what failed, in words."""
@@ -21,12 +25,12 @@ class Jobs(Protocol):
     def start(
         self,
         slot: str,
-        function: Callable[..., Any],
-        on_result: Callable[[Any], None],
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
         on_error: Callable[[Exception], None],
         on_slow: Callable[[], None] | None = None,
         *,
-        on_progress: Callable[[Any], None] | None = None,
+        on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
@@ -64,12 +68,12 @@ class InlineJobs:
     def start(
         self,
         slot: str,
-        function: Callable[..., Any],
-        on_result: Callable[[Any], None],
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
         on_error: Callable[[Exception], None],
         on_slow: Callable[[], None] | None = None,
         *,
-        on_progress: Callable[[Any], None] | None = None,
+        on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:

@@ -12,10 +12,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import (
+    QCoreApplication,
+    QEvent,
+    QObject,
+    Qt,
+    QTimer,
+    Signal,
+    SignalInstance,
+    Slot,
+)
 
+from gui.services.jobs.jobs import P, T
 from gui.state.session import Session
 
 log = logging.getLogger(__name__)
@@ -28,21 +38,12 @@ a connection, cannot be interrupted; the process may end meanwhile."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Outcome:
+class _Message:
+    """What a job's thread sends: whose it is, and what is to be done on the GUI thread."""
+
     slot: str
     generation: int
-    result: Any
-    error: Exception | None
-    on_result: Callable[[Any], None]
-    on_error: Callable[[Exception], None]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Progress:
-    slot: str
-    generation: int
-    progress: Any
-    on_progress: Callable[[Any], None]
+    deliver: Callable[[], None]
 
 
 class QtJobs(QObject):
@@ -72,12 +73,12 @@ class QtJobs(QObject):
     def start(
         self,
         slot: str,
-        function: Callable[..., Any],
-        on_result: Callable[[Any], None],
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
         on_error: Callable[[Exception], None],
         on_slow: Callable[[], None] | None = None,
         *,
-        on_progress: Callable[[Any], None] | None = None,
+        on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
@@ -88,25 +89,24 @@ class QtJobs(QObject):
         if finish:
             self._finishing.add(slot)
         if on_progress is not None:
-            work, heard = function, on_progress
+            heard = on_progress
 
-            def tell(progress: Any) -> None:
-                self._tell(self._told, _Progress(slot, generation, progress, heard))
+            def tell(progress: P) -> None:
+                self._send(self._told, _Message(slot, generation, partial(heard, progress)))
 
-            function = lambda: work(tell)  # noqa: E731, it stands for what was given
+            function = partial(function, tell)
 
         def run() -> None:
-            result, error = None, None
+            deliver = _nothing
             try:
                 # A job that was superseded while it waited for a thread is not begun.
                 if self._generations[slot] == generation:
-                    result = function()
-            except Exception as caught:  # delivered to the job's own handler
-                error = caught
+                    deliver = partial(on_result, function())
+            except Exception as error:  # delivered to the job's own handler
+                deliver = partial(on_error, error)
                 if self._closing and finish:
                     log.exception("“%s” failed while the window closed", slot)
-            outcome = _Outcome(slot, generation, result, error, on_result, on_error)
-            self._tell(self._finished, outcome)
+            self._send(self._finished, _Message(slot, generation, deliver))
 
         if stop is None:
             self._latest[slot] = self._pool.submit(run)
@@ -168,11 +168,11 @@ class QtJobs(QObject):
         thread.start()
         return done
 
-    def _tell(self, signal: Any, what: object) -> None:
+    def _send(self, signal: SignalInstance, message: _Message) -> None:
         """Send something to the GUI thread, from another; afterwards there is nobody to tell."""
         with self._telling:
             if self._open:
-                signal.emit(what)
+                signal.emit(message)
 
     def _end(self, slot: str) -> None:
         """Let nothing more of a slot's job be delivered or announced."""
@@ -184,18 +184,19 @@ class QtJobs(QObject):
             timer.deleteLater()
 
     @Slot(object)
-    def _on_told(self, told: _Progress) -> None:
-        if self._generations[told.slot] == told.generation:
-            told.on_progress(told.progress)
+    def _on_told(self, message: _Message) -> None:
+        if self._generations[message.slot] == message.generation:
+            message.deliver()
 
     @Slot(object)
-    def _on_finished(self, outcome: _Outcome) -> None:
+    def _on_finished(self, message: _Message) -> None:
         self._session.jobs -= 1
-        if self._generations[outcome.slot] != outcome.generation:
+        if self._generations[message.slot] != message.generation:
             return
-        self._end(outcome.slot)
-        self._stops.pop(outcome.slot, None)  # there is nothing left to stop
-        if outcome.error is not None:
-            outcome.on_error(outcome.error)
-        else:
-            outcome.on_result(outcome.result)
+        self._end(message.slot)
+        self._stops.pop(message.slot, None)  # there is nothing left to stop
+        message.deliver()
+
+
+def _nothing() -> None:
+    """Deliver nothing."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from gui.services.jobs.jobs import Jobs
+from gui.services.jobs.jobs import Jobs, P, T
 
 
 class QueuedJobs:
@@ -27,12 +26,12 @@ class QueuedJobs:
     def start(
         self,
         slot: str,
-        function: Callable[..., Any],
-        on_result: Callable[[Any], None],
+        function: Callable[..., T],
+        on_result: Callable[[T], None],
         on_error: Callable[[Exception], None],
         on_slow: Callable[[], None] | None = None,
         *,
-        on_progress: Callable[[Any], None] | None = None,
+        on_progress: Callable[[P], None] | None = None,
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
