@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from psygnal import SignalInstance
@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.panels.throttle import Throttle
 from gui.state.session import Session
+from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 
@@ -63,7 +64,7 @@ class Panel(QWidget):
         if options:
             raise TypeError(f"{type(self).__name__} takes no options, got {sorted(options)}")
 
-    def options(self) -> Mapping[str, object]:
+    def options(self) -> Fields:
         """Return what :meth:`configure` takes to show the same again; all of it is JSON."""
         return {}
 

@@ -263,9 +263,8 @@ def told_apart(names: Iterable[str]) -> list[str]:
 
 def _still_fits(answered: object, question: object) -> bool:
     """Tell whether an answer may be seen: of another range, until that of the new one is there."""
-    if not (is_dataclass(answered) and is_dataclass(question)) or type(answered) is not type(
-        question
-    ):
+    same_kind = type(answered) is type(question)
+    if not (same_kind and is_dataclass(answered) and is_dataclass(question)):
         return answered == question
     values = [{f.name: getattr(one, f.name) for f in fields(one)} for one in (answered, question)]
     return all(values[0][name] == values[1][name] for name in values[0] if name != "positions")

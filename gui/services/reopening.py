@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from gui.state.session import MAIN, Notice, Session
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.services.comparing import Comparing
-    from gui.state.work import OtherView, Work
+    from gui.state.work import ModelFields, OtherView, Work
 
 ENDING = ".helix"
 
@@ -83,7 +83,7 @@ def take_laying(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
     return replace(laying, what=OfCompared(keys.index(laying.what.key)))
 
 
-def _model_of(session: Session, wanted: Wanted, path: Path | None) -> dict[str, Any]:
+def _model_of(session: Session, wanted: Wanted, path: Path | None) -> ModelFields:
     assert session.model is not None
     source = remembered_name(wanted.source)
     return {
@@ -263,16 +263,19 @@ def found(work: Work | OtherView, path: Path | None) -> str:
     return work.source
 
 
-def _fitting(work: Work, model: PositionalModel) -> dict[str, Any]:
+def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
     """Return the saved fields, but for what a model of another size cannot show."""
+    from gui.state.work import three, whole
+
     fields = dict(work.fields)
     n_components = max(3, min(model.W_pos.shape))
-    if max(fields.get("components", (1,))) > n_components:
+    components, selection = fields.get("components"), fields.get("selection")
+    if three(components) and max(components) > n_components:
         del fields["components"]
-    if fields.get("color_component", 1) > n_components:
+    if whole(fields.get("color_component"), n_components + 1):
         del fields["color_component"]
-    if "selection" in fields:
-        fields["selection"] = tuple(p for p in fields["selection"] if p < model.n_positions)
+    if isinstance(selection, tuple):
+        fields["selection"] = tuple(p for p in selection if p < model.n_positions)
     return fields
 
 

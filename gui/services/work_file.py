@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,12 +29,24 @@ from gui.services.work_parts import (
     numbers,
     pack_laying,
     pack_place,
+    row,
+    table,
     text,
     tupled,
     unpack_laying,
     unpack_place,
 )
-from gui.state.work import FIELDS, MOST_BOOKMARKS, Bookmark, OtherView, Work, whole
+from gui.state.values import Fields
+from gui.state.work import (
+    FIELDS,
+    MOST_BOOKMARKS,
+    Bookmark,
+    ModelFields,
+    OtherView,
+    Work,
+    three,
+    whole,
+)
 
 FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"
@@ -169,7 +180,7 @@ def unpack_work(data: bytes, file: str) -> Work:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             said = json.loads(_part(archive, JSON, file).decode())
-            check_version(said, FORMAT, VERSION, file)
+            said = check_version(said, FORMAT, VERSION, file)
             part = _part(archive, ARRAYS, file)
             with np.load(io.BytesIO(part), allow_pickle=False) as arrays:
                 return replace(_unpack(said, dict(arrays)), bookmarks=_bookmarks(archive))
@@ -191,8 +202,8 @@ def _part(archive: zipfile.ZipFile, name: str, file: str) -> bytes:
     return archive.read(name)
 
 
-def check_version(said: Any, expected: str, newest: int, file: str) -> None:
-    """Refuse the beginning of a JSON that is of another format, or of a version after the newest.
+def check_version(said: object, expected: str, newest: int, file: str) -> Fields:
+    """Return a JSON of the format, and of no version after the newest.
 
     Raises
     ------
@@ -201,7 +212,7 @@ def check_version(said: Any, expected: str, newest: int, file: str) -> None:
     """
     if not isinstance(said, dict) or said.get("format") != expected:
         raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
-    version: Any = said.get("version")
+    version = said.get("version")
     if not whole(version, 1):
         raise WorkError(f"{file} is damaged: its version is {version!r}.", _AGAIN)
     if version > newest:
@@ -210,28 +221,32 @@ def check_version(said: Any, expected: str, newest: int, file: str) -> None:
             f"{newest}).",
             "Install a newer version, then open it again.",
         )
+    return said
 
 
-def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
-    saved = {name: tupled(value) for name, value in said["session"].items() if name in FIELDS}
+def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
+    session, model = table(said["session"]), table(said["model"])
+    saved = {name: tupled(value) for name, value in session.items() if name in FIELDS}
     for name, value in saved.items():
         if not FIELDS[name](value):
             raise ValueError(f"{name} cannot be {value!r}")
     others = tuple(
-        _unpack_other(one, arrays, number) for number, one in enumerate(said.get("others", ()))
+        _unpack_other(table(one), arrays, number)
+        for number, one in enumerate(row(said.get("others", [])))
     )
-    if not (whole(main_at := said.get("main_at", 0)) and main_at <= len(others)):
+    main_at = said.get("main_at", 0)
+    if not (whole(main_at) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
     laying = said.get("laying")
     return Work(
-        **_unpack_model(said["model"]),
+        **_unpack_model(model),
         positions=_range(said),
         fields=saved,
-        fingerprint=text(said["model"].get("fingerprint", "")),
+        fingerprint=text(model.get("fingerprint", "")),
         place=unpack_place(arrays, bool(said.get("follows", False))),
         others=others,
         main_at=main_at,
-        laying=None if laying is None else unpack_laying(laying, len(others)),
+        laying=None if laying is None else unpack_laying(table(laying), len(others)),
         panels=_panels(said.get("panels")),
         turn=numbers(arrays, "turn", (3, 3)),
         panel=text(said.get("panel", "")),
@@ -241,7 +256,7 @@ def _unpack(said: dict[str, Any], arrays: dict[str, np.ndarray]) -> Work:
     )
 
 
-def _panels(said: Any) -> dict[str, dict[str, Any]]:
+def _panels(said: object) -> Mapping[str, Fields]:
     """Return panels' options by name; what each may be, the panels know that take them."""
     if said is None:
         return {}
@@ -250,9 +265,9 @@ def _panels(said: Any) -> dict[str, dict[str, Any]]:
     return said
 
 
-def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: int) -> OtherView:
+def _unpack_other(one: Fields, arrays: dict[str, np.ndarray], number: int) -> OtherView:
     components = tupled(one["components"])
-    if not FIELDS["components"](components):
+    if not three(components):
         raise ValueError(f"components cannot be {components!r}")
     place = unpack_place(arrays, bool(one.get("follows", False)), f"_{number}")
     return OtherView(
@@ -260,33 +275,34 @@ def _unpack_other(one: dict[str, Any], arrays: dict[str, np.ndarray], number: in
     )
 
 
-def _unpack_model(model: dict[str, Any]) -> dict[str, Any]:
-    named = {name: model.get(name) for name in ("table", "commit")}
+def _unpack_model(model: Fields) -> ModelFields:
+    tensor, commit = model.get("table"), model.get("commit")
     return {
         "source": text(model["source"]),
         "beside": text(model.get("beside", "")),
-        **{name: None if value is None else text(value) for name, value in named.items()},
+        "table": None if tensor is None else text(tensor),
+        "commit": None if commit is None else text(commit),
     }
 
 
-def _range(said: dict[str, Any]) -> tuple[int, int]:
-    first, last = said["positions"]
+def _range(said: Fields) -> tuple[int, int]:
+    first, last = row(said["positions"])
     if not (whole(first) and whole(last, first)):
         raise ValueError(f"positions {first!r}–{last!r} are no range")
     return first, last
 
 
-def _layout_version(said: dict[str, Any]) -> int:
-    version: Any = said.get("layout_version", 2)
+def _layout_version(said: Fields) -> int:
+    version = said.get("layout_version", 2)
     if not whole(version, 1):
         raise ValueError(f"the version of its layout is {version!r}")
     return version
 
 
-def _size(value: Any) -> tuple[int, int] | None:
+def _size(value: object) -> tuple[int, int] | None:
     if value is None:
         return None
-    width, height = value
+    width, height = row(value)
     if not (whole(width, 1) and whole(height, 1)):
         raise ValueError(f"a window cannot be {width!r} × {height!r}")
     return width, height
@@ -353,12 +369,12 @@ def unpack_bookmarks(
         One of :data:`BROKEN`, when the list, or unless ``leave_out`` one of them, cannot be read.
     """
     said = json.loads(_bookmark_part(archive, LIST).decode())
-    check_version(said, BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST)
+    said = check_version(said, BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST)
     found: dict[str, Bookmark] = {}
     left_out = 0
-    for one in said["bookmarks"]:
+    for one in row(said["bookmarks"]):
         try:
-            bookmark = _unpack_bookmark(archive, one)
+            bookmark = _unpack_bookmark(archive, table(one))
         except NewerVersion:
             raise  # it is whole, and must not get lost
         except BROKEN:
@@ -370,10 +386,8 @@ def unpack_bookmarks(
     return tuple(found.values()), left_out
 
 
-def _unpack_bookmark(archive: zipfile.ZipFile, said: Mapping[str, Any]) -> Bookmark:
-    texts = {name: said.get(name, "") for name in ("key", "name", "note", "model")}
-    if not all(isinstance(text, str) for text in texts.values()):
-        raise TypeError("a bookmark's name is no text")
+def _unpack_bookmark(archive: zipfile.ZipFile, said: Fields) -> Bookmark:
+    texts = {name: text(said.get(name, "")) for name in ("key", "name", "note", "model")}
     key = texts["key"]
     if _KEY.fullmatch(key) is None:
         raise ValueError(f"{key!r} is no bookmark's key")

@@ -6,14 +6,15 @@ file says which.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from typing import cast, get_args
 
 import numpy as np
 
 from geometry.measures.alignment import Middle
 from gui.state.aligned_curve import CurveAlignment, How, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
+from gui.state.values import Fields
 from gui.state.work import flag, whole
 
 
@@ -51,23 +52,37 @@ def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...])
     return array
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     """Return a value that has to be text."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
     return value
 
 
-def tupled(value: Any) -> Any:
+def tupled(value: object) -> object:
     """Return a list as a tuple, and everything else as it is."""
     return tuple(value) if isinstance(value, list) else value
 
 
-def pack_laying(laying: CurveAlignment) -> dict[str, Any]:
+def table(value: object) -> Fields:
+    """Return what has to be values by their names."""
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r} has no names")
+    return value
+
+
+def row(value: object) -> Sequence[object]:
+    """Return what has to be a list."""
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return value
+
+
+def pack_laying(laying: CurveAlignment) -> dict[str, object]:
     """Return in JSON what is laid over the shown curve."""
     what = laying.what
     if isinstance(what, OfCompared):
-        said: dict[str, Any] = {"other": what.key}
+        said: dict[str, object] = {"other": what.key}
     elif isinstance(what, OfRange):
         said = {"range": list(what.positions)}
     else:
@@ -75,24 +90,27 @@ def pack_laying(laying: CurveAlignment) -> dict[str, Any]:
     return {**said, "how": laying.how, "mirrored": laying.mirrored, "middle": laying.middle}
 
 
-def unpack_laying(said: Mapping[str, Any], n_others: int) -> CurveAlignment:
+def unpack_laying(said: Fields, n_others: int) -> CurveAlignment:
     """Return what was laid over the shown curve, where there are so many models beside it."""
-    laying = CurveAlignment(_what(said, n_others), said["how"], said["mirrored"], said["middle"])
-    if laying.how not in get_args(How) or laying.middle not in (None, *get_args(Middle)):
-        raise ValueError(f"nothing is laid over a curve as {laying.how!r}, {laying.middle!r}")
-    if not flag(laying.mirrored):
-        raise ValueError(f"mirrored cannot be {laying.mirrored!r}")
-    return laying
+    what, how, middle, mirrored = (
+        _what(said, n_others), said["how"], said["middle"], said["mirrored"],
+    )  # fmt: skip
+    if how not in get_args(How) or middle not in (None, *get_args(Middle)):
+        raise ValueError(f"nothing is laid over a curve as {how!r}, {middle!r}")
+    if not flag(mirrored):
+        raise ValueError(f"mirrored cannot be {mirrored!r}")
+    return CurveAlignment(what, cast("How", how), mirrored, cast("Middle | None", middle))
 
 
-def _what(said: Mapping[str, Any], n_others: int) -> OfCompared | OfRange | OfStep:
+def _what(said: Fields, n_others: int) -> OfCompared | OfRange | OfStep:
     kinds = said.keys() & {"other", "range", "step"}
-    if kinds == {"other"} and whole(said["other"]) and said["other"] < n_others:
-        return OfCompared(said["other"])
+    other, step = said.get("other"), said.get("step")
+    if kinds == {"other"} and whole(other) and other < n_others:
+        return OfCompared(other)
     if kinds == {"range"}:
-        first, last = said["range"]
+        first, last = row(said["range"])
         if whole(first) and whole(last):
             return OfRange((first, last))
-    if kinds == {"step"} and whole(said["step"]):
-        return OfStep(said["step"])
+    if kinds == {"step"} and whole(step):
+        return OfStep(step)
     raise ValueError(f"{dict(said)!r} cannot be laid over a curve")

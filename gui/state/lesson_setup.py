@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from gui.state.camera import VIEWS
-from gui.state.values import ColorBy, Outside, Quantity
+from gui.state.values import ColorBy, Fields, Outside, Quantity
 
+T = TypeVar("T")
 Place = tuple[str, str]
 """A name, and the rule of a range or "" for that of the step."""
 LEAST = 4
@@ -95,13 +96,11 @@ class Setup:
     norms: Quantity = "norm"
     beside: str = "none"
     panel: str = ""
-    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    options: Fields = field(default_factory=lambda: MappingProxyType({}))
     needs: Condition = ()
 
 
-def parse_setup(
-    table: Mapping[str, Any], panels: Collection[str], features: Collection[str]
-) -> Setup:
+def parse_setup(table: Fields, panels: Collection[str], features: Collection[str]) -> Setup:
     """Read a setup from a TOML table.
 
     Parameters
@@ -208,8 +207,8 @@ def position_of(place: str, n_positions: int) -> int:
 # ---- the keys ----------------------------------------------------------------------------
 
 
-def _one_of(*known: str) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
+def _one_of(*known: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
         if value not in known:
             raise BadSetup(f"“{value}” is none of {', '.join(known)}")
         return str(value)
@@ -217,8 +216,8 @@ def _one_of(*known: str) -> Callable[[Any], str]:
     return read
 
 
-def _a(kind: type, name: str) -> Callable[[Any], Any]:
-    def read(value: Any) -> Any:
+def _a(kind: type[T], name: str) -> Callable[[object], T]:
+    def read(value: object) -> T:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise BadSetup(f"should be {name}")
         return value
@@ -226,19 +225,19 @@ def _a(kind: type, name: str) -> Callable[[Any], Any]:
     return read
 
 
-def _component(value: Any) -> int:
+def _component(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise BadSetup("components count from 1")
     return value
 
 
-def _components(value: Any) -> tuple[int, ...]:
+def _components(value: object) -> tuple[int, ...]:
     if not isinstance(value, list) or len(value) != 3:
         raise BadSetup("should be three components")
     return tuple(_component(one) for one in value)
 
 
-def _places(value: Any) -> tuple[str, ...]:
+def _places(value: object) -> tuple[str, ...]:
     places = value if isinstance(value, list) else [value]
     for place in places:
         if isinstance(place, bool) or re.fullmatch(_PLACE, str(place)) is None:
@@ -246,11 +245,11 @@ def _places(value: Any) -> tuple[str, ...]:
     return tuple(str(place) for place in places)
 
 
-def _rule(value: Any) -> str:
+def _rule(value: object) -> str:
     return check_rule(_a(str, "a text")(value))
 
 
-def _needs(value: Any) -> Condition:
+def _needs(value: object) -> Condition:
     return parse_condition(_a(str, "a text")(value))
 
 
@@ -260,7 +259,7 @@ def _check_needs(condition: Condition, features: Collection[str]) -> None:
             raise BadSetup(f"a step can need {', '.join(features)}, and not “{term.name}”")
 
 
-_READ: Mapping[str, Callable[[Any], Any]] = {
+_READ: Mapping[str, Callable[[object], object]] = {
     "positions": _rule,
     "components": _components,
     "color_by": _one_of(*get_args(ColorBy)),

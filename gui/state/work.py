@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, TypedDict, TypeGuard, get_args
 
 import numpy as np
 
 from geometry.history.timelapse import Basis
 from gui.state.camera import Place
-from gui.state.values import ColorBy, Outside, Projection, Quantity
+from gui.state.values import ColorBy, Fields, Outside, Projection, Quantity
 from gui.style.theme import COLORMAPS
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Work:
 
     source: str
     positions: tuple[int, int]
-    fields: Mapping[str, Any]
+    fields: Fields
     fingerprint: str = ""
     beside: str = ""
     table: str | None = None
@@ -98,7 +98,7 @@ class Work:
     others: tuple[OtherView, ...] = ()
     main_at: int = 0
     laying: CurveAlignment | None = None
-    panels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    panels: Mapping[str, Fields] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -133,44 +133,53 @@ class Bookmark:
         return f"{self.model} · positions {first}–{last}"
 
 
-def _one_of(literal: Any) -> Callable[[Any], bool]:
-    allowed = get_args(literal)
+class ModelFields(TypedDict):
+    """What of a model is saved, as :class:`Work` and :class:`OtherView` have it."""
+
+    source: str
+    beside: str
+    table: str | None
+    commit: str | None
+
+
+def _one_of(*allowed: object) -> Callable[[object], bool]:
     return lambda value: value in allowed
 
 
-def whole(value: Any, least: int = 0) -> bool:
+def whole(value: object, least: int = 0) -> TypeGuard[int]:
     """Tell whether a value is an integer, and not below the least."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def flag(value: Any) -> bool:
+def flag(value: object) -> TypeGuard[bool]:
     """Tell whether a value is true or false."""
     return isinstance(value, bool)
 
 
-def _components(value: Any) -> bool:
+def three(value: object) -> TypeGuard[tuple[int, int, int]]:
+    """Tell whether a value is three components, from 1."""
     return isinstance(value, tuple) and len(value) == 3 and all(whole(k, 1) for k in value)
 
 
-FIELDS: Mapping[str, Callable[[Any], bool]] = {
-    "components": _components,
-    "color_by": _one_of(ColorBy),
+FIELDS: Mapping[str, Callable[[object], bool]] = {
+    "components": three,
+    "color_by": _one_of(*get_args(ColorBy)),
     "color_component": lambda value: whole(value, 1),
     "colormap": lambda value: value in COLORMAPS,
-    "outside": _one_of(Outside),
-    "projection": _one_of(Projection),
+    "outside": _one_of(*get_args(Outside)),
+    "projection": _one_of(*get_args(Projection)),
     "keep_turned": flag,
     "selection": lambda value: isinstance(value, tuple) and all(map(whole, value)),
     "prompt": lambda value: isinstance(value, str),
     "norms_centred": flag,
-    "norms_quantity": _one_of(Quantity),
+    "norms_quantity": _one_of(*get_args(Quantity)),
     "norms_after": whole,
     "norms_relative": flag,
     "sphere": flag,
     "cameras_linked": flag,
     "ranges_linked": flag,
     "measure": flag,
-    "basis": _one_of(Basis),
+    "basis": _one_of(*get_args(Basis)),
     "snapshot": lambda value: value is None or whole(value),
 }
 """What of the session is saved, and which values each may have."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
@@ -21,6 +20,7 @@ from gui.window.palette_items import Item
 
 if TYPE_CHECKING:
     from gui.panels.bookmarks import BookmarksPanel
+    from gui.state.aligned_curve import CurveAlignment
     from gui.state.work import OtherView, Work
     from gui.window.host import HostWindow
 
@@ -99,7 +99,8 @@ class BookmarkKeeper:
         self._load()
         work = take_work(session, shown, window.viewport.camera.place)
         fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
-        work = replace(work, fields=fields, **self._laid())
+        laying, others = self._laid()
+        work = replace(work, fields=fields, laying=laying, others=others)
         key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
         if key is not None:
             self._bring()
@@ -131,25 +132,17 @@ class BookmarkKeeper:
 
     def for_file(self, path: Path) -> tuple[Bookmark, ...]:
         """Return the bookmarks as they go into a file of saved work."""
-        return tuple(
-            replace(
-                one, work=_each_view(one.work, lambda view: {"beside": beside(view.source, path)})
-            )
-            for one in self.all()
-        )
+        return tuple(replace(one, work=_with_ways(one.work, path)) for one in self.all())
 
-    def _laid(self) -> dict[str, Any]:
-        """Return, as parts of saved work, what is laid over the curve, and the model it is of."""
+    def _laid(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
+        """Return what is laid over the curve, and the model it is of."""
         session = self._window.session
         opened = self._window.controller.comparing.opened
         laying = take_laying(session, [key for key, _, _ in opened])
         if laying is None or not isinstance(laying.what, OfCompared):
-            return {"laying": laying}
+            return laying, ()
         _, other, wanted = opened[laying.what.key]
-        return {
-            "laying": replace(laying, what=OfCompared(0)),
-            "others": (take_other(other, wanted, None),),
-        }
+        return replace(laying, what=OfCompared(0)), (take_other(other, wanted, None),)
 
     def _bring(self) -> None:
         """Bring the panel to the front; where it comes into its column, it gets half of that."""
@@ -180,8 +173,7 @@ class BookmarkKeeper:
         path = Path(recent[0]) if recent and is_work(recent[0]) else None
         self._load()
         self.bookmarks.merge(
-            replace(one, work=_each_view(one.work, lambda view: {"source": found(view, path)}))
-            for one in work.bookmarks
+            replace(one, work=_with_sources(one.work, path)) for one in work.bookmarks
         )
 
     def _picture(self) -> bytes:
@@ -212,7 +204,13 @@ class BookmarkKeeper:
         return buffer.getvalue()
 
 
-def _each_view(work: Work, change: Callable[[Work | OtherView], dict[str, Any]]) -> Work:
-    """Change fields of saved work and of the models beside it, each by what it is itself."""
-    others = tuple(replace(other, **change(other)) for other in work.others)
-    return replace(work, others=others, **change(work))
+def _with_ways(work: Work, path: Path) -> Work:
+    """Return saved work with the ways from a file to its models."""
+    others = tuple(replace(one, beside=beside(one.source, path)) for one in work.others)
+    return replace(work, beside=beside(work.source, path), others=others)
+
+
+def _with_sources(work: Work, path: Path | None) -> Work:
+    """Return the saved work of a file with its models where they are now."""
+    others = tuple(replace(one, source=found(one, path)) for one in work.others)
+    return replace(work, source=found(work, path), others=others)

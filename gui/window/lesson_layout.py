@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtWidgets import QDockWidget
 
+from gui.state.values import Fields
 from gui.window.docks import RIGHT
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Before:
     """
 
     layout: QByteArray
-    fields: Mapping[str, object]
+    fields: Fields
     model: PositionalModel | None
     place: Place
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction
 
 from gui.state.session import Notice
+from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.window.lesson_layout import Before, make_room, show_beside
 
@@ -198,13 +199,13 @@ class LessonPlayer(QObject):
         self._session.lesson = Course(lesson, steps, _number(steps, line))
         self.set_up()
 
-    def _bring(self, name: str, options: Mapping[str, object]) -> None:
+    def _bring(self, name: str, options: Fields) -> None:
         """Bring a panel to the front, showing something; the focus stays where it is."""
         self._window.bring(name)
         if options:
             self._configure(name, options)
 
-    def _configure(self, name: str, options: Mapping[str, object]) -> None:
+    def _configure(self, name: str, options: Fields) -> None:
         """Let a panel show something; say so where it cannot."""
         try:
             self._window.panels[name].configure(**options)

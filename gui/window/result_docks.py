@@ -24,6 +24,7 @@ from gui.panels.kit import (
 from gui.panels.panel import ResultPanel, connect
 from gui.panels.result_panel import ResultPanel as OldPanel
 from gui.services.controller import Controller
+from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.window.dock_tabs import DockTabs
@@ -68,7 +69,7 @@ class ResultDocks:
         self.saver = ResultSaver(session, controller.in_background)
         self._table = {dock.name: dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM}
         self._in_front = dict.fromkeys(self._table, False)
-        self._wanted: dict[str, Mapping[str, object]] = {}
+        self._wanted: dict[str, Fields] = {}
         self._listening = Listening()
         self._listening.to(session.events.model, self._forget_wanted)
         bottom = {dock.name: docks[dock.name] for dock in DOCKS if dock.area == BOTTOM}
@@ -93,12 +94,12 @@ class ResultDocks:
         self._docks[name].setWidget(panel)
         panel.set_in_front(self._in_front[name])
 
-    def options(self) -> dict[str, Mapping[str, object]]:
+    def options(self) -> dict[str, Fields]:
         """Return what is chosen in the panels that were built, and what is to be in the others."""
         built = {name: self._panels[name].options() for name in self._table if name in self._panels}
         return {**self._wanted, **{name: options for name, options in built.items() if options}}
 
-    def restore(self, options: Mapping[str, Mapping[str, object]]) -> None:
+    def restore(self, options: Mapping[str, Fields]) -> None:
         """Choose in panels what was; in one that is not there yet, when it is built.
 
         What the open model has no layers or heads for is left out. Another model that is opened
@@ -177,7 +178,7 @@ class ResultDocks:
             case _:
                 raise TypeError(f"nobody answers {wanted!r}")
 
-    def _show(self, name: str, options: Mapping[str, object]) -> None:
+    def _show(self, name: str, options: Fields) -> None:
         """Bring a panel to the front, showing what another one refers to."""
         dock = self._docks[name]
         dock.setVisible(True)
@@ -192,7 +193,7 @@ def connect_result(
     panel: OldPanel,
     controller: Controller,
     films: FilmSaver | None,
-    show: Callable[[str, Mapping[str, object]], None],
+    show: Callable[[str, Fields], None],
 ) -> None:
     """Connect a panel that is made of no spec yet."""
     from gui.panels.overlay_panel import OverlayPanel

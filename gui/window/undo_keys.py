@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import cast
 
+from gui.state.camera import Place
 from gui.state.session import Session
+from gui.state.values import Fields
 from gui.style.listening import Listening
 
 NAMES = {
@@ -40,8 +42,8 @@ AT_ONCE, IN_ONE_GO = 0.05, 0.7
 class _Change:
     """What was changed: fields with their values before and after, or where the camera was."""
 
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: Fields
+    after: Fields
     at: float
     dragged: bool = False
 
@@ -71,8 +73,8 @@ class Undo:
     def __init__(
         self,
         session: Session,
-        camera_place: Callable[[], Any],
-        move_camera: Callable[[Any], None],
+        camera_place: Callable[[], Place],
+        move_camera: Callable[[Place], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._session, self._clock = session, clock
@@ -120,19 +122,19 @@ class Undo:
         if self._done:
             self._done[-1] = replace(self._done[-1], at=-IN_ONE_GO, dragged=False)
 
-    def camera_left(self, place: Any) -> None:
+    def camera_left(self, place: Place) -> None:
         """Remember where the camera was, before the user moves it."""
         if not self._replaying and self._session.model is not None:
             self._remember(CAMERA, place, None)
 
-    def _show(self, values: dict[str, Any]) -> dict[str, Any]:
+    def _show(self, values: Fields) -> Fields:
         """Show values, and return those that were shown."""
         session = self._session
         self._replaying = True
         try:
             if CAMERA in values:
-                now = {CAMERA: self._camera_place()}
-                self._move_camera(values[CAMERA])
+                now: Fields = {CAMERA: self._camera_place()}
+                self._move_camera(cast("Place", values[CAMERA]))
                 return now
             now = {name: getattr(session, name) for name in values}
             session.change(**values)
