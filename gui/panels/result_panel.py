@@ -67,8 +67,6 @@ class ResultPanel(Panel):
     """What to draw beside the curve, a :class:`gui.state.guides.Guide`; None for nothing."""
     showRequested = Signal(str, object)
     """Another panel is to be shown, by its dock's name; options for its :meth:`configure`."""
-    openRequested = Signal(str)
-    """A source to be opened."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)

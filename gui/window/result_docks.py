@@ -207,7 +207,6 @@ def connect_result(
     panel.hoverRequested.connect(controller.hover)
     panel.fieldRequested.connect(lambda field, value: setattr(session, field, value))
     panel.showRequested.connect(show)
-    panel.openRequested.connect(controller.open)
     panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
     match panel:
         case OverlayPanel():

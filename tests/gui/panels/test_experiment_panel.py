@@ -405,3 +405,8 @@ def test_in_the_window_it_is_answered_and_can_be_configured(
     panel.configure(settings=None)
     wait_until_idle(app)
     assert panel.result.positions == (1, 199)
+    panel.configure(page="curves")
+    source = panel.result.settings.curve.of_kind("circle").source
+    QTest.mouseClick(panel.content.pictures.buttons["circle"], LEFT)
+    wait_until_idle(app)
+    assert app.session.model.source == source
