@@ -256,10 +256,10 @@ def _check_source(source: str, shown: tuple[int, int] | None) -> None:
     """
     from geometry.models.sources import UnknownArchitecture, is_on_hub, open_source
     from geometry.pca.components import check_range
-    from gui.services.reopening import is_work
+    from gui.services.work_files.reopening import is_work
 
     if is_work(source):
-        from gui.services.work_file import read_work
+        from gui.services.work_files.work_file import read_work
 
         read_work(Path(source).expanduser())
         return

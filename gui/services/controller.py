@@ -32,8 +32,8 @@ from gui.services.opening import Opening
 from gui.services.overlaying import Overlaying
 from gui.services.pair_measuring import PairMeasuring
 from gui.services.prompting import Prompting
-from gui.services.reopening import Reopening, is_work
 from gui.services.timeline import TimelineFollower
+from gui.services.work_files.reopening import Reopening, is_work
 from gui.state.guides import NO_GUIDES, Guide, with_guide
 from gui.state.session import Notice, Session
 from gui.state.values import ColorBy

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
-from gui.services.bookmarks import Bookmarks
-from gui.services.reopening import beside, found, is_work, take_laying, take_other, take_work
+from gui.services.work_files.bookmarks import Bookmarks
+from gui.services.work_files.reopening import (
+    beside,
+    found,
+    is_work,
+    take_laying,
+    take_other,
+    take_work,
+)
 from gui.state.aligned_curve import OfCompared
 from gui.state.camera import CameraPose
 from gui.state.work import Bookmark

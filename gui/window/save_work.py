@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QFileDialog
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
 from gui.services.loading import remembered_name
-from gui.services.reopening import (
+from gui.services.timeline import SLOT as TRAINING
+from gui.services.work_files.reopening import (
     ENDING,
     beside,
     found,
@@ -22,7 +23,6 @@ from gui.services.reopening import (
     take_other,
     take_work,
 )
-from gui.services.timeline import SLOT as TRAINING
 from gui.state.aligned_curve import OfStep
 from gui.state.session import Notice
 from gui.style.listening import Listening
@@ -118,7 +118,7 @@ class WorkSaver:
             self._window.controller.open(dialog.selectedFiles()[0])
 
     def _write(self, path: Path) -> None:
-        from gui.services.work_file import write_work
+        from gui.services.work_files.work_file import write_work
 
         work, session = self.take(path), self._window.session
         if work is None:

@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QTimer
 
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import PART, part_of
-from gui.services.reopening import ENDING
+from gui.services.work_files.reopening import ENDING
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ class UnsavedWork(QObject):
 
     def keep(self) -> None:
         """Write what is shown, if it is not what was written last."""
-        from gui.services.file_writing import write_whole
-        from gui.services.work_file import pack_work
+        from gui.services.work_files.file_writing import write_whole
+        from gui.services.work_files.work_file import pack_work
 
         work = self._saver.take()
         if work is None or (packed := pack_work(work)) == self._kept:
@@ -167,7 +167,7 @@ def left_over(folder: Path) -> LeftOver | None:
 
 
 def _take(file: Path) -> LeftOver | None:
-    from gui.services.work_file import NewerVersion, unpack_work
+    from gui.services.work_files.work_file import NewerVersion, unpack_work
 
     try:
         work = unpack_work(file.read_bytes(), file.name)

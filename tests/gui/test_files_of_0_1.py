@@ -14,7 +14,7 @@ import pytest
 from geometry.models.computed import is_computed
 from gui.panels.options import CHOICES
 from gui.panels.table import PANELS
-from gui.services.work_file import read_bookmarks, read_work
+from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import OfCompared, OfRange
 from gui.state.session import Session
 from gui.window.settings import Settings

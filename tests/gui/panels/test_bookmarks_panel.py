@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from gui.export.save_picture import PictureOptions
 from gui.panels.bookmark_row import PICTURE, SMALLER
 from gui.panels.bookmarks import EMPTY, BookmarksPanel
-from gui.services.work_file import read_work
+from gui.services.work_files.work_file import read_work
 from gui.style.theme import DARK, LIGHT
 from gui.window.palette import items_of
 from gui.window.palette_items import matching

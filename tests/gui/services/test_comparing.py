@@ -8,7 +8,7 @@ import pytest
 from geometry.pca.pca import fit_pca
 from gui.services.comparing import MOST
 from gui.services.controller import Controller
-from gui.services.reopening import take_work
+from gui.services.work_files.reopening import take_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.colors import color_scale
 from gui.state.session import MAIN, Notice

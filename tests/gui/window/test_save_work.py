@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QFileDialog
 
 from geometry.models import sources
 from gui.export.save_picture import PictureOptions
-from gui.services.work_file import read_work, write_work
+from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.window.settings import LAYOUT_VERSION, Settings
 from gui.window.unsaved_work import UnsavedWork
-from tests.gui.services.test_work_file import same
+from tests.gui.services.work_files.test_work_file import same
 
 CONTROL_ALT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 

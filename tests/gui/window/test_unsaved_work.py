@@ -12,8 +12,8 @@ import pytest
 from filelock import UnixFileLock
 
 from geometry.checkpoints.whole_files import part_of
-from gui.services.reopening import RESUMED
-from gui.services.work_file import pack_work, read_work, write_work
+from gui.services.work_files.reopening import RESUMED
+from gui.services.work_files.work_file import pack_work, read_work, write_work
 from gui.window.settings import Settings
 from gui.window.unsaved_work import TRIED, UnsavedWork, left_over
 
@@ -44,7 +44,7 @@ def test_what_has_changed_is_packed_once(application, monkeypatch):
         packed.append(pack_work(work))
         return packed[-1]
 
-    monkeypatch.setattr("gui.services.work_file.pack_work", pack)
+    monkeypatch.setattr("gui.services.work_files.work_file.pack_work", pack)
     application.findChild(UnsavedWork).keep()
     (file,) = application.settings.unsaved.glob("*.helix")
     assert packed == [file.read_bytes()]
@@ -214,7 +214,7 @@ def test_work_of_a_later_version_waits_for_that(crashed, monkeypatch):
     damaged = crashed("damaged")
     damaged.write_bytes(b"")
     with monkeypatch.context() as older_version:
-        older_version.setattr("gui.services.work_file.VERSION", 0)
+        older_version.setattr("gui.services.work_files.work_file.VERSION", 0)
         assert left_over(file.parent) is None
     assert everything(file.parent) == ["newer.helix", "older.helix"]
     assert older.exists()

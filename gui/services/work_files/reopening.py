@@ -130,7 +130,7 @@ class Reopening:
 
     def open(self, path: Path) -> None:
         """Open a file of saved work; one that cannot be read becomes a notice."""
-        from gui.services.work_file import read_work
+        from gui.services.work_files.work_file import read_work
 
         try:
             work = read_work(path)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.services.reopening import take_laying, take_other, take_work
-from gui.services.work_file import read_work, write_work
+from gui.services.work_files.reopening import take_laying, take_other, take_work
+from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Session
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gui.services.work_file import (
+from gui.services.work_files.work_file import (
     BOOKMARKS_VERSION,
     FOLDER,
     JSON,
@@ -22,10 +22,10 @@ from gui.services.work_file import (
     write_bookmarks,
     write_work,
 )
-from gui.services.work_file import VERSION as WORK_VERSION
+from gui.services.work_files.work_file import VERSION as WORK_VERSION
 from gui.state.aligned_curve import CurveAlignment, OfRange
 from gui.state.work import Bookmark
-from tests.gui.services.test_work_file import WORK, same
+from tests.gui.services.work_files.test_work_file import WORK, same
 
 ONE = Bookmark("0" * 32, "“Coil”", "From the\nside", "gpt2", WORK, b"\x89PNG one")
 OTHER = Bookmark("f" * 32, "View 2", "", "bert", replace(WORK, positions=(0, 5)), b"")

@@ -79,7 +79,7 @@ class Bookmarks:
         OSError
             It cannot be read now.
         """
-        from gui.services.work_file import NewerVersion, read_bookmarks
+        from gui.services.work_files.work_file import NewerVersion, read_bookmarks
 
         try:
             found, left_out = read_bookmarks(self._file)
@@ -185,7 +185,7 @@ class Bookmarks:
         """Change what the file has; False if that cannot be, which is then said."""
         from filelock import FileLock, Timeout
 
-        from gui.services.work_file import write_bookmarks
+        from gui.services.work_files.work_file import write_bookmarks
 
         session = self._session
         try:
@@ -218,8 +218,8 @@ class Bookmarks:
 
     def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
         """Keep a damaged file under another name, leave what was found in its place, and say so."""
-        from gui.services.file_writing import write_whole
-        from gui.services.work_file import write_bookmarks
+        from gui.services.work_files.file_writing import write_whole
+        from gui.services.work_files.work_file import write_bookmarks
 
         names = chain((".broken",), (f".{n}.broken" for n in count(2)))
         aside = next(free for name in names if not (free := self._file.with_suffix(name)).exists())

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.work_file import JSON, VERSION, pack_work, read_work, write_work
+from gui.services.work_files.work_file import JSON, VERSION, pack_work, read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
@@ -275,7 +275,7 @@ import sys
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from gui.services.work_file import read_work, write_work
+from gui.services.work_files.work_file import read_work, write_work
 path = Path(sys.argv[1])
 work = read_work(path)
 for n in count(work.positions[0] + 1):

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.services.file_writing import write_whole
-from gui.services.work_parts import (
+from gui.services.work_files.file_writing import write_whole
+from gui.services.work_files.work_parts import (
     numbers,
     pack_laying,
     pack_place,

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from gui.services import bookmarks as module
-from gui.services import work_file as bookmark_file
-from gui.services.bookmarks import Bookmarks
-from gui.services.reopening import take_work
-from gui.services.work_file import WorkError, read_bookmarks, write_bookmarks
+from gui.services.work_files import bookmarks as module
+from gui.services.work_files import work_file as bookmark_file
+from gui.services.work_files.bookmarks import Bookmarks
+from gui.services.work_files.reopening import take_work
+from gui.services.work_files.work_file import WorkError, read_bookmarks, write_bookmarks
 from gui.state.camera import CameraPose, Place
 from gui.state.session import Session
-from tests.gui.services.test_work_file import WORK
+from tests.gui.services.work_files.test_work_file import WORK
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 1.0), follows=False)
 
@@ -228,7 +228,7 @@ def test_a_damaged_file_stays_where_nothing_can_be_written(
     def full(*_):
         raise WorkError("The bookmarks cannot be written: No space left on device")
 
-    monkeypatch.setattr("gui.services.work_file.write_bookmarks", full)
+    monkeypatch.setattr("gui.services.work_files.work_file.write_bookmarks", full)
     bookmarks.load()
     assert names(session) == ["View 2", "View 3"]
     assert "No space left" in session.notice.text
@@ -252,7 +252,7 @@ def test_nothing_is_put_aside_while_another_window_writes(
 
 def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
-    monkeypatch.setattr("gui.services.work_file.VERSION", 0)
+    monkeypatch.setattr("gui.services.work_files.work_file.VERSION", 0)
     assert Bookmarks(session, file).add("View 4", "gpt2", WORK, b"") is None
     assert "newer" in session.notice.text
     assert file.read_bytes() == before
@@ -260,7 +260,7 @@ def test_a_newer_file_is_left_alone(session, bookmarks, file, three, monkeypatch
 
 def test_a_view_of_a_later_version_stays_in_the_list(session, bookmarks, file, three, monkeypatch):
     before = file.read_bytes()
-    monkeypatch.setattr("gui.services.work_file.VERSION", 0)
+    monkeypatch.setattr("gui.services.work_files.work_file.VERSION", 0)
     fresh = Bookmarks(session, file)
     fresh.load()
     assert fresh.add("View 4", "gpt2", WORK, b"") is None
@@ -342,9 +342,9 @@ WRITER = """
 import sys
 from itertools import count
 from pathlib import Path
-from gui.services.bookmarks import Bookmarks
+from gui.services.work_files.bookmarks import Bookmarks
 from gui.state.session import Session
-from gui.services.work_file import WorkError
+from gui.services.work_files.work_file import WorkError
 from gui.state.work import Work
 bookmarks = Bookmarks(Session(), Path(sys.argv[1]))
 bookmarks.load()

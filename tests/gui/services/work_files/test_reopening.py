@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from geometry.models.sources import open_source
-from gui.services.reopening import OTHER, RESUMED, take_work
-from gui.services.work_file import read_work, write_work
+from gui.services.work_files.reopening import OTHER, RESUMED, take_work
+from gui.services.work_files.work_file import read_work, write_work
 from gui.state.camera import CameraPose, Place
 
 PLACE = Place(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0), True)
