@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow
 from gui.export.save_film import FilmSaver
 from gui.panels.base import Panel
 from gui.services.controller import Controller
+from gui.services.undo import Undo
 from gui.state.session import Session
 from gui.viewport.grid import ViewGrid
 from gui.viewport.viewport import Viewport
 from gui.window.actions import Actions
 from gui.window.result_docks import ResultDocks
 from gui.window.settings import Settings
-from gui.window.undo_keys import Undo
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 

@@ -25,15 +25,16 @@ from gui.export.save_scene import SceneSaver
 from gui.panels.base import Panel
 from gui.services.controller import Controller
 from gui.services.loading import has_versions
+from gui.services.undo import Undo
 from gui.state.session import Session
 from gui.style.listening import Listening
 from gui.style.theme import GRID, Theme, ThemeChoice
+from gui.viewport.central_widget import CentralWidget
 from gui.viewport.marquee import Shape
 from gui.viewport.viewport import Viewport
 from gui.window import dialogs
 from gui.window.actions import Actions, is_typing
 from gui.window.bookmark_keeper import BookmarkKeeper
-from gui.window.central_widget import CentralWidget
 from gui.window.copy_window import copy_window
 from gui.window.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
@@ -50,7 +51,6 @@ from gui.window.settings import Settings
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary
-from gui.window.undo_keys import Undo
 
 DEFAULT_SIZE = QSize(1440, 900)
 TITLE_BAR = 5 * GRID
