@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QTableView, QWidget
 
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 
 WINDOW = (1440, 900)
 PATIENCE_MS = 300_000

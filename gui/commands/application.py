@@ -25,8 +25,8 @@ from gui.services.notices import is_offline_by_environment
 from gui.state.session import Notice, Session
 from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
 from gui.window.main_window import MainWindow
-from gui.window.settings import Settings, settings_path
-from gui.window.settings_page import SettingsPage
+from gui.window.settings.page import SettingsPage
+from gui.window.settings.settings import Settings, settings_path
 from gui.window.unsaved_work import UnsavedWork, left_over
 
 log = logging.getLogger(__name__)

@@ -84,7 +84,7 @@ def user_cache() -> TensorCache:
 
     cache = default_cache()
     settings = ConfigParser(interpolation=None, strict=False)
-    # Written by Qt, which is not loaded for this; see gui.window.settings.
+    # Written by Qt, which is not loaded for this; see gui.window.settings.settings.
     with suppress(ConfigError, OSError, ValueError):
         settings.read(user_config_path("helixscope", appauthor=False) / "settings.ini", "utf-8")
         cache.max_bytes = settings.getint("network", "cache_limit", fallback=cache.max_bytes)

@@ -70,7 +70,7 @@ class Work:
         Width and height of the window, in logical pixels; None if nobody told.
     layout, layout_version
         Where the docks were, as Qt writes it; empty if nobody told. And of which docks that is, see
-        :data:`gui.window.settings.LAYOUT_VERSION`: 2 in files that do not say it.
+        :data:`gui.window.settings.settings.LAYOUT_VERSION`: 2 in files that do not say it.
     bookmarks
         Other views, to go to.
     others, main_at

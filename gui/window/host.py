@@ -15,7 +15,7 @@ from gui.viewport.grid import ViewGrid
 from gui.viewport.viewport import Viewport
 from gui.window.actions import Actions
 from gui.window.result_docks import ResultDocks
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 
 FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All files (*)"
 

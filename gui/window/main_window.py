@@ -47,7 +47,7 @@ from gui.window.result_docks import ResultDocks
 from gui.window.save_data import DataSaver
 from gui.window.save_turntable import TurntableSaver
 from gui.window.save_work import WorkSaver
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 from gui.window.side_by_side import SideBySide
 from gui.window.status_bar import StatusBar
 from gui.window.summary import Summary

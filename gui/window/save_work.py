@@ -27,7 +27,7 @@ from gui.state.aligned_curve import OfStep
 from gui.state.session import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
-from gui.window.settings import LAYOUT_VERSION
+from gui.window.settings.settings import LAYOUT_VERSION
 
 if TYPE_CHECKING:
     from gui.state.work import Bookmark, OtherView, Work

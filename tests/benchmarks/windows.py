@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 from pyvistaqt import QtInteractor
 
 from gui.commands.application import Application
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 
 SIZE = (1400, 900)
 """Width and height of the viewports that are compared."""

@@ -23,7 +23,7 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme, stylesheet
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
 from tests.gui.scene_stage import Stage

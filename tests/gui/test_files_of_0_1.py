@@ -17,7 +17,7 @@ from gui.panels.table import PANELS
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import OfCompared, OfRange
 from gui.state.session import Session
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "0.1"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text("utf-8"))

@@ -4,7 +4,7 @@ import pytest
 
 from geometry.hub.tensor_cache import MAX_BYTES
 from gui.commands.headless import user_cache
-from gui.window.settings import Settings, settings_path
+from gui.window.settings.settings import Settings, settings_path
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from gui.services.work_files.work_file import read_work
 from gui.style.theme import DARK, LIGHT
 from gui.window.palette import items_of
 from gui.window.palette_items import matching
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 
 LEFT = Qt.MouseButton.LeftButton
 CONTROL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier

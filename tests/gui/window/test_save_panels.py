@@ -8,7 +8,7 @@ import pytest
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfStep
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 from tests.gui.result_stage import write_small_gpt2
 from tests.gui.training_stage import write_trained
 

@@ -13,7 +13,7 @@ from geometry.models import sources
 from gui.export.save_picture import PictureOptions
 from gui.services.work_files.work_file import read_work, write_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
-from gui.window.settings import LAYOUT_VERSION, Settings
+from gui.window.settings.settings import LAYOUT_VERSION, Settings
 from gui.window.unsaved_work import UnsavedWork
 from tests.gui.services.work_files.test_work_file import same
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 from tests.loopback_hub import LoopbackHub
 from tests.stand_ins import write_stand_in
 
@@ -50,7 +50,7 @@ def test_a_start_with_a_kept_model_asks_nobody_and_imports_no_client(
         "import sys\n"
         "from pathlib import Path\n"
         "from gui.commands.application import Application, prepare_qt\n"
-        "from gui.window.settings import Settings\n"
+        "from gui.window.settings.settings import Settings\n"
         "qt = prepare_qt()\n"
         f"application = Application(qt, Settings(Path({str(tmp_path / 'settings.ini')!r})))\n"
         "while application.session.model is None or not application.idle:\n"

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
 from gui.state.session import Session
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 from tests.gui.lesson_stage import LEFT, LESSON, LessonStage
 
 NONE = Qt.KeyboardModifier.NoModifier

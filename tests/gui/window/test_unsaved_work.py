@@ -14,7 +14,7 @@ from filelock import UnixFileLock
 from geometry.checkpoints.whole_files import part_of
 from gui.services.work_files.reopening import RESUMED
 from gui.services.work_files.work_file import pack_work, read_work, write_work
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import TRIED, UnsavedWork, left_over
 
 
@@ -64,7 +64,7 @@ import sys, time
 from pathlib import Path
 from gui.commands.application import Application, prepare_qt
 from gui.window.unsaved_work import UnsavedWork
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 qt = prepare_qt()
 application = Application(qt, Settings(Path(sys.argv[1])), sys.argv[2], (30, 90), offline=True)
 while application.session.model is None or not application.idle:

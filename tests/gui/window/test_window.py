@@ -19,7 +19,7 @@ from gui.commands.application import Application, _Interrupt
 from gui.style.theme import DARK, LIGHT
 from gui.window.docks import DOCKS
 from gui.window.main_window import TITLE_BAR, MainWindow, first_size
-from gui.window.settings import Settings
+from gui.window.settings.settings import Settings
 
 LEFT = Qt.MouseButton.LeftButton
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMessageBox
 
 from gui.services.jobs.jobs import InlineJobs
 from gui.style.theme import LIGHT
-from gui.window.settings_dialog import SettingsDialog
+from gui.window.settings.dialog import SettingsDialog
 
 LEFT = Qt.MouseButton.LeftButton
 COMMIT, OTHER = "607a30d783dfa663caf39e06633721c8d4cfcd7e", "0" * 40

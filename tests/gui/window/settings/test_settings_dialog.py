@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
 from gui.style.theme import LIGHT
-from gui.window.kept_page import BOUNDS, WHEN_FULL
-from gui.window.settings_dialog import FORCED_TIP, NO_TOKEN, TOKEN
+from gui.window.settings.dialog import FORCED_TIP, NO_TOKEN, TOKEN
+from gui.window.settings.kept_page import BOUNDS, WHEN_FULL
 from tests.gui.window.settings.settings_stage import (
     LEFT,
     MB,

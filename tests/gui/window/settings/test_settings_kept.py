@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLabel, QMessageBox, QPushButton
 
 from geometry.hub.tensor_cache import TensorCache
 from gui.style.theme import DARK, LIGHT
-from gui.window.kept_page import CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
-from gui.window.kept_table import USED
+from gui.window.settings.kept_page import CHANGING, EMPTY, LISTING, READ_ONLY, WHEN_FULL
+from gui.window.settings.kept_table import USED
 from tests.gui.window.settings.settings_stage import (
     COMMIT,
     LEFT,

@@ -34,8 +34,8 @@ from gui.style.theme import GRID, format_bytes, format_percent
 from gui.widgets.amount_box import AmountBox
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
-from gui.window.kept_table import ROW_HEIGHT, KeptTable
-from gui.window.settings import LEAST_CACHE, MOST_CACHE
+from gui.window.settings.kept_table import ROW_HEIGHT, KeptTable
+from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE
 
 log = logging.getLogger(__name__)
 

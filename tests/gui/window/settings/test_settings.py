@@ -9,7 +9,7 @@ from PySide6.QtCore import QByteArray
 from geometry.hub.tensor_cache import MAX_BYTES
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS
-from gui.window.settings import LEAST_CACHE, MOST_CACHE, Settings
+from gui.window.settings.settings import LEAST_CACHE, MOST_CACHE, Settings
 
 REMEMBERED = ("colormap", "outside", "projection", "keep_turned", "recent", "prompt")
 

@@ -9,7 +9,7 @@ from gui.services.notices import is_offline_by_environment
 
 if TYPE_CHECKING:
     from gui.window.main_window import MainWindow
-    from gui.window.settings_dialog import SettingsDialog
+    from gui.window.settings.dialog import SettingsDialog
 
 
 class SettingsPage:
@@ -44,7 +44,7 @@ class SettingsPage:
 
     def _make(self) -> SettingsDialog:
         from geometry.hub.token_place import token_place
-        from gui.window.settings_dialog import SettingsDialog
+        from gui.window.settings.dialog import SettingsDialog
 
         window = self._window
         dialog = SettingsDialog(

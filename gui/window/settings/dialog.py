@@ -16,7 +16,7 @@ from gui.style.listening import Listening
 from gui.style.theme import GRID
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
-from gui.window.kept_page import KeptPage
+from gui.window.settings.kept_page import KeptPage
 
 log = logging.getLogger(__name__)
 
