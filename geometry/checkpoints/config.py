@@ -1,4 +1,4 @@
-"""``config.json``: read defensively, asked by several names."""
+"""Defensive reading of ``config.json``, and look-up of values under several key names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.stores import cannot_read
 
-#: No configuration or index is this long; a weights file under a wrong name may be.
+#: Larger than any configuration or index; a weights file under a wrong name may be larger.
 MAX_JSON = 64_000_000
 
 
@@ -24,7 +24,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         size = path.stat().st_size
-        # A weights file under a wrong name is not read as a whole.
+        # A weights file under a wrong name is not read in full.
         return parse_json(path.name, path.read_bytes() if size <= MAX_JSON else b"", size)
     except OSError as error:
         raise cannot_read(path, error) from error
@@ -36,11 +36,11 @@ def parse_json(name: str, content: bytes, size: int | None = None) -> dict[str, 
     Parameters
     ----------
     name
-        The file's, for messages.
+        File name, for messages.
     content
-        Its bytes.
+        Bytes of the file.
     size
-        How many there would be, if they were not read for being too many.
+        Size of the file in bytes, where it was too large to be read.
 
     Raises
     ------

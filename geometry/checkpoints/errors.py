@@ -1,4 +1,4 @@
-"""What can go wrong, each as one plain sentence that a user can act on."""
+"""Errors shown to the user, each as one plain sentence with advice."""
 
 
 class HelixscopeError(Exception):

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes, and which file of a folder holds the weights."""
+"""Detection of file formats by their first bytes, and the weights file of a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from geometry.checkpoints.stores import TensorStore, cannot_read
 
 KINDS = "a .safetensors file, a zip-format .bin or .pt file, a .npy or a .npz file"
 
-#: In the order of preference, as transformers looks for them.
+#: In order of preference, as in transformers.
 WEIGHTS = (
     "model.safetensors",
     "model.safetensors.index.json",
@@ -25,14 +25,14 @@ WEIGHTS = (
 )
 SUFFIXES = (".safetensors", ".bin", ".pt", ".pth", ".npy", ".npz")
 
-#: Written beside the weights by training scripts.
+#: Written next to the weights by training scripts.
 NOT_WEIGHTS = ("training_args.bin", "optimizer", "scheduler", "rng_state", "scaler",
                "history.safetensors")  # fmt: skip
 
-#: What checkpoints are called, as folders and as revisions: "checkpoint-1000", "step1000".
+#: Names of checkpoint folders and revisions: "checkpoint-1000", "step1000".
 CHECKPOINT = re.compile(r"(?:checkpoint|step)[-_]?(\d{1,15})")
 
-#: First bytes of files that people take for weights, and what they are.
+#: First bytes of files often mistaken for weights, and what they are.
 OTHERS: tuple[tuple[bytes, str, str], ...] = (
     (
         b"version https://git-lfs",
@@ -56,7 +56,7 @@ OTHERS: tuple[tuple[bytes, str, str], ...] = (
 
 
 def open_store(path: Path) -> TensorStore:
-    """Open a weights file, whatever its kind, by its index alone.
+    """Open a weights file of any supported format by reading its index alone.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _head(path: Path) -> bytes:
 def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
     kind = kind_of(path.name, head)
     if kind == "zip":
-        # Imported when there is such a file, which most models lack.
+        # Imported lazily: torch is slow to import, and most models need it not at all.
         from geometry.checkpoints.torch_store import open_torch
 
         return NpzStore if _holds_arrays(path) else open_torch
@@ -88,7 +88,7 @@ def _opener(path: Path, head: bytes) -> Callable[[Path], TensorStore]:
 
 
 def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
-    """Tell a weights file's kind by its first 64 bytes.
+    """Return a weights file's format, from its first 64 bytes.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
     """
     if not head:
         raise SourceError(f"{name} is empty.", AGAIN)
-    # Eight bytes of header length, then JSON. Asked first: the length's bytes can be anything.
+    # Eight bytes of header length, then JSON. Checked first: the length can be any bytes.
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= MAX_HEADER:
         return "safetensors"
     if head.startswith(b"\x93NUMPY"):
@@ -108,7 +108,7 @@ def kind_of(name: str, head: bytes) -> Literal["safetensors", "npy", "zip"]:
         if head.startswith(magic):
             raise SourceError(f"{name} {what}.", advice)
     if name.endswith(".safetensors"):
-        # Its reader says what is wrong with it.
+        # The safetensors reader gives the error message.
         return "safetensors"
     raise SourceError(f"{name} is not a weights file.", f"Open {KINDS}, or a folder.")
 
@@ -119,19 +119,19 @@ def _holds_arrays(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith(".npy") for name in archive.namelist())
-    # zipfile lets errors of struct, zlib and Unicode through as well, and promises no list of them;
-    # whatever is wrong with it, the opener of torch files says so.
+    # zipfile also raises errors of struct, zlib and Unicode, without documenting which; the torch
+    # reader gives the error message.
     except Exception:
         return False
 
 
 def weights_in(folder: Path) -> Path:
-    """Find the weights of a checkpoint folder; of one of checkpoints only, those of the last one.
+    """Find the weights file of a folder, or of the last checkpoint if it holds only checkpoints.
 
     Raises
     ------
     SourceError
-        There are none, or several that could be meant.
+        There are none, or it is ambiguous which.
     """
     try:
         names = sorted(entry.name for entry in folder.iterdir())
@@ -147,7 +147,7 @@ def weights_in(folder: Path) -> Path:
 
 
 def checkpoints_in(folder: Path) -> tuple[tuple[int, Path], ...]:
-    """List the folders ``checkpoint-N`` in a folder by rising N, each with its N.
+    """List the ``checkpoint-N`` folders as (N, path), by increasing N.
 
     Raises
     ------
@@ -174,14 +174,14 @@ def choose_weights(names: list[str], where: str, advice: str = "Open one of the 
     names
         The files' names, sorted.
     where
-        What holds them, at the beginning of a sentence.
+        Name of the container, as the start of a sentence.
     advice
-        What to do where several could be meant.
+        Advice where several files could be meant.
 
     Raises
     ------
     SourceError
-        There are none, or several that could be meant.
+        There are none, or it is ambiguous which.
     """
     for name in WEIGHTS:
         if name in names:

@@ -1,4 +1,4 @@
-"""Values that are found once, and kept for all that ask for them again."""
+"""Caches of computed values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Memo:
-    """Keeps what was found; threads may share one, and find nothing twice."""
+    """Computes each value once and keeps it; safe for several threads."""
 
     def __init__(self) -> None:
         self._found: dict[Hashable, Any] = {}
@@ -19,14 +19,14 @@ class Memo:
         self._lock = threading.Lock()
 
     def __call__(self, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what ``find`` found when this key was first asked for; what it raises is not kept.
+        """Return the value of a key, computed by ``find`` on first use; exceptions are not cached.
 
         Parameters
         ----------
         key
-            All that decides the value.
+            Everything that determines the value.
         find
-            Called unless the value is known, by one thread at a time.
+            Computes the value; called by one thread at a time.
         """
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
@@ -36,19 +36,19 @@ class Memo:
             return cast(T, self._found[key])
 
     def known(self, key: Hashable) -> Any | None:
-        """Return what was found, or None."""
+        """Return the value if it is cached, else None."""
         return self._found.get(key)
 
 
 class Recent:
-    """Keeps a number of values; the one that was asked for longest ago goes first.
+    """Least-recently-used cache.
 
-    Threads may share one, and do not wait for each other: two may find the same value.
+    Safe for several threads, which do not wait for each other: two may compute the same value.
 
     Parameters
     ----------
     most
-        So many are kept.
+        Maximum number of values kept.
     """
 
     def __init__(self, most: int) -> None:
@@ -57,7 +57,7 @@ class Recent:
         self._lock = threading.Lock()
 
     def __call__(self, key: Hashable, find: Callable[[], T]) -> T:
-        """Return what is kept under a key, all that decides the value, or what ``find`` finds."""
+        """Return the cached value of a key, or compute it with ``find``."""
         with self._lock:
             known = key in self._found
             value = self._found[key] if known else None

@@ -1,4 +1,4 @@
-"""The numbers behind a figure, in a file."""
+"""Writing the numbers behind a figure to a file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FORMATS = (".csv", ".npz")
 
 
 def write_numbers(numbers: Mapping[str, np.ndarray], path: Path) -> None:
-    """Write named arrays in the format that the file's ending names.
+    """Write named arrays in the format given by the file's suffix.
 
     ``.npz``: the arrays. ``.csv``: each array of one dimension is a column of that name, and one
     of two dimensions a column for each of its own, called name_1, name_2, …; shorter columns end
-    in empty cells. Numbers are in full precision. The file is there whole, or as it was.
+    in empty cells. Numbers are in full precision. The file is written completely or left unchanged.
 
     Raises
     ------
     HelixscopeError
-        When the ending is another one, or the file cannot be written; it says why.
+        The suffix is another one, or the file cannot be written.
     """
     write = {".csv": _write_csv, ".npz": _write_npz}.get(path.suffix.lower())
     if write is None:
@@ -58,7 +58,7 @@ def _write_csv(numbers: Mapping[str, np.ndarray], path: Path) -> None:
 
 
 def _write_npz(numbers: Mapping[str, np.ndarray], path: Path) -> None:
-    # An open file: numpy appends its own ending to a path that has another.
+    # Given a path with another suffix, numpy would append its own: so an open file is passed.
     arrays: dict[str, Any] = {name: np.asarray(values) for name, values in numbers.items()}
     with path.open("wb") as file:
         np.savez(file, **arrays)

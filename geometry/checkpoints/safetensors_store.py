@@ -1,4 +1,4 @@
-"""Safetensors files, read by their header alone.
+"""Safetensors files, opened by reading the header alone.
 
 The format: eight bytes of header length (little-endian), a JSON header with each tensor's dtype,
 shape and byte range, then the bytes (https://huggingface.co/docs/safetensors).
@@ -18,7 +18,7 @@ from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 #: The format's own limit.
 MAX_HEADER = 100_000_000
 
-#: Bytes per number. A dtype that is not here is listed by the byte range alone.
+#: Bytes per number. Of a dtype not listed, the byte range alone gives the size.
 ITEM_SIZES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U64": 8, "I32": 4, "U32": 4, "I16": 2,
     "U16": 2, "I8": 1, "U8": 1, "BOOL": 1, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E8M0": 1, "C64": 8,
@@ -33,7 +33,7 @@ def open_safetensors(path: Path) -> RegionStore:
     Raises
     ------
     SourceError
-        The file is empty, truncated, or its header is not one.
+        The file is empty or truncated, or its header is invalid.
     """
     return RegionStore(read_header(LocalFile(path)))
 
@@ -78,8 +78,8 @@ def read_header(file: ByteFile) -> dict[str, Region]:
 
 def _parse(file: ByteFile, raw: bytes) -> dict[str, Any]:
     entries = _load(file, raw)
-    # Of a name that comes twice the last entry is left, so that there are fewer than were written.
-    # Looking at every pair takes as long as all the rest, so that only what is odd is looked at.
+    # json keeps the last of duplicate names, so duplicates show as missing entries. An
+    # object_pairs_hook would double the parsing time, so this counts first.
     if raw.count(b'"data_offsets"') != len(entries) - ("__metadata__" in entries):
         _load(file, raw, _unique_names(file))
     entries.pop("__metadata__", None)
@@ -112,9 +112,9 @@ def _load(file: ByteFile, raw: bytes, hook: Any = None) -> dict[str, Any]:
 
 
 def _are_sizes(entries: dict[str, Any]) -> bool:
-    """Tell whether all shapes and offsets are numbers that can be sizes.
+    """Return whether all shapes and offsets are numbers that can be sizes.
 
-    Together they are looked at in a fraction of the time; if one is not, each is looked at.
+    Checked all together first, which takes a fraction of the time.
     """
     try:
         sizes = [n for one in entries.values() for n in (*one["data_offsets"], *one["shape"])]
@@ -155,7 +155,7 @@ def _place(item: tuple[str, Region]) -> tuple[int, int]:
 
 
 def _check_layout(file: ByteFile, start: int, size: int, regions: dict[str, Region]) -> None:
-    """Tensors must follow each other without gap or overlap, to the end of the file."""
+    """Check that tensors follow each other without gap or overlap, up to the end of the file."""
     end, last = start, "the header"
     for name, region in sorted(regions.items(), key=_place):
         if region.offset != end:

@@ -1,4 +1,4 @@
-"""Checkpoints in several files, with an index that says which tensor is in which."""
+"""Checkpoints in several files, with an index of which tensor is in which file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from geometry.checkpoints.stores import ByteFile, LocalFile, Region, RegionStore
 
 
 class Shards(Mapping[str, Region]):
-    """Where each tensor lies; a shard's own index is read when one of its tensors is asked for.
+    """Regions of tensors by name; a shard's own index is read when one of its tensors is needed.
 
     Parameters
     ----------
     name
-        The index file's, for messages.
+        Name of the index file, for messages.
     places
         The shard of each tensor; see :func:`read_weight_map`.
     open_shard
@@ -27,7 +27,7 @@ class Shards(Mapping[str, Region]):
     Raises
     ------
     SourceError
-        On asking for a tensor: its shard cannot be read, or lacks it.
+        On access to a tensor: its shard cannot be read, or lacks it.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Shards(Mapping[str, Region]):
             raise SourceError(f"{self._name} places {tensor!r} in {shard}, which lacks it.", AGAIN)
         return region
 
-    # Which tensors there are, the index knows without any shard.
+    # The index alone answers this, without opening a shard.
     def __contains__(self, tensor: object) -> bool:
         return tensor in self._places
 
@@ -67,7 +67,7 @@ def open_sharded(path: Path) -> RegionStore:
     Raises
     ------
     SourceError
-        As for one file; a shard is missing; a shard lacks a tensor that the index promises.
+        As for one file; a shard is missing, or lacks a tensor that the index lists.
     """
     places = read_weight_map(path.name, read_json(path))
     shards = sorted(set(places.values()))
@@ -83,7 +83,7 @@ def open_sharded(path: Path) -> RegionStore:
 
 
 def read_index(file: ByteFile) -> dict[str, Region]:
-    """Read where the tensors of one file lie, of the kind that its name tells.
+    """Read the regions of one file's tensors; its format is given by its suffix.
 
     Raises
     ------
@@ -98,19 +98,19 @@ def read_index(file: ByteFile) -> dict[str, Region]:
 
 
 def read_weight_map(name: str, index: Mapping[str, Any]) -> dict[str, str]:
-    """Read an index file: each tensor's name and its shard, which lies in the same folder.
+    """Read an index file: tensor names to shards, which are in the same folder.
 
     Parameters
     ----------
     name
-        The file's, for messages.
+        File name, for messages.
     index
-        Its content.
+        Parsed content of the file.
 
     Raises
     ------
     SourceError
-        It is no such index.
+        It is not such an index.
     """
     places = index.get("weight_map")
     if not isinstance(places, dict) or not places:

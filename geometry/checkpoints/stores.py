@@ -1,6 +1,6 @@
-"""Tensors in files: what is there (read once) and single tensors, read only when asked for.
+"""Tensors in files: an index, read once, and single tensors, read on demand.
 
-A checkpoint of any size is opened by its index alone. :class:`RegionStore` serves every format in
+A checkpoint of any size is opened by its index alone. :class:`RegionStore` handles every format in
 which a tensor is a run of bytes at a known place: safetensors, torch's zip files, numpy arrays.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 #: bits are the upper half of a float32's.
 FLOATS: Mapping[str, str] = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
-#: What a user agrees to: that whole files come where the server sends no parts of them; that a
-#: tokenizer comes although it is large.
+#: Large downloads that need the user's consent: whole files, where the server does not support
+#: range requests, and large tokenizers.
 Consent = Literal["whole files", "tokenizer"]
 
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -38,8 +38,8 @@ class TensorInfo(NamedTuple):
     """One entry of a checkpoint's index.
 
     ``dtype`` is the safetensors name ("F32", "BF16", "I64", …); ``nbytes`` is the size in the file.
-    A tuple, as :class:`Region` is: a checkpoint has hundreds, and a frozen dataclass takes three
-    times as long to make.
+    A named tuple, like :class:`Region`: a checkpoint has hundreds, and a frozen dataclass takes
+    three times as long to create.
     """
 
     name: str
@@ -53,7 +53,7 @@ class TensorStore(Protocol):
 
     @property
     def tensors(self) -> Mapping[str, TensorInfo]:
-        """The index, in the file's order; no tensor data has been touched to make it."""
+        """The index, in file order; reads no tensor data."""
 
     def read(self, name: str) -> FloatArray:
         """Read one tensor: float32 (float64 where stored so), C-contiguous, in its full shape.
@@ -69,32 +69,32 @@ class TensorStore(Protocol):
         """Bytes of tensor data read so far."""
 
     def bytes_to_fetch(self, *names: str) -> int:
-        """Bytes that would have to come over the network to read these tensors, all together."""
+        """Bytes that reading these tensors would transfer over the network."""
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
-        """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+        """Report this thread's reads in the block to ``transfer``, which can also cancel them."""
 
     def agree(self, to: Consent) -> None:
-        """Note that the user agreed to a large download, for as long as this is open."""
+        """Record the user's consent to a large download, for as long as the store is open."""
 
 
 class OnThisMachine:
-    """The part of a :class:`TensorStore` that is the same for all files on disk."""
+    """Network-related methods of :class:`TensorStore` for files on disk."""
 
     def bytes_to_fetch(self, *names: str) -> int:
-        """Nothing."""
+        """Return 0."""
         return 0
 
     def agree(self, to: Consent) -> None:
-        """Nothing is downloaded."""
+        """Do nothing: there are no downloads."""
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
-        """Nothing is transferred."""
+        """Do nothing: there are no transfers."""
         return nullcontext()
 
 
 class ByteFile(Protocol):
-    """A file that can be read in pieces; a later kind reads them over HTTP."""
+    """A file that can be read in pieces, on disk or over HTTP."""
 
     @property
     def name(self) -> str:
@@ -109,7 +109,7 @@ class ByteFile(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalFile:
-    """A file on disk, opened for each read, so that no handle is left behind."""
+    """A file on disk, opened for each read, so that no handle stays open."""
 
     path: Path
 
@@ -141,7 +141,7 @@ class LocalFile:
 
 
 def cannot_read(path: Path, error: OSError) -> SourceError:
-    """Say which file could not be read and why, in a sentence."""
+    """Return the error for a file that could not be read."""
     if isinstance(error, FileNotFoundError):
         return SourceError(f"There is nothing at {path}.", "Check the path.")
     if isinstance(error, PermissionError):
@@ -152,10 +152,9 @@ def cannot_read(path: Path, error: OSError) -> SourceError:
 
 
 class Region(NamedTuple):
-    """Where a tensor's bytes lie: ``offset`` is that of its first element in ``file``.
+    """Location of a tensor's bytes: ``offset`` is that of its first element in ``file``.
 
-    ``strides`` are in elements; None means C order. ``big_endian`` is for torch files of such
-    machines.
+    ``strides`` are in elements; None means C order. ``big_endian`` occurs in torch files only.
     """
 
     file: ByteFile
@@ -165,7 +164,7 @@ class Region(NamedTuple):
     big_endian: bool = False
 
     def span(self) -> int:
-        """Elements between the first one and the end of the last one."""
+        """Return the number of elements from the first to the last one in memory."""
         if 0 in self.info.shape:
             return 0
         if self.strides is None:
@@ -190,7 +189,7 @@ class RegionStore(OnThisMachine):
 
     @property
     def files(self) -> tuple[ByteFile, ...]:
-        """The files that tensors lie in, each once."""
+        """The files that hold the tensors, without repetition."""
         return tuple({id(region.file): region.file for region in self._regions.values()}.values())
 
     @property
@@ -208,9 +207,10 @@ class RegionStore(OnThisMachine):
 
 
 def stored_bytes(region: Region) -> int:
-    """Return how many bytes of the file a tensor spans; SourceError if it cannot be read."""
+    """Return the number of bytes a tensor spans in its file; SourceError if it cannot be read."""
     size = stored_dtype(region.info).itemsize
-    # A tensor that repeats numbers takes more memory than it spans in the file.
+    # An expanded tensor (zero strides) takes more memory than it spans in the file; a malicious one
+    # could exhaust it.
     if math.prod(region.info.shape) * size > region.file.size():
         raise SourceError(
             f"{region.info.name} would take more memory than {region.file.name} holds: its shape "
@@ -221,7 +221,7 @@ def stored_bytes(region: Region) -> int:
 
 
 def numbers(region: Region, data: npt.NDArray[np.uint8]) -> FloatArray:
-    """Turn the bytes that a tensor spans into its numbers, see :meth:`TensorStore.read`."""
+    """Convert the bytes that a tensor spans into its numbers, see :meth:`TensorStore.read`."""
     stored = stored_dtype(region.info)
     if region.big_endian:
         stored = stored.newbyteorder(">")
@@ -248,7 +248,7 @@ def stored_dtype(info: TensorInfo) -> np.dtype[Any]:
 
 
 def widen(values: npt.NDArray[Any], dtype: str) -> FloatArray:
-    """Turn stored numbers into float32 (float64 stays), C-contiguous, native byte order."""
+    """Convert stored numbers to float32 (float64 stays), C-contiguous, native byte order."""
     if dtype == "BF16":
         bits = values.astype(np.uint32, order="C")
         bits <<= np.uint32(16)

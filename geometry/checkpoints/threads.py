@@ -1,8 +1,8 @@
 """Small products and decompositions on one thread.
 
-A tick of the range slider works on matrices of some ten columns. Threads that help with them cost
-more than they bring, and where a software renderer keeps all cores busy meanwhile, each barrier
-between them waits for the scheduler: ten times the work itself on two cores.
+A tick of the range slider works on matrices of some ten columns. BLAS threads cost more than they
+gain there, and while a software renderer keeps all cores busy, each barrier between them waits for
+the scheduler: measured at ten times the work itself on two cores.
 """
 
 import functools
@@ -18,10 +18,11 @@ _limiting = threading.Lock()
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep the linear algebra inside a ``with`` block to the calling thread.
+    """Limit linear algebra inside the block to the calling thread.
 
-    The limit is the whole process's. Of blocks that overlap, in one thread or several, only the
-    first sets it: were each to restore what it found, the last one out would leave it set.
+    The limit holds for the whole process. Of overlapping blocks only the outermost sets and
+    restores it: if each restored the value it found, the last one to exit would leave the limit
+    set.
     """
     if not _limiting.acquire(blocking=False):
         yield
@@ -35,6 +36,6 @@ def one_thread() -> Iterator[None]:
 
 @functools.cache
 def _blas(with_scipy: bool) -> ThreadpoolController:
-    # Looking through the loaded libraries takes some milliseconds, so it is done once, and once
-    # more when scipy has brought its own.
+    # Searching the loaded libraries takes some milliseconds, so it is done once, and once more
+    # after scipy has loaded its own.
     return ThreadpoolController().select(user_api="blas")

@@ -1,9 +1,9 @@
-"""Torch's zip-format files (.bin, .pt), read by the place of each tensor's bytes in the file.
+"""Torch's zip-format files (.bin, .pt), opened without reading the weights.
 
 The file's pickle is read by torch's restricted unpickler, which builds tensors and plain containers
-and refuses everything else; under ``FakeTensorMode`` it touches no weights and notes where each
-storage lies. What it is given is an archive of its own, with the pickle and empty storages: so it
-asks for nothing else of a file that may be far away.
+and refuses everything else; under ``FakeTensorMode`` it touches no weights and records where each
+storage is. It is given a copy of the archive with the pickle and empty storages, so that it reads
+nothing else from a file that may be remote.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ _DTYPES = {
     "complex64": "C64",
 }  # fmt: skip
 
-#: No model's pickle is this long: it holds names and shapes.
+#: Larger than any model's pickle, which holds only names and shapes.
 _MAX_PICKLE = 100_000_000
 
-#: Entries that torch asks for by itself; the storages' places in the file follow from none of them.
+#: Entries that torch reads itself; none of them affects the storages' offsets.
 _READ = ("data.pkl", "version")
 
-#: Entering FakeTensorMode sets a flag of the whole process, and leaving it sets back what it found.
+#: FakeTensorMode sets a flag of the whole process and restores the previous value on exit, so only
+#: one thread may be in it.
 _faking = threading.Lock()
 
 
 def open_torch(path: Path) -> RegionStore:
-    """Open a zip-format torch file: its pickle is read, no weights are.
+    """Open a zip-format torch file by reading its pickle, but no weights.
 
     Raises
     ------
     SourceError
-        It is damaged, or a pickle of anything but tensors (which is never run).
+        It is damaged, or a pickle of anything but tensors (which is never executed).
     """
     return RegionStore(read_places(LocalFile(path)))
 
@@ -78,7 +79,7 @@ def _check_entries(file: ByteFile, entries: list[zipfile.ZipInfo]) -> None:
             f"{file.name} is a zip archive without torch weights.",
             "Open the file with the model's weights.",
         )
-    # The tensors' places in the file mean nothing in a compressed archive.
+    # In a compressed archive, tensors have no offsets.
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise SourceError(
             f"{file.name} was compressed after it was saved, so single tensors cannot be read.",
@@ -95,7 +96,7 @@ def _check_entries(file: ByteFile, entries: list[zipfile.ZipInfo]) -> None:
 def _skeleton(
     file: ByteFile, entries: list[zipfile.ZipInfo]
 ) -> tuple[io.BytesIO, dict[int, Record]]:
-    """Copy the archive without its storages; and the storage of each place in the copy."""
+    """Copy the archive with empty storages; also return the storage at each offset of the copy."""
     copy, storages = io.BytesIO(), {}
     with zipfile.ZipFile(copy, "w", zipfile.ZIP_STORED) as archive:
         for entry in entries:
@@ -121,7 +122,7 @@ def _load(file: ByteFile, skeleton: io.BytesIO) -> Any:
     try:
         with _faking, FakeTensorMode():
             return torch.load(skeleton, map_location="cpu", weights_only=True)
-    # What a malformed pickle raises is up to its author; none of it may get through.
+    # A malicious pickle can raise anything; none of it may get through.
     except Exception as error:
         raise SourceError(
             f"{file.name} is a pickle that is no weights file: it holds more than tensors, or is "
@@ -131,7 +132,7 @@ def _load(file: ByteFile, skeleton: io.BytesIO) -> Any:
 
 
 def _tensors(content: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Tensors in a state dict, or in dicts within it, under their dotted names."""
+    """Yield the tensors of nested dicts under their dotted names."""
     import torch
 
     if isinstance(content, torch.Tensor):
@@ -145,7 +146,7 @@ def _tensors(content: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 def _place(
     file: ByteFile, storages: Mapping[int, Record], name: str, tensor: Any, big_endian: bool
 ) -> Region | None:
-    """Return the region of a tensor, or None if it is not one run of numbers (sparse, ...)."""
+    """Return the region of a tensor, or None if it is not one block of numbers (sparse, ...)."""
     import torch
 
     if tensor.layout is not torch.strided or tensor.is_quantized:

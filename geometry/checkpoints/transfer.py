@@ -1,4 +1,4 @@
-"""What one opening fetches: told of while it lasts, counted, and stopped from another thread."""
+"""Progress, counters and cancellation of the downloads of one opening."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 from geometry.checkpoints.errors import HelixscopeError
 
-#: The speed told is that of the last seconds.
+#: The reported speed is averaged over the last seconds.
 _SPEED_OVER_S = 2.0
 
-#: Over less than this it would be noise.
+#: A shorter interval would give noise.
 _SPEED_AFTER_S = 0.1
 
 
 class Cancelled(HelixscopeError):
-    """Someone stopped the transfer; nothing of it is kept that was not complete."""
+    """The transfer was cancelled; only complete files have been kept."""
 
     def __init__(self) -> None:
         super().__init__("The transfer was cancelled.", "Open the model again to fetch the rest.")
@@ -27,18 +27,18 @@ class Cancelled(HelixscopeError):
 
 @dataclass(frozen=True, slots=True)
 class TransferProgress:
-    """How far a transfer is.
+    """Progress of a transfer.
 
     Attributes
     ----------
     what
         What is being fetched, e.g. "wpe.weight" or "config.json".
     done, total
-        Bytes of it that are here, and bytes of all of it.
+        Bytes received, and the total.
     bytes_per_second
-        Over the last two seconds; None while there is nothing to measure.
+        Average over the last two seconds; None while there is nothing to measure.
     waiting
-        Why nothing comes at the moment, as a sentence; else "".
+        Why the transfer is paused, as a sentence; "" if it is not.
     """
 
     what: str
@@ -49,22 +49,22 @@ class TransferProgress:
 
 
 class Transfer:
-    """Tells of what is fetched, counts it, and can be stopped from another thread.
+    """Reports and counts what is downloaded, and can be cancelled from another thread.
 
     Parameters
     ----------
     on_progress
-        Called on the thread that fetches, or None.
+        Called with the progress, on the downloading thread.
     interval_s
-        Calls are at least so many seconds apart, but for the first and last of a piece, and for
-        waits: those are always told.
+        Minimum time between calls; the first and last of each piece, and waits, are always
+        reported.
 
     Attributes
     ----------
     requests
-        HTTP requests sent, redirects and repetitions included.
+        HTTP requests sent, including redirects and retries.
     bytes_received
-        Bytes of bodies received, those that were discarded included.
+        Bytes of bodies received, including discarded ones.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Transfer:
         self.bytes_received = 0
         self._on_progress = on_progress
         self._interval_s = interval_s
-        # Re-entrant, as the other one that stopping takes: a signal's handler may cancel.
+        # Re-entrant, because a signal handler may call cancel.
         self._lock = threading.RLock()
         self._cancelled = threading.Event()
         self._stops: list[Callable[[], None]] = []
@@ -88,10 +88,11 @@ class Transfer:
     # ---- stopping ----------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Stop, from any thread: returns at once, ends waits and shuts the socket under way."""
+        """Cancel, from any thread: returns at once, ends waits and closes the active socket."""
         with self._lock:
             self._cancelled.set()
-            # Not after the lock: what is stopped must not have ended and been lent to another.
+            # Called under the lock, so that a connection cannot finish and be lent to another
+            # thread first.
             for stop in self._stops:
                 stop()
 
@@ -107,17 +108,17 @@ class Transfer:
 
     @contextmanager
     def interruptible(self, stop: Callable[[], None]) -> Iterator[None]:
-        """Let :meth:`cancel` call ``stop`` for as long as the block runs.
+        """Let :meth:`cancel` call ``stop`` while the block runs.
 
-        ``stop`` is called on the thread that cancels: it returns at once and raises nothing. What
-        fails in the block for that reason is told as Cancelled.
+        ``stop`` is called on the cancelling thread and must return at once without raising. An
+        exception that it causes in the block becomes Cancelled.
         """
         with self._lock:
             self.check()
             self._stops.append(stop)
         try:
             yield
-        # A block that is stopped may fail with anything; all else goes on as it was.
+        # A stopped block may fail with any exception; others pass through.
         except Exception:
             self.check()
             raise
@@ -128,22 +129,22 @@ class Transfer:
     def wait(
         self, seconds: float, why: str | Callable[[float], str], *, step_s: float = 1.0
     ) -> None:
-        """Wait, or raise Cancelled as soon as someone cancels.
+        """Wait, or raise Cancelled as soon as the transfer is cancelled.
 
         Parameters
         ----------
         seconds
-            How long.
+            Length of the wait.
         why
-            Told as ``waiting``; a function is asked anew with each step, for the seconds left.
+            Reported as ``waiting``; a function is called at each step with the seconds left.
         step_s
-            How long a step is.
+            Length of a step.
         """
         self.check()
         left = max(0.0, seconds)
         while True:
             self._tell(why if isinstance(why, str) else why(left))
-            # First what is over, then whole steps: the numbers told stay whole.
+            # The fraction first, then whole steps, so that the reported numbers are whole.
             step = left if isinstance(why, str) else min(left, left % step_s or step_s)
             if self._cancelled.wait(step):
                 raise Cancelled
@@ -154,35 +155,35 @@ class Transfer:
             self._recent.clear()
         self._tell()
 
-    # ---- telling -----------------------------------------------------------------------
+    # ---- progress ----------------------------------------------------------------------
 
     def begin(self, what: str, total: int) -> None:
-        """Start on a piece of ``total`` bytes, called ``what`` in the progress."""
+        """Start a piece of ``total`` bytes, named ``what`` in the progress."""
         with self._lock:
             self._what, self._done, self._total = what, 0, total
         self._tell()
 
     def ensure(self, what: str, total: int) -> None:
-        """Like :meth:`begin`, unless what was begun last still lacks so many bytes.
+        """Like :meth:`begin`, unless the current piece still expects this many bytes.
 
-        So whoever knows a better name for the bytes of a file, such as a tensor's, begins it.
+        So a caller with a better name for the bytes, such as a tensor's, can begin it first.
         """
         if self._total - self._done < max(total, 1):
             self.begin(what, total)
 
     def extend(self, nbytes: int) -> None:
-        """Add bytes to what was begun last: they have to come too."""
+        """Add bytes to the total of the current piece."""
         with self._lock:
             self._total += nbytes
         self._tell()
 
     def advance(self, nbytes: int) -> None:
-        """Count bytes that came, of what was begun last."""
+        """Count received bytes of the current piece."""
         now = time.monotonic()
         with self._lock:
             self.bytes_received += nbytes
             self._done += nbytes
-            if self._on_progress is not None:  # else nobody asks, and nothing is forgotten
+            if self._on_progress is not None:  # otherwise nothing would discard old samples
                 self._recent.append((now, nbytes))
             complete = self._done >= self._total > 0
             due = now - self._told_at >= self._interval_s
@@ -190,12 +191,12 @@ class Transfer:
             self._tell()
 
     def skip(self, nbytes: int) -> None:
-        """Count bytes that came and belong to nothing that was begun."""
+        """Count received bytes that belong to no piece."""
         with self._lock:
             self.bytes_received += nbytes
 
     def count_request(self) -> None:
-        """Count one request."""
+        """Count one HTTP request."""
         with self._lock:
             self.requests += 1
 
@@ -213,7 +214,7 @@ class Transfer:
         recent = self._recent
         while recent and now - recent[0][0] > _SPEED_OVER_S:
             recent.popleft()
-        # The first piece only starts the clock: when it was sent is not known.
+        # The first chunk only starts the clock: when it was sent is unknown.
         if not recent or now - recent[0][0] < _SPEED_AFTER_S:
             return None
         nbytes = sum(n for _, n in recent) - recent[0][1]

@@ -1,4 +1,4 @@
-"""Files that are whole or as they were, whatever happens while they are written."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from pathlib import Path
 from geometry.checkpoints.errors import HelixscopeError
 
 PART = ".part"
-"""Ends the name of a file while it is written."""
+"""Suffix of a file while it is being written."""
 
 
 def part_of(out: Path) -> Path:
-    """Return the name of a file while it is written.
+    """Return the temporary name of a file while it is written.
 
-    One name for all attempts: what a killed process left of it is written over by the next.
+    Always the same, so that the remains of a killed process are overwritten by the next one.
     """
     return out.with_name(f".{out.name}{PART}")
 
 
 @contextmanager
 def whole_file(out: Path) -> Iterator[Path]:
-    """Give a name to write to; what is there takes its place when the block ends well.
+    """Yield a temporary path, which replaces ``out`` when the block succeeds.
 
-    Otherwise nothing of it stays, and what was there before does. The name does not end as
-    ``out`` does, so whatever writes to it has to be told the format.
+    Otherwise it is removed and ``out`` stays unchanged. The suffix differs from that of ``out``, so
+    the writer must be given the format explicitly.
 
     Raises
     ------
     OSError
-        It cannot be written; most reasons are found before the block begins.
+        It cannot be written; mostly raised before the block begins.
     """
-    out = Path(os.path.realpath(out))  # a link goes on leading there
+    out = Path(os.path.realpath(out))  # a link keeps its target
     part = part_of(out)
     try:
         part.touch()
         yield part
         os.replace(part, out)
     finally:
-        # In a folder that may not be looked into this fails as the writing did, and says no more.
+        # In a folder without access this fails as the writing did, with the same reason.
         with suppress(OSError):
             part.unlink(missing_ok=True)
 
 
 def write_text(text: str, out: Path) -> None:
-    r"""Write a text as UTF-8, its lines ended by "\n" on every system.
+    r"""Write a text as UTF-8, with "\n" line endings on every system.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def write_text(text: str, out: Path) -> None:
 
 
 def not_written(out: Path, error: OSError) -> HelixscopeError:
-    """Say of a file that it cannot be written, and why."""
+    """Return the error for a file that could not be written."""
     return HelixscopeError(
         f"{out} cannot be written: {error.strerror or error}",
         "Choose another folder or file name.",

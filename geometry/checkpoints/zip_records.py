@@ -1,4 +1,4 @@
-"""Uncompressed zip archives, entry by entry, wherever the file is.
+"""Uncompressed zip archives, read entry by entry, on disk or remote.
 
 An entry is a local header (30 bytes, its name, an "extra" field which torch pads)
 and then its bytes; the directory of all entries is at the end of the file (APPNOTE.TXT 4.3).
@@ -20,7 +20,7 @@ from geometry.checkpoints.stores import ByteFile
 AGAIN = "Download or copy the file again."
 
 _HEADER = 30
-#: What torch's longest header takes, name and padding included, with much to spare.
+#: Ample for torch's longest header, with name and padding.
 ROOM = 512
 _ALIGNMENT = 64
 
@@ -34,11 +34,11 @@ class Record:
     file
         The archive.
     start
-        Where the entry's local header is.
+        Offset of the entry's local header.
     length
-        How many bytes the entry has.
+        Number of bytes in the entry.
     checksum
-        Their CRC-32; 0 where it was not computed.
+        CRC-32 of the bytes; 0 if it was not computed.
     """
 
     file: ByteFile
@@ -48,15 +48,15 @@ class Record:
 
     @property
     def name(self) -> str:
-        """The archive's name: an entry's own means nothing to the user."""
+        """Name of the archive; an entry's own means nothing to the user."""
         return self.file.name
 
     def size(self) -> int:
-        """Length of the whole archive, which bounds what any tensor in it can take."""
+        """Length of the whole archive, an upper bound for any tensor in it."""
         return self.file.size()
 
     def read_at(self, offset: int, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Exactly ``nbytes`` bytes from ``offset`` within the entry, mostly by one read."""
+        """Exactly ``nbytes`` bytes from ``offset`` within the entry, usually in one read."""
         begin, length = self.extent(offset, nbytes)
         piece = self.file.read_at(begin, length)
         header = piece[self.start - begin :][:_HEADER].tobytes()
@@ -70,15 +70,16 @@ class Record:
         return data if (first - begin) % _ALIGNMENT == 0 else data.copy()
 
     def extent(self, offset: int, nbytes: int) -> tuple[int, int]:
-        """Where in the archive, and how many bytes, are read for a part of the entry."""
-        # From a multiple of the alignment on, so that what torch aligned lies aligned in memory.
+        """Return the archive offset and the number of bytes to read for a part of the entry."""
+        # Start at a multiple of the alignment, so that tensors that torch aligned are aligned in
+        # memory.
         begin = self.start - self.start % _ALIGNMENT
-        # Where the entry's bytes start is known only from its header, which is of varying length.
+        # The header's length varies: where the data starts is known only after reading it.
         length = ROOM + (offset + nbytes if offset <= ROOM else 0)
         return begin, max(0, min(length, self.file.size() - begin))
 
     def is_sound(self, data: npt.NDArray[np.uint8]) -> bool:
-        """Tell whether these can be the entry's bytes; True for a part, which no sum covers."""
+        """Return whether the bytes match the checksum; True for a part, which has none."""
         return (
             not self.checksum or len(data) != self.length or zlib.crc32(data.data) == self.checksum
         )
@@ -97,7 +98,7 @@ def read_directory(file: ByteFile) -> list[zipfile.ZipInfo]:
             return archive.infolist()
     except HelixscopeError:
         raise
-    # zipfile raises struct, zlib, Unicode and other errors of what it is built on.
+    # zipfile also raises errors of struct, zlib and Unicode.
     except Exception as error:
         raise SourceError(
             f"{file.name} is truncated or damaged: it starts like a zip archive and does not end "
@@ -112,7 +113,7 @@ def record_of(file: ByteFile, entry: zipfile.ZipInfo) -> Record:
 
 
 class _Seekable(io.RawIOBase):
-    """A ByteFile as Python's zipfile wants it."""
+    """Adapts a ByteFile to Python's zipfile."""
 
     def __init__(self, file: ByteFile) -> None:
         self._file = file

@@ -15,7 +15,7 @@ from geometry.models.model import PositionalModel
 
 
 def is_its_own(error: HelixscopeError) -> bool:
-    """Tell whether a checkpoint itself is at fault, and not the way to all of them."""
+    """Return whether a checkpoint itself is at fault, and not the way to all of them."""
     if isinstance(error, NotOnHub):
         return error.missing != "repository"
     if isinstance(error, BrokenTransfer):
@@ -43,7 +43,7 @@ def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
 
 
 def has_moved(snapshot: Snapshot, cache: TensorCache) -> bool:
-    """Tell whether a branch on the Hub is another commit than when it was fetched."""
+    """Return whether a branch on the Hub is another commit than when it was fetched."""
     address = parse_address(snapshot.source)
     assert address is not None, "it was made from one"
     known = known_commit(cache, address)

@@ -176,7 +176,7 @@ def _kept_revisions(repo: str, cache: TensorCache) -> list[Revision]:
 
 
 def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool:
-    """Tell whether a revision opens as this commit without the network."""
+    """Return whether a revision opens as this commit without the network."""
     from geometry.hub.checkpoint import is_snapshot_kept, known_commit
 
     folder = locate_address(address)

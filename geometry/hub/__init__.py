@@ -1,4 +1,4 @@
-"""Models on the Hugging Face Hub: single tensors by range requests, kept for the next time.
+"""Models on the Hugging Face Hub: single tensors by range requests, cached on disk.
 
-Knows files and tensors; nothing of families of models, nor of mathematics.
+Knows files and tensors, but neither families of models nor mathematics.
 """

@@ -1,4 +1,4 @@
-"""Where a model is on the Hub, from what someone types or pastes."""
+"""Parsing of model addresses on the Hub."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from urllib.parse import unquote, urlsplit
 #: The Hub, unless HF_ENDPOINT names another one.
 DEFAULT_ENDPOINT = "https://huggingface.co"
 
-#: Hosts whose pages are models' pages.
+#: Hosts whose pages may be models' pages.
 _HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 
-#: First words of the Hub's own pages, which are nobody's models.
+#: First path components of the Hub's own pages, which are not users' names.
 _NOT_MODELS = frozenset({"api", "collections", "datasets", "docs", "models", "papers", "spaces"})
 
 #: One part of an id: letters, digits, "-", "_", "."; neither "-" nor "." at an end.
@@ -61,13 +61,13 @@ class HubAddress:
 def endpoint() -> str:
     """Return the Hub's address: HF_ENDPOINT as it is now, or huggingface.co.
 
-    It may hold a name and a password, see :func:`without_login`.
+    It may contain a user name and a password, see :func:`without_login`.
     """
     return os.environ.get("HF_ENDPOINT", "").strip().rstrip("/") or DEFAULT_ENDPOINT
 
 
 def without_login(url: str) -> str:
-    """Return an address without a user's name and password: so it may be asked, shown and logged.
+    """Return an address without user name and password, safe to request, show and log.
 
     They are sent in a header, see :func:`geometry.hub.headers.headers_for`.
     """
@@ -76,7 +76,7 @@ def without_login(url: str) -> str:
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return what makes two addresses those of one server: scheme, host and port."""
+    """Return scheme, host and port, which are equal for addresses of the same server."""
     try:
         parts = urlsplit(url)
         port = parts.port or {"https": 443, "http": 80}.get(parts.scheme)
@@ -97,7 +97,7 @@ def parse_address(text: str) -> HubAddress | None:
     Returns
     -------
     HubAddress or None
-        None if it cannot be one. Whether there is such a model only the Hub knows.
+        None if it cannot be an address. The model need not exist.
     """
     text = text.strip()
     if text.startswith(("https://", "http://")):
@@ -107,7 +107,7 @@ def parse_address(text: str) -> HubAddress | None:
 
 
 def _from_page(url: str) -> HubAddress | None:
-    """Read the address of a model's page."""
+    """Parse the URL of a model's page."""
     try:
         parts = urlsplit(url)
         ours = urlsplit(without_login(endpoint())).netloc
@@ -125,7 +125,7 @@ def _from_page(url: str) -> HubAddress | None:
 
 
 def _revision(words: list[str]) -> str:
-    """Take the revision from what follows "tree/": one word, "refs%2Fpr%2F3" or "refs/pr/3"."""
+    """Return the revision from the path after "tree/": one word, "refs%2Fpr%2F3" or "refs/pr/3"."""
     if not words:
         return "main"
     return "/".join(words[:3]) if words[0] == "refs" else unquote(words[0])

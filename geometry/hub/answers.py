@@ -1,4 +1,4 @@
-"""What an answer to a range request says of the file it is a part of."""
+"""The headers of the answer to a range request."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The headers of an answer, redirects included, before its body is read.
+    """The headers of an answer, including those of redirects, before its body is read.
 
     Attributes
     ----------
     host
-        Who answered, for messages.
+        Host that answered, for messages.
     url
-        Where, after redirects.
+        URL after redirects.
     hub_url
-        Where the Hub named the commit: the file's own address, whatever it redirects to; "" if
-        nobody named one.
+        URL at which the Hub named the commit: the file's own, before any redirect; "" if there is
+        none.
     start, stop
-        The bytes that come: 0 and ``size`` where Range was ignored.
+        Range of the bytes sent: 0 and ``size`` where Range was ignored.
     size
-        Length of the whole file in bytes; None where nobody says it before the end.
+        Length of the whole file in bytes; None where it is not known before the end.
     whole
         Whether Range was ignored.
     tag
-        What the last server calls these contents; "" if it does not say.
+        The last server's ETag; "" if there is none.
     commit, linked_etag, linked_size
-        What the Hub says of the file, the same as it says to huggingface_hub; "" if it does not.
+        The Hub's headers about the file, as huggingface_hub reads them; "" if absent.
     """
 
     host: str
@@ -60,15 +60,15 @@ def read_answer(response: httpx2.Response, filename: str) -> Answer:
     Raises
     ------
     HfHubHTTPError
-        It is an error; huggingface_hub says which.
+        It is an error status.
     BrokenTransfer
-        It contradicts itself, or says too little.
+        The headers are contradictory or incomplete.
     """
     start, stop, size = _extent(response, filename)
     answers = [*response.history, response]
     hub = next((one for one in answers if "X-Repo-Commit" in one.headers), None)
     said: Mapping[str, str] = {} if hub is None else hub.headers
-    if size is None:  # the Hub may have said it when it sent us on
+    if size is None:  # given by the Hub in its redirect
         stop = size = _count(said.get("X-Linked-Size", ""))
     return Answer(
         host=host_of(response),
@@ -88,7 +88,7 @@ def read_answer(response: httpx2.Response, filename: str) -> Answer:
 def _extent(
     response: httpx2.Response, filename: str
 ) -> tuple[int, int, int] | tuple[int, None, None]:
-    """Say which bytes come, and how many the file has, as far as that is said."""
+    """Return the range of bytes sent and the length of the file, as far as they are known."""
     from huggingface_hub.utils import hf_raise_for_status
 
     host, status = host_of(response), response.status_code
@@ -103,7 +103,7 @@ def _extent(
     length = _count(response.headers.get("Content-Length", ""))
     if status == 200 and length is not None:
         return 0, length, length
-    # In chunks the end is marked; without them a connection that broke looks like a good end.
+    # A chunked body marks its end; without either, a broken connection looks like a complete body.
     if status == 200 and response.headers.get("Transfer-Encoding", "").lower() == "chunked":
         return 0, None, None
     if status != 206 or content_range is None or content_range[1] is None:
@@ -117,10 +117,10 @@ def _extent(
 
 
 def _count(text: str) -> int | None:
-    """Read a number of bytes; None where there is none."""
+    """Parse a number of bytes; None if absent."""
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _plain(etag: str) -> str:
-    """Take the quotes, and the mark of a weak one, off an ETag."""
+    """Return an ETag without its quotes and the prefix of a weak one."""
     return etag.removeprefix("W/").strip('"')

@@ -1,7 +1,7 @@
-"""What lies in the cache's folders: which commits, how large, when last used; and removing them.
+"""Listing and removal of the commits in the cache's folders.
 
-Nothing here holds a lock. A file that another process removes meanwhile is simply not there, and a
-folder that it fills again meanwhile simply stays.
+Nothing here takes a lock. A file that another process removes meanwhile counts as absent, and a
+folder that it fills again meanwhile stays.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ CORE, PART, LABEL = ".core", ".part", ".label"
 
 @dataclass(frozen=True, slots=True)
 class CachedCommit:
-    """One commit of a model, as far as it was fetched.
+    """One commit of a model, as far as it has been downloaded.
 
-    ``revisions`` are the branches and tags that were this commit when last asked. ``last_used`` is
-    in seconds since 1970.
+    ``revisions`` are the branches and tags that pointed to this commit when last checked.
+    ``last_used`` is in seconds since 1970.
     """
 
     repo: str
@@ -49,7 +49,7 @@ class HeldFile:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The files of one commit; never empty."""
+    """The files of one commit; at least one."""
 
     folder: Path
     files: tuple[HeldFile, ...]
@@ -61,18 +61,18 @@ class Held:
 
     @property
     def used(self) -> int:
-        """When any of it was last used, in nanoseconds since 1970."""
+        """Time of the last use of any file, in nanoseconds since 1970."""
         return max(file.used for file in self.files)
 
     def key(self) -> Key | None:
-        """Tell whose commit it is; None if no entry in it says so."""
+        """Repository and commit, read from an entry; None if no entry can be read."""
         own = (file.path for file in self.files if file.path.parent == self.folder)
         return next(filter(None, map(read_key, own)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """All that is held: the commits, and how many bytes the rest has (the revisions)."""
+    """All cached commits, and the size in bytes of the remembered revisions."""
 
     commits: tuple[Held, ...]
     other: int
@@ -84,7 +84,7 @@ class Survey:
 
 
 def survey(root: Path) -> Survey:
-    """List what is held, commit by commit, in one walk; what is coming or going is not held."""
+    """List the cached commits in one walk, without files being written or removed."""
     commits, other = [], 0
     for repo in _inside(root):
         for inside in _inside(repo) if repo.name != INCOMING else ():
@@ -97,10 +97,11 @@ def survey(root: Path) -> Survey:
 
 
 def to_go(found: Survey, newest: Path | None) -> Iterator[HeldFile | Held]:
-    """Yield what is to make room, in this order, without ``newest``, the file just written.
+    """Yield what to remove to free space, in this order, except ``newest``, the file just written.
 
-    Single tensors, for a model opens without them; whole commits, for their files are of no use one
-    by one; at last what the newest file's own commit had before. The longest unused first of each.
+    First single tensors, which are not needed to open a model; then whole commits, whose files are
+    of no use without each other; last the other files of the newest file's commit. Each by last
+    use, oldest first.
     """
     files = [file for held in found.commits for file in held.files if file.path != newest]
     yield from sorted((f for f in files if f.path.suffix == PART), key=lambda file: file.used)
@@ -113,7 +114,7 @@ def to_go(found: Survey, newest: Path | None) -> Iterator[HeldFile | Held]:
 
 
 def revisions_in(repo: Path) -> Iterator[tuple[HeldFile, Key]]:
-    """List a repo's remembered revisions: each file and what it is."""
+    """Yield a repository's remembered revisions, each as its file and its key."""
     for file in files_in(repo / REVISIONS):
         key = read_key(file.path)
         if key is not None:
@@ -149,10 +150,10 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def remove_file(file: HeldFile) -> int:
-    """Remove a file; return the bytes freed, by whomever, or 0 if it stays.
+    """Remove a file; return the bytes freed, or 0 if it could not be removed.
 
-    Two processes that make room at once want to remove the same files: what the other one removed
-    is not to be made up for with something else.
+    Also counts a file that another process removed meanwhile: two processes that free space at once
+    choose the same files, and neither should remove more to make up for it.
     """
     try:
         file.path.unlink(missing_ok=True)
@@ -163,10 +164,10 @@ def remove_file(file: HeldFile) -> int:
 
 
 def remove_folder(folder: Path, incoming: Path) -> int:
-    """Remove a folder with all that is in it, at one stroke; return the bytes freed.
+    """Remove a folder with its content atomically; return the bytes freed.
 
-    It is moved away first, into the folder for what is not complete: whoever looks finds all of it
-    or nothing, even if this process is killed half-way.
+    It is first moved into the folder for incomplete entries, so that readers see all of it or
+    nothing, even if this process is killed half-way.
     """
     if not folder.is_dir():
         return 0
@@ -184,6 +185,6 @@ def remove_folder(folder: Path, incoming: Path) -> int:
     for below, _, _ in os.walk(away, topdown=False):
         try:
             os.rmdir(below)
-        except OSError as error:  # something new is in it, or it has gone
+        except OSError as error:  # filled again, or already removed
             log.debug("%s stays: %s", below, error)
     return freed

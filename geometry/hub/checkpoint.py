@@ -23,8 +23,8 @@ from geometry.hub.tensor_cache import TensorCache
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
-#: Kept entries: the name of the weights file or of the shards' index; and the mark of a model of
-#: which all is kept that it opens with, for those who look for models, or for steps of a history.
+#: Kept entries: the name of the weights file or of the shards' index; and two marks that everything
+#: needed to open the model is cached, one for listed models and one for steps of a history.
 _WEIGHTS, _COMPLETE, _SNAPSHOT = "weights", "complete", "snapshot"
 
 
@@ -35,11 +35,11 @@ class HubCheckpoint:
     Attributes
     ----------
     address
-        As it was asked for.
+        As requested.
     commit
         40 hexadecimal digits.
     store
-        Its tensors, fetched one by one.
+        Its tensors, downloaded one by one.
     config
         Its ``config.json``; empty if it has none.
     """
@@ -53,48 +53,48 @@ class HubCheckpoint:
     _asked: bool
 
     def keep(self, *, chosen: bool) -> None:
-        """Keep what was fetched, for the next time: the model has been opened and is sound.
+        """Cache what was downloaded; called when the model has been opened successfully.
 
         Parameters
         ----------
         chosen
-            Whether someone chose the table of positions: then more is needed to open the model
-            without a choice.
+            Whether the user chose the position table: opening the model again then needs more than
+            what was cached now.
         """
         mark = None if chosen else _SNAPSHOT if self._network.snapshot else _COMPLETE
         self._files.keep_all(self.address.revision, mark, told=self._asked)
 
     def drop(self) -> None:
-        """Remove what was kept on the way: the model is not sound after all."""
+        """Remove what was cached so far: the model could not be opened."""
         self._files.drop()
 
     def tokenizer_folder(self) -> Path:
-        """Return a folder with the model's tokenizer, fetched if need be.
+        """Return a folder with the model's tokenizer, downloaded if necessary.
 
         Raises
         ------
         TensorUnavailable
             The model has none.
         HubError, Cancelled
-            It cannot be had.
+            It cannot be downloaded.
         """
         return tokenizer_folder(self._files, self._network)
 
 
 def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
-    """Open a model by its index and its configuration; no tensor is read.
+    """Open a model by its index and configuration, reading no tensor.
 
-    For a model in one safetensors file that takes two requests, and then one for each tensor; for
-    one that was opened before, none. Nothing is kept before :meth:`HubCheckpoint.keep`.
+    A model in one safetensors file takes two requests, then one for each tensor; a cached one none.
+    Nothing is cached before :meth:`HubCheckpoint.keep`.
 
     Raises
     ------
     HubError
-        It cannot be had: see geometry.hub.faults.
+        It cannot be downloaded: see geometry.hub.faults.
     Cancelled
-        Someone cancelled the transfer.
+        The transfer was cancelled.
     SourceError
-        It has no weights that are read, or they are damaged.
+        It has no supported weights, or they are damaged.
     """
     files, weights, asked = _find(address, network)
     regions: Mapping[str, Region] | None = None
@@ -110,9 +110,9 @@ def open_checkpoint(address: HubAddress, network: Network) -> HubCheckpoint:
 
 
 def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
-    """Find the commit and the weights; both are known of a model that was opened before.
+    """Return the model's files, its weights file and whether the Hub was asked.
 
-    The third is whether the Hub was asked for them.
+    The Hub is not asked for a model that is in the cache.
     """
     wait_until_kept(network.cache.root, address.repo)
     moves = not _COMMIT.fullmatch(address.revision)
@@ -129,7 +129,7 @@ def _find(address: HubAddress, network: Network) -> tuple[HubFiles, str, bool]:
 
 
 def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
-    # Most models have this file, and its first bytes hold the index: so it is asked for first.
+    # Requested first because most models have it, and its first bytes hold the index.
     try:
         first = network.hub.open_file(address, WEIGHTS[0], network.transfer, whole=network.whole)
         return HubFiles(HubAddress(address.repo, first.commit), network, first), first.name
@@ -144,19 +144,19 @@ def _ask(address: HubAddress, network: Network) -> tuple[HubFiles, str]:
 
 
 def known_commit(cache: TensorCache, address: HubAddress) -> str | None:
-    """Return the commit that an address is, as far as that is known without asking; or None."""
+    """Return the cached commit of an address, or None."""
     if _COMMIT.fullmatch(address.revision):
         return address.revision
     return cache.commit_of(address.repo, address.revision)
 
 
 def is_kept(cache: TensorCache, address: HubAddress) -> bool:
-    """Tell whether a model opens without the network; what is kept may still prove damaged."""
+    """Return whether a model opens without the network; its cached files are not verified."""
     return _is_marked(cache, address, _COMPLETE)
 
 
 def is_snapshot_kept(cache: TensorCache, address: HubAddress) -> bool:
-    """Tell as :func:`is_kept`, also of what was opened only as a step of a history."""
+    """Like :func:`is_kept`, including commits opened only as a step of a history."""
     return _is_marked(cache, address, _COMPLETE, _SNAPSHOT)
 
 
@@ -169,7 +169,7 @@ def _is_marked(cache: TensorCache, address: HubAddress, *marks: str) -> bool:
 def kept_models(cache: TensorCache) -> Iterator[tuple[HubAddress, dict[str, Any]]]:
     """List the models that open without the network, with their configurations.
 
-    The one used last comes first; one that was opened at several revisions comes several times.
+    Most recently used first; a model cached at several revisions occurs several times.
     """
     for kept in cache.commits():
         if cache.has(kept.repo, kept.commit, _COMPLETE):

@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: files in pieces, small files, what a repository holds, a search."""
+"""The Hugging Face Hub: files in pieces, small files, listings and search."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from geometry.hub.retry_policy import Retries, RetryPolicy
 
 __all__ = ["FETCH_BYTES", "HEAD_BYTES", "FoundModel", "Hub", "Listing", "Retries", "Revision"]
 
-#: What the first request for a file brings: a safetensors header fits (64 kB for gpt2-xl), and
-#: with config.json it stays within 128 KiB.
+#: Bytes read by the first request for a file: enough for a safetensors header (64 kB for gpt2-xl),
+#: and within 128 KiB together with config.json.
 HEAD_BYTES = 98_304
 
-#: The longest file that is fetched whole without asking: an index of a sharded checkpoint.
+#: The longest file downloaded whole without asking: an index of a sharded checkpoint.
 FETCH_BYTES = 64_000_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Listing:
-    """What a repository holds at a commit: the files' names and their bytes, None if not told."""
+    """Files of a repository at a commit: names and sizes in bytes, None if unknown."""
 
     commit: str
     files: Mapping[str, int | None]
@@ -38,7 +38,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """A branch or a tag of a repository, and the commit that it is."""
+    """A branch or a tag of a repository, and its commit."""
 
     name: str
     commit: str
@@ -46,7 +46,7 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A search result: downloads are those of the last month; texts are "" where not told."""
+    """A search result. Downloads are those of the last month; unknown texts are ""."""
 
     id: str
     downloads: int
@@ -58,21 +58,21 @@ class FoundModel:
 class Hub:
     """The Hub through huggingface_hub: its endpoint, access token, errors and HTTP client.
 
-    What huggingface_hub itself lacks is added: reading parts of files, going on where a connection
-    broke, and being stopped from another thread. Safe for several threads at once.
+    Adds what huggingface_hub lacks: reading parts of files, resuming after a broken connection, and
+    cancellation from another thread. Thread-safe.
 
     Parameters
     ----------
     endpoint
-        The Hub's address; HF_ENDPOINT of the environment as it is at each call if None, and
-        https://huggingface.co if that is not set.
+        The Hub's address. If None, the environment's HF_ENDPOINT at the time of each call, or
+        https://huggingface.co.
     offline
-        No request leaves. HF_HUB_OFFLINE has the same effect. May be changed later, which cuts what
-        is under way.
+        Send no requests. HF_HUB_OFFLINE has the same effect. May be changed later, which aborts
+        active requests.
     retries
-        How often and how patiently failed requests are repeated.
+        When failed requests are retried.
     timeout_s
-        How long a server may stay silent; huggingface_hub's setting (10 s) if None.
+        Read timeout in seconds; huggingface_hub's setting (10 s) if None.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class Hub:
 
     @property
     def endpoint(self) -> str:
-        """The Hub's address now; it may hold a name and a password."""
+        """The Hub's current address; it may contain a user name and a password."""
         return self._endpoint.rstrip("/") if self._endpoint else endpoint_now()
 
     @property
     def offline(self) -> bool:
-        """Whether no request leaves, by the switch or by the environment."""
+        """Whether requests are disabled, here or by the environment."""
         return self._connections.offline or offline_by_environment()
 
     @offline.setter
@@ -101,7 +101,7 @@ class Hub:
         self._connections.offline = value
 
     def close(self) -> None:
-        """Close connections that are kept open for the next request; more can be asked later."""
+        """Close idle connections; later requests open new ones."""
         self._connections.close()
 
     def open_file(
@@ -113,31 +113,31 @@ class Hub:
         head: int = HEAD_BYTES,
         whole: bool = False,
     ) -> RangedFile:
-        """Open a file by one request, which also brings its first bytes.
+        """Open a file by one request, which also reads its first bytes.
 
         Parameters
         ----------
         address
             The repository; its revision is resolved to a commit.
         filename
-            Its name in the repository, with folders.
+            Path in the repository.
         transfer
-            What tells of it, and stops it.
+            Reports progress and allows cancellation.
         head
-            How many bytes of the beginning to bring, at least 1.
+            Number of bytes to read from the beginning, at least 1.
         whole
-            Whether the user agreed to a whole download, where the server sends no parts.
+            Whether the user agreed to a whole download, if the server does not support ranges.
 
         Raises
         ------
         NotOnHub
-            No such repository, revision or file; ``missing`` says which.
+            No such repository, revision or file; see ``missing``.
         WholeDownload
-            The server sends no parts of files; ``nbytes`` says what the whole one costs.
+            The server does not support ranges; ``nbytes`` is the size of the whole file.
         HubError
-            Anything else: see geometry.hub.faults.
+            Any other failure: see geometry.hub.faults.
         Cancelled
-            Someone cancelled ``transfer``.
+            ``transfer`` was cancelled.
         """
         file = RangedFile(
             self._connections, self.endpoint, address, filename, transfer, whole=whole
@@ -146,12 +146,12 @@ class Hub:
         return file
 
     def fetch(self, address: HubAddress, filename: str, transfer: Transfer) -> bytes:
-        """Fetch a small file whole, in one request: at most 64 MB.
+        """Download a small file (at most 64 MB) in one request.
 
         Raises
         ------
         HubError, Cancelled
-            As in :meth:`open_file`; also if the file is longer.
+            As in :meth:`open_file`; also if the file is larger.
         """
         file = RangedFile(
             self._connections, self.endpoint, address, filename, transfer, whole=False
@@ -160,7 +160,7 @@ class Hub:
         return file.read_at(0, file.size()).tobytes()
 
     def list_files(self, address: HubAddress, transfer: Transfer) -> Listing:
-        """List a repository's files, and say which commit its revision is.
+        """List a repository's files, and the commit of its revision.
 
         Raises
         ------
@@ -175,7 +175,7 @@ class Hub:
             return Listing(str(answer["sha"]), MappingProxyType(files))
 
     def list_revisions(self, address: HubAddress, transfer: Transfer) -> tuple[Revision, ...]:
-        """List a repository's branches, then its tags, whatever the address's own revision.
+        """List a repository's branches, then its tags, ignoring the address's own revision.
 
         Raises
         ------
@@ -210,10 +210,10 @@ class Hub:
         transfer: Transfer,
         address: HubAddress | None,
     ) -> Any:
-        """Ask the Hub's API.
+        """Request JSON from the Hub's API.
 
-        Not by huggingface_hub's HfApi, whose requests cannot be stopped and which waits, where it
-        is told to, for an hour.
+        Does not use huggingface_hub's HfApi, whose requests cannot be cancelled and which waits for
+        up to an hour if the server asks it to.
         """
         import httpx2
         from huggingface_hub.utils import hf_raise_for_status

@@ -1,9 +1,8 @@
-"""HTTP connections that can be cut from another thread, each used by one thread at a time.
+"""HTTP connections that can be aborted from another thread, each used by one thread at a time.
 
-huggingface_hub shares one HTTP client between all threads, and closes it, under requests that are
-under way, whenever one of its own requests cannot connect. So the ranged reads go through clients
-of the same kind that nobody else knows; they follow redirects and drop the authorization off-host
-as that one does.
+huggingface_hub shares one HTTP client between all threads, and closes it, even while requests are
+active, whenever one of its own requests cannot connect. So ranged reads use private clients of the
+same kind, which follow redirects and drop the authorization off-host as that one does.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ if TYPE_CHECKING:
 
     import httpx2
 
-#: Looking up a name and connecting cannot be interrupted, so it is not waited for longer.
+#: Name lookup and connecting cannot be interrupted, so their timeout is short.
 _CONNECT_S = 5.0
 
-#: Clients kept for the next request, with their open connections.
+#: Number of idle clients kept, with their open connections.
 _KEPT = 16
 
 
 class Connections:
-    """Asks, one request at a time and thread; keeps connections open for the next request.
+    """A pool of HTTP clients, one for each active request.
 
     Parameters
     ----------
     retries
-        How failures are borne by those who ask.
+        The retry policy of callers.
     timeout_s
-        How long the server may stay silent; huggingface_hub's HF_HUB_DOWNLOAD_TIMEOUT if None.
+        Read timeout in seconds; huggingface_hub's HF_HUB_DOWNLOAD_TIMEOUT if None.
     offline
-        No request leaves; HF_HUB_OFFLINE in the environment has the same effect.
+        Send no requests; HF_HUB_OFFLINE in the environment has the same effect.
     """
 
     def __init__(self, retries: Retries, timeout_s: float | None, offline: bool) -> None:
@@ -61,7 +60,7 @@ class Connections:
 
     @property
     def offline(self) -> bool:
-        """Whether no request leaves; switching it on cuts those that are under way."""
+        """Whether requests are disabled; setting it to True aborts active ones."""
         return self._offline
 
     @offline.setter
@@ -69,12 +68,12 @@ class Connections:
         self._offline = value
         if value:
             with self._lock:
-                # Not after the lock: a line that is given back may be lent to another.
+                # Under the lock, because a returned line may be lent to another request.
                 for line in self._lent:
                     line.stop()
 
     def close(self) -> None:
-        """Close the connections that are kept; others are opened when needed."""
+        """Close idle connections; later requests open new ones."""
         with self._lock:
             _close_all(self._idle)
 
@@ -89,38 +88,38 @@ class Connections:
         headers: Mapping[str, str] = MappingProxyType({}),
         params: Mapping[str, str | int] | None = None,
     ) -> Iterator[httpx2.Response]:
-        """Send a GET and give its answer while the block lasts; the body is not read yet.
+        """Send a GET request and yield its answer, whose body is not read yet.
 
         Parameters
         ----------
         transfer
-            What counts the request, and stops it.
+            Counts the request and allows cancellation.
         url
-            What is asked for.
+            The requested URL.
         endpoint
-            The Hub's address: to it alone the access token is sent.
+            The Hub's address, the only one to which the access token is sent.
         address
-            The model that this is about, for messages.
+            The model concerned, for messages.
         headers, params
-            What is told besides who asks; the query.
+            Further headers; the query.
 
         Raises
         ------
         Offline
-            The network may not be used, or no longer.
+            Requests are disabled, or were disabled meanwhile.
         AccessDenied
             The access token cannot be sent.
         NoNetwork
             The environment names a proxy or certificates that cannot be used.
         Cancelled
-            Someone cancelled ``transfer``, before or meanwhile.
+            ``transfer`` was cancelled, before or meanwhile.
         httpx2.HTTPError
-            Nobody answered, or the connection broke, also later in the block.
+            There was no answer, or the connection broke, also later in the block.
         """
         if self.offline or offline_by_environment():
             raise offline(address, by_environment=not self.offline)
         transfer.check()
-        # Not earlier: to tell the token, huggingface_hub may renew it over the network.
+        # Not earlier: huggingface_hub may renew the token over the network.
         told = {**headers_for(url, endpoint), **headers}
         line = self._take()
         try:
@@ -130,8 +129,8 @@ class Connections:
                     yield response
                 finally:
                     response.close()
-        # Once the line is cut, whoever reads may fail in the client's words, in the socket's or in
-        # his own; all else goes on as it was.
+        # Once the line is shut, the reader may fail with any exception of the client, the socket or
+        # its own; others pass through.
         except Exception:
             if line.stopped and self._offline and not transfer.cancelled:
                 raise offline(address, by_environment=False) from None
@@ -145,7 +144,7 @@ class Connections:
         line = line or _Line()
         with self._lock:
             self._lent.add(line)
-            if self._offline:  # since it was looked at
+            if self._offline:  # switched off since the check above
                 line.stop()
         return line
 
@@ -166,7 +165,7 @@ class Connections:
 
 
 class _Line:
-    """An HTTP client whose sockets are known, so that another thread can shut them."""
+    """An HTTP client whose sockets are known, so that another thread can shut them down."""
 
     def __init__(self) -> None:
         import httpx2
@@ -178,7 +177,7 @@ class _Line:
         context = _ssl_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
         try:
             self._client = httpx2.Client(verify=context, follow_redirects=True)
-        # Not their texts: the proxy's address may hold a password.
+        # Without the original text: the proxy's URL may contain a password.
         except (ImportError, ValueError, httpx2.InvalidURL):
             raise NoNetwork(
                 "The proxy that this machine's environment names cannot be used.",
@@ -212,7 +211,7 @@ class _Line:
         return self._client.send(request, stream=True)
 
     def stop(self) -> None:
-        """Shut all sockets, on another thread: whoever waits for one gets an error at once."""
+        """Shut down all sockets, from another thread: a blocked reader gets an error at once."""
         with self._lock:
             self.stopped = True
             for one in self._sockets:
@@ -223,7 +222,7 @@ class _Line:
         self._client.close()
 
     def _on_event(self, name: str, info: Mapping[str, Any]) -> None:
-        """Note new sockets; the client tells of each step, see "trace" in httpx's documentation."""
+        """Record new sockets; see "trace" in httpx's documentation."""
         if name.endswith("start_tls.started"):
             self._on_handshake()
             return
@@ -235,7 +234,7 @@ class _Line:
             self._note(stream.get_extra_info("socket"))
 
     def _on_handshake(self) -> None:
-        # Wrapping a socket for TLS takes its descriptor away from the object that is known here.
+        # Wrapping a socket for TLS detaches its descriptor from the recorded object.
         with self._lock:
             plain = [one for one in self._sockets if one.fileno() >= 0]
         if plain:
@@ -251,7 +250,7 @@ class _Line:
 
 def _shut(one: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        # Not SSLSocket's own method, which takes the cipher from under the thread that reads.
+        # Not SSLSocket's own method, which removes the cipher while another thread reads.
         socket.socket.shutdown(one, socket.SHUT_RDWR)
 
 
@@ -262,7 +261,7 @@ def _close_all(lines: list[_Line]) -> None:
 
 @functools.lru_cache(maxsize=1)
 def _ssl_context(cert_file: str | None, cert_dir: str | None) -> ssl.SSLContext:
-    """Return the system's certificates, or those that the environment names; read once."""
+    """Return an SSL context with the system's certificates or those of the environment; cached."""
     import httpx2
 
     try:
@@ -275,5 +274,5 @@ def _ssl_context(cert_file: str | None, cert_dir: str | None) -> ssl.SSLContext:
 
 
 def offline_by_environment() -> bool:
-    """Whether HF_HUB_OFFLINE is set to something that means yes."""
+    """Return whether HF_HUB_OFFLINE is set to a true value."""
     return os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}

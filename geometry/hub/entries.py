@@ -1,8 +1,8 @@
-"""One file of the cache: some bytes, what they are, and a checksum over both.
+"""One file of the cache: data, its key, and a checksum over both.
 
-A file that was cut, flipped, emptied or swapped for another is told from a whole one by itself, so
-nothing has to be kept elsewhere that could disagree with it. The bytes come first and the rest
-after them, so that they lie aligned in memory when the file is read in one go.
+Truncated, corrupted or swapped files are detected from the file alone, so there is no index that
+could disagree with it. The data come first, so that they are aligned in memory when the file is
+read at once.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ log = logging.getLogger(__name__)
 Bytes = npt.NDArray[np.uint8]
 
 _MAGIC = b"helixsc1"
-#: After the bytes and the key: SHA-256 of both, length of the key, length of the bytes, the magic.
+#: After the data and the key: SHA-256 of both, length of the key, length of the data, magic.
 _TRAILER = struct.Struct("<32sIQ8s")
 _MAX_KEY = 1_000_000
 _READABLE = 48
-#: How often a folder that another process removes is made again before an entry is given up.
+#: How often a folder that another process removes is created again before giving up.
 _ATTEMPTS = 20
 _ABANDONED_S = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What an entry is: a tensor, a small file or (with ``commit`` empty) a revision's commit."""
+    """Key of an entry: a tensor, a small file or, with an empty ``commit``, a revision's commit."""
 
     repo: str
     commit: str
     name: str
 
     def encode(self) -> bytes:
-        """Write it as ASCII; a name may hold any characters, lone surrogates too."""
+        """Encode as ASCII; names may contain any characters, even lone surrogates."""
         return json.dumps([self.repo, self.commit, self.name]).encode("ascii")
 
 
 class DamagedEntry(Exception):
-    """A file of the cache that is not what was written there."""
+    """A cache file whose content is not what was written."""
 
 
 def file_name(name: str) -> str:
-    """Return a file name for any text: readable, at most 65 characters, for every system.
+    """Return a readable file name for any text, at most 65 characters, valid on every system.
 
     Only letters, digits, "_" and "-" occur, and it ends in "-" and 16 hex digits of the text's
-    hash: no two names share a file where upper and lower case are one, and none is reserved (CON).
+    hash: names do not collide on case-insensitive file systems, and none is reserved (CON).
     """
     readable = re.sub(r"[^0-9A-Za-z_-]", "_", name)[:_READABLE]
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8)
@@ -75,7 +75,7 @@ def read_entry(path: Path, key: Key) -> Bytes | None:
     Raises
     ------
     DamagedEntry
-        The file is not whole, or belongs to another key.
+        The file is damaged, or belongs to another key.
     OSError
         It cannot be read.
     """
@@ -97,7 +97,7 @@ def read_entry(path: Path, key: Key) -> Bytes | None:
 
 
 def read_key(path: Path) -> Key | None:
-    """Tell what an entry is without reading all of it; None if it cannot be told (unverified)."""
+    """Read an entry's key without verifying its content; None if that fails."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -115,28 +115,28 @@ def read_key(path: Path) -> Key | None:
 
 
 def entry_size(key: Key, nbytes: int) -> int:
-    """Size of an entry's file with ``nbytes`` bytes in it."""
+    """Return the size of the file of an entry with ``nbytes`` bytes of data."""
     return nbytes + len(key.encode()) + _TRAILER.size
 
 
 def write_entry(path: Path, key: Key, data: bytes | Bytes, incoming: Path) -> None:
-    """Write an entry, so that at every moment it is either there as a whole or not at all.
+    """Write an entry atomically.
 
     Parameters
     ----------
     path
-        Where it goes; the folder is made, over again if another process removes it meanwhile.
+        Target; its folder is created, again if another process removes it meanwhile.
     key
-        What it is.
+        Key of the entry.
     data
-        Its bytes.
+        Data of the entry.
     incoming
-        The folder for what is not complete yet, on the same file system.
+        Folder for incomplete entries, on the same file system.
 
     Raises
     ------
     OSError
-        It cannot be written. Nothing is left behind.
+        It cannot be written. No partial file is left.
     """
     encoded = key.encode()
     payload = memoryview(data) if isinstance(data, bytes) else np.ascontiguousarray(data).data
@@ -149,7 +149,7 @@ def write_entry(path: Path, key: Key, data: bytes | Bytes, incoming: Path) -> No
             make_folder(path.parent)
             _write(incoming / uuid.uuid4().hex, (payload, encoded, trailer), path)
         except FileNotFoundError:
-            # Another process clears the cache at this moment and took a folder away.
+            # Another process clearing the cache has just removed a folder.
             if attempt == _ATTEMPTS - 1:
                 raise
         else:
@@ -166,7 +166,7 @@ def _write(temporary: Path, parts: tuple[bytes | memoryview, ...], path: Path) -
             os.fsync(file.fileno())
             if sys.platform != "win32":
                 _move(temporary, path)
-        if sys.platform == "win32":  # where no open file can be renamed
+        if sys.platform == "win32":  # where open files cannot be renamed
             _move(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -179,11 +179,11 @@ def _move(temporary: Path, path: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, also while another process removes them; else OSError."""
+    """Create a folder and its parents, even while another process removes them; else OSError."""
     for attempt in range(_ATTEMPTS):
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except (FileNotFoundError, FileExistsError):  # the latter: gone when looked at again
+        except (FileNotFoundError, FileExistsError):  # the latter: removed again before the check
             if attempt == _ATTEMPTS - 1:
                 raise
         else:
@@ -191,28 +191,28 @@ def make_folder(folder: Path) -> None:
 
 
 def touch(path: Path) -> None:
-    """Note that an entry is used now, as finely as the clock tells; OSError if that fails.
+    """Set an entry's time of last use, at full clock resolution; OSError if that fails.
 
-    Left to itself the file system uses a coarse clock, by which several entries are equally old.
+    The file system's own clock is coarse and would give several entries the same time.
     """
     now = time.time_ns()
     os.utime(path, ns=(now, now))
 
 
 def _claim(file: BinaryIO) -> None:
-    """Mark a file as being written by a living process; the mark goes when the process ends.
+    """Lock a file while it is written; the lock ends with the process.
 
-    Windows needs none: there a file that is open cannot be removed.
+    Not needed on Windows, where an open file cannot be removed.
     """
     if sys.platform != "win32":
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:  # a network file system without locks, or a sweep at this moment
+        except OSError as error:  # a network file system without locks, or a concurrent sweep
             log.debug("No lock on %s: %s", file.name, error)
 
 
 def sweep(incoming: Path) -> None:
-    """Remove what processes that were killed left half-written or half-removed; never raises."""
+    """Remove files left half-written or half-removed by killed processes; never raises."""
     try:
         leftovers = list(incoming.iterdir())
     except OSError:
@@ -234,6 +234,6 @@ def _in_use(path: Path) -> bool:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
-            except OSError:  # no locks on this file system: by its age
+            except OSError:  # no locks on this file system: decide by age
                 return time.time() - path.stat().st_mtime < _ABANDONED_S
     return False

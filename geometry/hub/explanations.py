@@ -1,6 +1,6 @@
-"""Turning the errors of huggingface_hub and its HTTP client into sentences.
+"""Plain-language messages for errors of huggingface_hub and its HTTP client.
 
-Both libraries are imported here only when one of their errors is there to be explained.
+Both libraries are imported only when one of their errors has to be explained.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _CONNECTION = "Check the connection and try again; what was fetched before opens
 def explained(
     error: Exception, address: HubAddress | None = None, filename: str = "", hub: str = ""
 ) -> HubError:
-    """Say what an error of huggingface_hub or its HTTP client means.
+    """Return a HubError that explains an error of huggingface_hub or its HTTP client.
 
     Parameters
     ----------
     error
-        What was raised; a :class:`HubError` is returned as it is.
+        The error; a :class:`HubError` is returned unchanged.
     address, filename
-        What was asked for; a search asks for nothing in particular.
+        What was requested; empty for a search.
     hub
-        The Hub's address, :func:`~geometry.hub.address.endpoint` if "": errors of other hosts, to
-        which it sends for large files, have nothing to do with access or existence.
+        The Hub's address, by default :func:`~geometry.hub.address.endpoint`. Errors of storage
+        hosts, to which the Hub redirects for large files, say nothing about access or existence.
 
     Returns
     -------
     HubError
-        To be raised. Neither its text nor that of its cause holds a token or a signed address.
+        Neither its text nor that of its cause contains a token or a signed URL.
     """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
@@ -57,9 +57,8 @@ def explained(
     if isinstance(error, HubError):
         return error
     fault = _explained(error, address, filename, hub)
-    # An error about an answer quotes its address, which is signed if it is that of a storage host;
-    # one about an address quotes what is wrong with it, perhaps a password. Neither is to be seen
-    # in a traceback.
+    # An error of an answer quotes its URL, which is signed if it is a storage host's; one of a URL
+    # quotes the faulty part, perhaps a password. Neither may appear in a traceback.
     quotes = isinstance(error, (HfHubHTTPError, httpx2.InvalidURL))
     fault.__cause__ = None if quotes else error
     return fault
@@ -92,7 +91,7 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
         )
     if isinstance(error, httpx2.TooManyRedirects):
         return BrokenTransfer(f"{host} sends from one address to the next, without end.")
-    # The text of an unknown error may hold an address or a header: only its kind is told.
+    # The text of an unknown error may contain a URL or a header, so only its type is shown.
     return HubError(
         f"{host} could not be asked: {type(error).__name__}.",
         "Details are in the log.",
@@ -101,7 +100,7 @@ def _explained(error: Exception, address: HubAddress | None, filename: str, hub:
 
 
 def offline(address: HubAddress | None, *, by_environment: bool) -> Offline:
-    """Say that the network may not be used."""
+    """Return the error for a request while the network is disabled."""
     what = "The Hub is not asked" if address is None else f"{address} is not fetched"
     return Offline(
         f"{what}: Helixscope is offline.",
@@ -112,9 +111,9 @@ def offline(address: HubAddress | None, *, by_environment: bool) -> Offline:
 
 
 def host_of(error: Exception | httpx2.Response) -> str:
-    """Return the name of the host that was asked: "huggingface.co", or that of its storage."""
+    """Return the name of the requested host: "huggingface.co", or its storage host."""
     try:
-        # huggingface_hub's errors have the answer, those of the HTTP client only the request.
+        # huggingface_hub's errors have a response, those of the HTTP client only a request.
         asked: Any = getattr(error, "response", error)
         request: httpx2.Request = asked.request
     except (AttributeError, RuntimeError):
@@ -122,11 +121,11 @@ def host_of(error: Exception | httpx2.Response) -> str:
     return request.url.netloc.decode("ascii", "replace") or "The Hub"
 
 
-# ---- answers that say no -------------------------------------------------------------------
+# ---- error statuses -------------------------------------------------------------------------
 
 
 def _refused(error: HfHubHTTPError, address: HubAddress | None, filename: str) -> HubError:
-    """Explain an answer with an error status; huggingface_hub has read its error code."""
+    """Explain an error status of the Hub; huggingface_hub has parsed its error code."""
     from huggingface_hub.errors import (
         DisabledRepoError,
         GatedRepoError,
@@ -169,7 +168,7 @@ def _refused(error: HfHubHTTPError, address: HubAddress | None, filename: str) -
 
 
 def _not_stored(error: HfHubHTTPError) -> HubError:
-    """Explain an error of the host that the Hub sent us to for the contents."""
+    """Explain an error of the storage host to which the Hub redirected."""
     host, status = host_of(error), error.response.status_code
     if status >= 500 or status in (408, 416, 429):
         return _status(host, status, error.response)
@@ -230,7 +229,7 @@ def _where_a_token_goes() -> str:
 
 
 def _status(host: str, status: int, response: httpx2.Response) -> HubError:
-    """Explain a status that is not about the model."""
+    """Explain a status that does not concern the model."""
     if status == 429:
         wait = wait_asked_for(response.headers)
         later = "later" if wait is None else f"in {duration_text(wait)}"
@@ -254,11 +253,11 @@ def _status(host: str, status: int, response: httpx2.Response) -> HubError:
     )
 
 
-# ---- no answer at all ----------------------------------------------------------------------
+# ---- no answer ------------------------------------------------------------------------------
 
 
 def _not_connected(error: Exception, host: str) -> NoNetwork:
-    """Explain why there is no connection, by what the system said underneath."""
+    """Explain a failed connection by the system error underneath."""
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return NoNetwork(
@@ -288,7 +287,7 @@ _NO_WAY = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errn
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Walk from an error to what it came from, said or not."""
+    """Yield an error and its causes, explicit or implicit."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

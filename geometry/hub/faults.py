@@ -1,7 +1,7 @@
-"""What can go wrong on the way to the Hub, each as one plain sentence with what to do.
+"""Errors of requests to the Hub, each as one plain sentence with advice.
 
-The clients' own errors name addresses (which may be signed) and requests; here only hosts, models
-and files are named, and never an access token.
+The HTTP clients' own errors contain URLs, which may be signed; these name only hosts, models and
+files, and never an access token.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from geometry.checkpoints.sizes import size_text
 
 
 class HubError(SourceError):
-    """Something from the Hub that could not be had.
+    """Something could not be downloaded from the Hub.
 
     Attributes
     ----------
     retryable
-        Whether asking for the same later may help: a button "Try again" makes sense.
+        Whether trying again later may help: a button "Try again" makes sense.
     passing
-        Whether it is often over within seconds: it has been tried again already.
+        Whether the fault is usually over within seconds: the request has been retried already.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class HubError(SourceError):
 
 
 class NotOnHub(HubError):
-    """There is no such repository, revision or file; ``missing`` says which of them."""
+    """There is no such repository, revision or file; ``missing`` names which."""
 
     def __init__(
         self, message: str, advice: str = "", *, missing: Literal["repository", "revision", "file"]
@@ -46,20 +46,20 @@ class AccessDenied(HubError):
 
 
 class Offline(HubError):
-    """The network may not be used: the offline switch, or HF_HUB_OFFLINE."""
+    """The network is disabled by the offline switch or HF_HUB_OFFLINE."""
 
 
 class NoNetwork(HubError):
-    """Nobody answered: no name, no way, refused, silent, or not who it says it is."""
+    """No connection: no name, no route, refused, timed out, or a wrong certificate."""
 
     def __init__(self, message: str, advice: str = "", *, passing: bool = False) -> None:
         super().__init__(message, advice, retryable=True, passing=passing)
 
 
 class HubBusy(HubError):
-    """The server asks to come back later, or is broken at the moment.
+    """The server is overloaded, limits the rate, or is temporarily broken.
 
-    ``wait_s`` is the wait it asks for in seconds, None if it does not say.
+    ``wait_s`` is the wait it requests in seconds, None if it gives none.
     """
 
     def __init__(self, message: str, advice: str = "", *, wait_s: float | None = None) -> None:
@@ -68,7 +68,7 @@ class HubBusy(HubError):
 
 
 class BrokenTransfer(HubError):
-    """What came is not what was asked for, or did not come to its end."""
+    """The data received is incomplete or not what was requested."""
 
     def __init__(self, message: str, advice: str = "", *, passing: bool = False) -> None:
         super().__init__(
@@ -77,9 +77,9 @@ class BrokenTransfer(HubError):
 
 
 class WholeDownload(HubError):
-    """The server does not send parts of files; ``nbytes`` is what the whole ``filename`` costs.
+    """The server does not support ranges; ``nbytes`` is the size of the whole ``filename``.
 
-    ``nbytes`` is None where the server does not say how long the file is.
+    ``nbytes`` is None where the server does not give the size.
     """
 
     def __init__(self, filename: str, nbytes: int | None, host: str = "The server") -> None:
@@ -95,7 +95,7 @@ class WholeDownload(HubError):
 
 
 class LargeTokenizer(HubError):
-    """A tokenizer so large that the user is asked first; it takes ``nbytes``."""
+    """A tokenizer of ``nbytes`` bytes, so large that the user is asked first."""
 
     def __init__(self, model: str, nbytes: int) -> None:
         super().__init__(
@@ -106,7 +106,7 @@ class LargeTokenizer(HubError):
 
 
 def duration_text(seconds: float) -> str:
-    """Say a wait: "12 seconds", "5 minutes", "2 hours"."""
+    """Format a duration: "12 seconds", "5 minutes", "2 hours"."""
     for size, unit in ((3600, "hour"), (60, "minute"), (1, "second")):
         count = max(1, round(seconds / size))
         if count > 1 or unit == "second":

@@ -1,4 +1,4 @@
-"""What is told with each request: who asks and, to the Hub itself, the access token."""
+"""Headers of a request: user agent and, for the Hub itself, the access token."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from geometry.hub.faults import AccessDenied
 
 
 def headers_for(url: str, endpoint: str) -> dict[str, str]:
-    """Return what is told with a request; the token may be renewed for it over the network.
+    """Return the headers of a request; the token may be renewed for it over the network.
 
-    An address of the Hub with a name and a password takes them in place of the token.
+    A Hub address with user name and password sends them in place of the token.
 
-    Not huggingface_hub's ``build_hf_headers``: that asks the Hub first, in a request of its own,
-    how to tell which program it runs under.
+    Does not use huggingface_hub's ``build_hf_headers``, which first makes a request of its own.
 
     Raises
     ------
     AccessDenied
-        The token cannot be read, or has characters that no token has; sending it would put it into
-        an error.
+        The token cannot be read, or contains invalid characters; sending it would expose it in an
+        error message.
     """
     from huggingface_hub import __version__, constants
 
@@ -49,7 +48,7 @@ def headers_for(url: str, endpoint: str) -> dict[str, str]:
 
 
 def _login(endpoint: str) -> str | None:
-    """Return the name and the password in an address, as they are sent; None if there are none."""
+    """Return the Basic authorization for the login in an address; None if there is none."""
     parts = urlsplit(endpoint)
     if parts.username is None and parts.password is None:
         return None

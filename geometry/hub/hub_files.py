@@ -1,4 +1,4 @@
-"""The files of a model at one commit: what was kept of them, else from the Hub."""
+"""The files of a model at one commit, from the cache or from the Hub."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ from geometry.hub.whole_file import fitting, read_all
 
 Bytes = npt.NDArray[np.uint8]
 
-#: How often a thread that waits for another one's turn to end looks whether it was cancelled.
+#: How often a thread waiting for its turn checks for cancellation.
 _TURN_S = 0.05
 
 
 class HubFiles:
-    """A model's files, read in pieces; what was read is kept once the model has proved sound.
+    """A model's files, read in pieces; what was read is cached once the model has opened.
 
     Parameters
     ----------
     address
         The model; its revision is a commit.
     network
-        What they are read through.
+        Client, cache and transfer.
     opened
-        Files that were opened to find out the commit.
+        Files that were opened to resolve the commit.
     """
 
     def __init__(self, address: HubAddress, network: Network, *opened: RangedFile) -> None:
         self.address = address
-        # A model that has got a new name is asked for under that one, and kept under this.
+        # A renamed model is requested under its new name, and cached under this one.
         self._asked = opened[0].address if opened else address
         self._network = network
         self._opened = {file.name: file for file in opened}
-        # What is not kept yet: because the model has not proved sound, or the disk is slow.
+        # Not on disk yet: the model has not opened so far, or writing is slow.
         self._held: dict[str, Bytes] = {}
         self._sound = False
-        # Kept while the model has not proved sound, because it came by on the way.
+        # Written to the cache before the model has opened, because it was downloaded on the way.
         self._early: list[str] = []
         self._whole = network.whole
         self._sends_parts = True
@@ -62,13 +62,13 @@ class HubFiles:
         self._turn = threading.RLock()
         self._own = threading.local()
 
-    # ---- what tells of it --------------------------------------------------------------
+    # ---- transfers ---------------------------------------------------------------------
 
     @property
     def transfer(self) -> Transfer:
-        """The opening's while it lasts, then the one that this thread named, or an unwatched one.
+        """The opening's transfer while it lasts, then this thread's own, or an unwatched one.
 
-        So that a model whose opening was watched does not answer to that watcher for ever.
+        So later reads of a model do not report to the observer of its opening.
         """
         named: Transfer | None = getattr(self._own, "transfer", None)
         if named is not None:
@@ -77,7 +77,7 @@ class HubFiles:
 
     @contextmanager
     def through(self, transfer: Transfer) -> Iterator[None]:
-        """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+        """Report this thread's reads in the block to ``transfer``, which can also cancel them."""
         before = getattr(self._own, "transfer", None)
         self._own.transfer = transfer
         try:
@@ -86,7 +86,7 @@ class HubFiles:
             self._own.transfer = before
 
     def agree(self, to: Consent) -> None:
-        """Note that the user agreed to a large download, for as long as the model is open."""
+        """Record the user's consent to a large download, for as long as the model is open."""
         if to == "tokenizer":
             self.tokenizer_agreed = True
             return
@@ -94,38 +94,38 @@ class HubFiles:
         for file in list(self._opened.values()):
             file.whole = True
 
-    # ---- what is kept ------------------------------------------------------------------
+    # ---- cache -------------------------------------------------------------------------
 
     def kept(self, name: str) -> Bytes | None:
-        """Return what is kept under a name, or was fetched under it just now."""
+        """Return the bytes cached or just downloaded under a name, or None."""
         held = self._held.get(name)
         if held is not None:
             return held
         return self._network.cache.get(self.address.repo, self.address.revision, name)
 
     def has(self, name: str) -> bool:
-        """Tell whether something is kept under a name."""
+        """Return whether a name is cached."""
         return name in self._held or self._is_kept(name)
 
     def keep(self, name: str, data: bytes | Bytes) -> None:
-        """Keep bytes: soon, or while the model is being opened not before :meth:`keep_all`."""
+        """Cache bytes: soon, or during an opening not before :meth:`keep_all`."""
         self._held[name] = np.frombuffer(data, np.uint8)
         if self._sound:
             self._soon(lambda: self._write([name], core=False))
 
     def keep_all(self, revision: str, mark: str | None, *, told: bool) -> None:
-        """Keep, soon, what the opening fetched, and that the revision is this commit.
+        """Cache, soon, what the opening downloaded, and that the revision is this commit.
 
-        Called when all of it fits together: what contradicts itself is dropped with this object.
+        Called when the model has opened; inconsistent data are dropped with this object.
 
         Parameters
         ----------
         revision
-            What was opened: the commit, or a name of it.
+            The opened commit, or a name of it.
         mark
-            What to mark the commit with if nothing of this opening is missing; None for nothing.
+            Mark to set on the commit if everything is cached; None for none.
         told
-            Whether the Hub was asked for the commit.
+            Whether the Hub was asked to resolve the revision.
         """
         self._sound = True
         self._early.clear()
@@ -134,16 +134,16 @@ class HubFiles:
 
         def write() -> None:
             self._write(names, core=True)
-            # On a full disk nothing is kept, and nothing said to be.
+            # On a full disk nothing is cached, and no mark is set.
             if mark is not None and self.kept(mark) is None and all(map(self._is_kept, names)):
                 self._network.cache.put(repo, commit, mark, b"", core=True)
-            # Last: a revision that is known has been opened before.
+            # Last: a remembered revision implies a commit that has been opened.
             self._network.cache.remember(repo, revision, commit, told=told)
 
         self._soon(write)
 
     def drop(self) -> None:
-        """Remove what came by on the way: the model that it belongs to has not proved sound."""
+        """Remove what was cached early: the model could not be opened."""
         for name in self._early:
             self._network.cache.discard(self.address.repo, self.address.revision, name)
         self._early.clear()
@@ -157,7 +157,7 @@ class HubFiles:
             if data is None:
                 continue
             self._network.cache.put(self.address.repo, self.address.revision, name, data, core=core)
-            self._held.pop(name, None)  # perhaps kept twice
+            self._held.pop(name, None)  # may have been kept twice
 
     def _is_kept(self, name: str) -> bool:
         return self._network.cache.has(self.address.repo, self.address.revision, name)
@@ -165,7 +165,7 @@ class HubFiles:
     # ---- small files -------------------------------------------------------------------
 
     def small(self, name: str) -> bytes | None:
-        """Return a small file as a whole, or None if the model has none of that name."""
+        """Return the content of a small file, or None if the model has no such file."""
         data = self.kept(file_key(name))
         if data is not None:
             return data.tobytes()
@@ -176,7 +176,7 @@ class HubFiles:
         except NotOnHub as error:
             if error.missing != "file":
                 raise
-            # Few models lack it, and it is kept for ever that this one does: so that is made sure.
+            # Few models lack the file, and its absence is cached for good: so it is verified.
             if name in self._network.hub.list_files(self._asked, self.transfer).files:
                 raise BrokenTransfer(f"The Hub lists {name} and does not send it.") from error
             self.keep(f"absent/{name}", b"")
@@ -187,18 +187,18 @@ class HubFiles:
     # ---- weights -----------------------------------------------------------------------
 
     def index(self, name: str) -> dict[str, Region]:
-        """Read where the tensors of a weights file lie.
+        """Read the regions of the tensors in a weights file.
 
         Raises
         ------
         SourceError
-            It is damaged, or not to be read in pieces.
+            It is damaged, or cannot be read in pieces.
         """
         key = f"index {VERSION}/{name}"
         data = self.kept(key)
         if data is None:
             with self.turn():
-                # Another thread may have read the same meanwhile.
+                # Another thread may have read it meanwhile.
                 data = self.kept(key)
                 if data is None:
                     file = self._open(name)
@@ -210,7 +210,7 @@ class HubFiles:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let one thread after the other fetch; whoever waits for its turn can be stopped."""
+        """Let one thread at a time download; a waiting one can be cancelled."""
         transfer = self.transfer
         while not self._turn.acquire(timeout=_TURN_S):
             transfer.check()
@@ -220,12 +220,12 @@ class HubFiles:
             self._turn.release()
 
     def kept_tensor(self, region: Region) -> Bytes | None:
-        """Return a tensor's bytes if they are kept."""
+        """Return a tensor's bytes if they are cached."""
         data = self.kept(tensor_key(region.info.name))
         return data if data is not None and len(data) == stored_bytes(region) else None
 
     def cost(self, regions: Iterable[Region]) -> int:
-        """Bytes that come for tensors: whole files, each once, if the server sends no parts."""
+        """Bytes to download for tensors: whole files, each once, if ranges are not supported."""
         whole, nbytes = {}, 0
         for region in regions:
             if self._in_parts(region.file.name):
@@ -235,21 +235,21 @@ class HubFiles:
         return nbytes + sum(whole.values())
 
     def _in_parts(self, name: str) -> bool:
-        """Whether a file comes in parts, as far as is known; files of one model come alike."""
+        """Return whether a file can be read in parts, as far as known from any of the files."""
         opened = self._opened.get(name)
         if opened is not None:
             return opened.in_parts
         return self._sends_parts and all(file.in_parts for file in list(self._opened.values()))
 
     def fetch_tensor(self, region: Region) -> Bytes:
-        """Fetch a tensor's bytes; with them, where it is agreed to, all of a file without parts.
+        """Download a tensor's bytes, with consent as part of a whole file without range support.
 
         Raises
         ------
         WholeDownload
-            The server sends no parts of files, and the user has not agreed to a whole download.
+            The server does not support ranges, and the user has not agreed to a whole download.
         HubError
-            They cannot be had, or are not what the file's directory says.
+            They cannot be downloaded, or do not match the file's directory.
         """
         nbytes = stored_bytes(region)
         record = region.file if isinstance(region.file, Record) else None
@@ -265,7 +265,7 @@ class HubFiles:
         return fetched
 
     def _fetch_all(self, file: RangedFile, wanted: Region) -> Bytes:
-        """Fetch a tensor by a whole download, and keep what else comes, as far as there is room."""
+        """Download a whole file for one tensor, and cache its others if there is room."""
         others = [
             region
             for name, region in self.index(wanted.file.name).items()
@@ -275,7 +275,7 @@ class HubFiles:
         return read_all(file, wanted, fitting(others, room), self._keep_passing)
 
     def _keep_passing(self, name: str, data: Bytes) -> None:
-        """Keep a tensor that nobody has asked for yet."""
+        """Cache a tensor that has not been requested yet."""
         key = tensor_key(name)
         if not self._sound:
             self._early.append(key)
@@ -287,7 +287,7 @@ class HubFiles:
             return self._current(remote).read_at(offset, nbytes)
 
     def _current(self, wanted: ByteFile) -> RangedFile:
-        """Return a file opened, if it still is what it was, with what tells of it now."""
+        """Return a file opened and unchanged, with the current transfer."""
         remote = wanted.file if isinstance(wanted, Record) else wanted
         assert isinstance(remote, _Remote)
         file = self._opened.get(remote.name) or self._open(remote.name, head=1)
@@ -310,12 +310,12 @@ class HubFiles:
 
 
 def file_key(name: str) -> str:
-    """Return what a small file is kept under."""
+    """Return the key of a small file in the cache."""
     return f"file/{name}"
 
 
 def tensor_key(name: str) -> str:
-    """Return what a tensor is kept under."""
+    """Return the key of a tensor in the cache."""
     return f"tensor/{name}"
 
 

@@ -1,4 +1,4 @@
-"""The tensors of a model on the Hub: each fetched when first asked for, and kept."""
+"""The tensors of a model on the Hub: each downloaded on first use, and cached."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HubStore:
     files
         The model's files.
     regions
-        Where each tensor lies; of a model in several files, known when one of a file is asked for.
+        Regions of tensors; for a model in several files, read when a file is first needed.
     """
 
     def __init__(self, files: HubFiles, regions: Mapping[str, Region]) -> None:
@@ -40,19 +40,19 @@ class HubStore:
 
     @property
     def tensors(self) -> Mapping[str, TensorInfo]:
-        """The index. Of a model in several files, asking for a shape may make a request."""
+        """The index. For a model in several files, looking up a shape may make a request."""
         return self._tensors
 
     def read(self, name: str) -> FloatArray:
-        """Read one tensor as float32 or float64, C-contiguous: fetched unless it is kept.
+        """Read one tensor as float32 or float64, C-contiguous: downloaded unless cached.
 
-        Numbers that are not finite are given as they are but not kept: they may be right the next
+        Tensors with non-finite numbers are returned but not cached: they may be right the next
         time.
 
         Raises
         ------
         HubError, Cancelled
-            It cannot be had; see :meth:`geometry.hub.client.Hub.open_file`.
+            It cannot be downloaded; see :meth:`geometry.hub.client.Hub.open_file`.
         SourceError
             The numbers are not floating-point.
         """
@@ -65,7 +65,7 @@ class HubStore:
 
     def _fetch(self, region: Region) -> FloatArray:
         with self._files.turn():
-            # Another thread may have fetched the same meanwhile.
+            # Another thread may have downloaded it meanwhile.
             data = self._files.kept_tensor(region)
             if data is not None:
                 return numbers(region, data)
@@ -77,28 +77,28 @@ class HubStore:
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of tensor data read so far, from wherever."""
+        """Bytes of tensor data read so far, from the cache or the network."""
         return self._bytes_read
 
     def bytes_to_fetch(self, *names: str) -> int:
-        """Bytes that come for those of these tensors that are not kept yet.
+        """Bytes to download for those of these tensors that are not cached.
 
-        Of a model in several files, asking may make a request.
+        For a model in several files, this may make a request.
         """
         missing = {name for name in names if not self._files.has(tensor_key(name))}
         return self._files.cost([self._regions[name] for name in missing])
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
-        """Let what this thread reads within be told of, and be stopped, by ``transfer``."""
+        """Report this thread's reads in the block to ``transfer``, which can also cancel them."""
         return self._files.through(transfer)
 
     def agree(self, to: Consent) -> None:
-        """Note that the user agreed to a large download, for as long as this is open."""
+        """Record the user's consent to a large download, for as long as the store is open."""
         self._files.agree(to)
 
 
 class _Index(Mapping[str, TensorInfo]):
-    """The tensors of regions that may not all be known yet; their names are."""
+    """Index whose names are known at once, and whose entries may be read later."""
 
     def __init__(self, regions: Mapping[str, Region]) -> None:
         self._regions = regions

@@ -1,4 +1,4 @@
-"""The tokenizer of a model on the Hub: fetched when first asked for, into a folder of its own."""
+"""The tokenizer of a model on the Hub: downloaded on first use, into a folder of its own."""
 
 from __future__ import annotations
 
@@ -15,28 +15,27 @@ from geometry.hub.faults import LargeTokenizer
 from geometry.hub.hub_files import Bytes, HubFiles
 from geometry.hub.network import LARGE, Network
 
-#: What a tokenizer is built from where there is no tokenizer.json, besides its vocabulary.
 #: Files from which transformers can build a tokenizer where there is no tokenizer.json.
 VOCABULARIES = ("vocab.json", "vocab.txt", "sentencepiece.bpe.model", "spiece.model", "source.spm",
                 "tokenizer.model", "vocab.bpe")  # fmt: skip
 _BESIDE = ("merges.txt", "bpe.codes", "target.spm", "added_tokens.json", "special_tokens_map.json",
            "tokenizer_config.json", "config.json")  # fmt: skip
 
-#: The kept entry that lists the files and their checksums: without it the folder is not complete.
+#: The cached entry that lists the files and their checksums; without it the folder is incomplete.
 _LIST = "tokenizer"
 
 
 def tokenizer_folder(files: HubFiles, network: Network) -> Path:
-    """Return a folder with the tokenizer's files, fetched unless they are all there.
+    """Return a folder with the tokenizer's files, downloaded unless complete.
 
     Raises
     ------
     TensorUnavailable
         The model has none.
     LargeTokenizer
-        The user is to be asked first.
+        The user has to be asked first.
     HelixscopeError
-        They cannot be fetched, or not be written.
+        They cannot be downloaded or written.
     """
     address, transfer = files.address, files.transfer
     folder = network.cache.folder(address.repo, address.revision)
@@ -71,7 +70,7 @@ def _wanted(names: Iterable[str]) -> list[str]:
 
 
 def _is_complete(folder: Path, listed: Bytes | None) -> bool:
-    """Tell whether all files are there as they were fetched."""
+    """Return whether all files exist with the listed checksums."""
     if listed is None:
         return False
     try:
@@ -84,7 +83,7 @@ def _is_complete(folder: Path, listed: Bytes | None) -> bool:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file so that it is either there as a whole or not at all."""
+    """Write a file atomically."""
     temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:
         temporary.write_bytes(content)

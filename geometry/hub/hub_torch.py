@@ -1,4 +1,4 @@
-"""Torch's zip files on the Hub: their directory is at the end, and it is read at once."""
+"""Torch's zip files on the Hub: the directory at their end is read in one request."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy.typing as npt
 
 from geometry.checkpoints.stores import ByteFile
 
-#: The end of a file that is fetched at once: the directory of gpt2-xl's 580 storages takes 52 kB.
+#: Bytes read from the end of a file: the directory of gpt2-xl's 580 storages takes 52 kB.
 TAIL_BYTES = 65_536
 
 
 @dataclass(eq=False, slots=True)
 class WithTail:
-    """A :class:`geometry.checkpoints.stores.ByteFile` whose end is fetched once and then kept.
+    """A :class:`geometry.checkpoints.stores.ByteFile` whose end is downloaded once and kept.
 
-    Python's zipfile looks for the directory in several small steps from the end. The rest of what
-    is read of a torch file, the pickle, stands at its beginning, which came when it was opened.
+    Python's zipfile searches for the directory in several small reads near the end. The pickle is
+    at the beginning, which was read when the file was opened.
     """
 
     file: ByteFile
@@ -26,7 +26,7 @@ class WithTail:
 
     @property
     def name(self) -> str:
-        """The file's."""
+        """Name of the file."""
         return self.file.name
 
     def size(self) -> int:

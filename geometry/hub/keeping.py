@@ -1,9 +1,8 @@
-"""Keeping what was fetched without anyone waiting for the disk.
+"""Writing to the cache in the background.
 
-Writing three megabytes so that they survive a power cut takes as long as fetching them over a good
-line. So it is done on a thread of its own, one for each cache, and while models are being opened it
-leaves the processor and the disk to that; the program ends when it has ended. Whoever looks for
-what is kept waits for what is being kept.
+Writing three megabytes so that they survive a power cut takes as long as downloading them over a
+good line. So each cache has a writing thread, which pauses while models are being opened and is
+finished before the program ends. Readers wait for pending writes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-#: Openings that take longer are no reason to keep nothing meanwhile.
+#: Longest pause: longer openings no longer delay writing.
 PATIENCE_S = 1.0
 
 _lock = threading.Lock()
@@ -31,14 +30,14 @@ _openings = 0
 class _Work:
     repo: str
     write: Callable[[], None]
-    #: Whether somebody waits for it, or for what comes after it.
+    #: Whether a reader waits for this entry or a later one.
     urgent: bool = False
     done: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
 def opening() -> Iterator[None]:
-    """Let the disk wait while the block runs."""
+    """Delay background writes while the block runs."""
     global _openings
     with _lock:
         _openings += 1
@@ -51,34 +50,35 @@ def opening() -> Iterator[None]:
 
 
 def keep_soon(root: Path, repo: str, write: Callable[[], None]) -> None:
-    """Write on another thread, after what is to be written there already.
+    """Write on the cache's thread, after earlier writes.
 
     Parameters
     ----------
     root
         The cache's folder.
     repo
-        The model that the writing is for.
+        The model concerned.
     write
-        Does it.
+        Does the writing.
     """
     with _lock:
         if root in _queues:
             _queues[root].append(_Work(repo, write))
             return
-        # It takes after nobody: a thread of the window may be broken off by the program's end.
+        # Not a daemon, even if the calling thread is one: writing is finished before the program
+        # ends.
         thread = threading.Thread(target=_keep, args=(root,), name="keeping", daemon=False)
-        thread.start()  # first: whoever waits cannot wait for what never started
+        thread.start()  # first, so that nobody waits for a thread that failed to start
         _queues[root] = deque([_Work(repo, write)])
 
 
 def _keep(root: Path) -> None:
-    """Write what waits, until nothing does."""
+    """Write queued entries until there are none left."""
     while True:
         work = _next(root)
         try:
             work.write()
-        # Whatever it is: those who wait for this, or for what comes after it, would wait for ever.
+        # Any exception: otherwise readers waiting for this entry or later ones would wait for ever.
         except Exception:
             log.exception("What was fetched of %s could not be kept", work.repo)
         with _lock:
@@ -90,7 +90,7 @@ def _keep(root: Path) -> None:
 
 
 def _next(root: Path) -> _Work:
-    """Return what is to be written next, when openings leave room for it."""
+    """Return the next entry to write, when openings permit."""
     with _changed:
         work = _queues[root][0]
         _changed.wait_for(lambda: work.urgent or not _openings, PATIENCE_S)
@@ -98,7 +98,7 @@ def _next(root: Path) -> _Work:
 
 
 def wait_until_kept(root: Path, repo: str | None = None) -> None:
-    """Wait until what is being written of a model, or of all of them, is kept."""
+    """Wait until pending writes of a model, or of all models, are done."""
     with _changed:
         queue = list(_queues.get(root, ()))
         wanted = [number for number, work in enumerate(queue) if repo in (None, work.repo)]

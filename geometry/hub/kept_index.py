@@ -1,7 +1,7 @@
-"""A weights file's index as it is kept: where each tensor lies, without the file.
+"""The cached index of a weights file: the region of each tensor.
 
-It is the same for safetensors and torch files, so that neither the header nor the pickle is read
-again, and torch need not be imported for it.
+The format is the same for safetensors and torch files, so neither header nor pickle is read again,
+and torch need not be imported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from geometry.checkpoints.stores import ByteFile, Region, TensorInfo
 from geometry.checkpoints.zip_records import Record
 
-#: Part of the entry's name: what another version of the program wrote is not read.
+#: Part of the entry's name, so that other versions' formats are ignored.
 VERSION = 1
 
 
@@ -37,9 +37,9 @@ def load_index(data: bytes, open_file: Callable[[int, str], ByteFile]) -> dict[s
     Parameters
     ----------
     data
-        What it wrote.
+        The written index.
     open_file
-        Makes the file that the tensors lie in from its length and the Hub's name for it.
+        Creates the file of the tensors, from its length and ETag.
     """
     content = json.loads(data)
     file = open_file(content["size"], content["etag"])

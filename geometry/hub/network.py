@@ -1,4 +1,4 @@
-"""What opening a model from the Hub goes through."""
+"""The services used to open a model from the Hub."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from geometry.checkpoints.transfer import Transfer
 from geometry.hub.client import Hub
 from geometry.hub.tensor_cache import TensorCache, default_cache
 
-#: Whoever needs a tensor of more bytes than this from the network says so first.
+#: Larger downloads of single tensors (in bytes) are announced first.
 LARGE = 20_000_000
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Network:
-    """The Hub, what was fetched from it before, and how this time is told of.
+    """Client, cache, progress and options of an opening.
 
     Attributes
     ----------
     hub
-        Who is asked.
+        The Hub client.
     cache
-        What was fetched before, and where it is kept.
+        The cache of earlier downloads.
     transfer
-        What tells of the opening, and stops it; what is read later has its own.
+        Progress and cancellation of the opening; later reads have their own.
     whole
-        Whether the user agreed to a whole download, where the server sends no parts of files.
+        Whether the user agreed to a whole download, if the server does not support ranges.
     fresh
-        Whether to ask which commit the revision is now, though one is known.
+        Whether to ask for the revision's current commit, although one is cached.
     snapshot
-        Whether the model is opened as one step of a history: it is kept as any other, and not
-        listed among the models that are here.
+        Whether the model is opened as one step of a history: it is cached like any other, but not
+        listed among the cached models.
     """
 
     hub: Hub
@@ -42,5 +42,5 @@ class Network:
 
 
 def default_network() -> Network:
-    """Return the Hub of the environment, the user's cache, and a transfer that nobody watches."""
+    """Return the environment's Hub, the user's cache, and an unobserved transfer."""
     return Network(Hub(), default_cache(), Transfer())

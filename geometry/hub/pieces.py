@@ -1,4 +1,4 @@
-"""Bytes of a file as they come: one part of it, or several parts in one go."""
+"""Bytes of a file as they arrive: one part of it, or several parts in one pass."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Piece:
-    """Bytes ``start`` to ``stop`` of a file, as far as they have come."""
+    """Bytes ``start`` to ``stop`` of a file, as far as received."""
 
     def __init__(self, start: int, stop: int) -> None:
         self.start, self.stop = start, stop
@@ -21,27 +21,27 @@ class Piece:
 
     @property
     def at(self) -> int:
-        """Where the next byte belongs in the file."""
+        """File offset of the next byte."""
         return self.start + self.done
 
     @property
     def missing(self) -> int:
-        """How many bytes have not come yet."""
+        """Number of bytes not received yet."""
         return self.stop - self.at
 
     def put(self, chunk: memoryview | Bytes) -> None:
-        """Take the next bytes."""
+        """Append received bytes."""
         self.data[self.done : self.done + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
         self.done += len(chunk)
 
     def end_at(self, size: int) -> None:
-        """Shorten it to the file's length, which is known only now."""
+        """Shorten the piece to the file's length, once that is known."""
         self.stop = min(self.stop, size)
         self.data = self.data[: self.stop - self.start]
 
 
 class Sweep:
-    """Parts of a file that is read from its beginning, each handed over when it is complete.
+    """Parts of a file that is read from its beginning, each passed on when complete.
 
     Parameters
     ----------
@@ -62,16 +62,16 @@ class Sweep:
 
     @property
     def at(self) -> int:
-        """Where the next byte belongs in the file."""
+        """File offset of the next byte."""
         return self.done
 
     @property
     def missing(self) -> int:
-        """How many bytes have not come yet."""
+        """Number of bytes not received yet."""
         return self.stop - self.done
 
     def put(self, chunk: memoryview | Bytes) -> None:
-        """Take the next bytes, and hand over the parts that end with them."""
+        """Process received bytes, and pass on the parts completed by them."""
         end = self.done + len(chunk)
         while self._waiting and self._waiting[0][0][0] < end:
             place, number = self._waiting.popleft()
@@ -85,4 +85,4 @@ class Sweep:
             self._on_part(number, piece.data)
 
     def end_at(self, size: int) -> None:
-        """Do nothing: the places were taken from the file's own directory, its length is known."""
+        """Do nothing: the places come from the file's directory, so its length is known."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
-#: What a storage host answers to an address that was signed for a while which is over.
+#: Statuses of a storage host for a signed URL that has expired.
 _EXPIRED = frozenset({400, 401, 403, 404, 410})
 
 Bytes = npt.NDArray[np.uint8]
@@ -35,24 +35,24 @@ Bytes = npt.NDArray[np.uint8]
 class RangedFile:
     """A file at one commit; a :class:`~geometry.checkpoints.stores.ByteFile`.
 
-    Made by :meth:`geometry.hub.client.Hub.open_file`. Safe for several threads.
+    Made by :meth:`geometry.hub.client.Hub.open_file`. Thread-safe.
 
     Attributes
     ----------
     name
         The file's name in the repository.
     address
-        Where it was found: the repository under the name it has now, at the commit.
+        The repository under its current name, at the commit.
     commit
-        That commit, 40 hexadecimal digits; later reads are of it, wherever a branch moves.
+        That commit, 40 hexadecimal digits; later reads use it, even if a branch moves.
     etag
-        The Hub's identity of the contents: SHA-256 for large files; "" if it gives none.
+        The Hub's identity of the contents: SHA-256 for large files; "" if there is none.
     transfer
-        What tells of the next reads, and stops them; may be replaced by another one.
+        Progress and cancellation of the next reads; may be replaced.
     in_parts
-        Whether the server sends parts of it, as far as is known.
+        Whether the server supports ranges, as far as is known.
     whole
-        Whether the user agreed to a whole download, where the server sends no parts.
+        Whether the user agreed to a whole download, if the server does not support ranges.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class RangedFile:
         self._head: Bytes = np.empty(0, dtype=np.uint8)
 
     def start(self, head: int, *, longest: int | None = None) -> None:
-        """Ask for the first ``head`` bytes, and learn from the answer what the file is.
+        """Request the first ``head`` bytes, and read the file's properties from the answer.
 
         Raises
         ------
         HubError
-            It cannot be had, or is longer than ``longest``.
+            It cannot be downloaded, or is longer than ``longest``.
         Cancelled
-            Someone cancelled :attr:`transfer`.
+            :attr:`transfer` was cancelled.
         """
         piece = Piece(0, head)
         self._longest = longest
@@ -109,9 +109,9 @@ class RangedFile:
         SourceError
             The file ends before.
         HubError
-            The bytes cannot be had; the message says why.
+            The bytes cannot be downloaded.
         Cancelled
-            Someone cancelled :attr:`transfer`.
+            :attr:`transfer` was cancelled.
         """
         if offset < 0 or nbytes < 0 or offset + nbytes > self.size():
             raise SourceError(
@@ -129,26 +129,27 @@ class RangedFile:
     def sweep(
         self, places: Sequence[tuple[int, int]], on_part: Callable[[int, Bytes], None]
     ) -> None:
-        """Read parts in one go, from the file's beginning on: for a server that sends no parts.
+        """Read parts in one pass from the file's beginning, for a server without range support.
 
         Parameters
         ----------
         places
             First byte and byte after the last of each part, in any order; they may overlap.
         on_part
-            Called with a part's number among ``places`` and its bytes, as soon as they are here.
+            Called with a part's number among ``places`` and its bytes, as soon as they have
+            arrived.
 
         Raises
         ------
         HubError, Cancelled
-            As in :meth:`read_at`; parts that were handed over by then are complete.
+            As in :meth:`read_at`; parts already passed on are complete.
         """
         sweep = Sweep(places, on_part)
         self.transfer.begin(self.name, sweep.missing)
         self._fill(sweep)
 
     def _fill(self, piece: Piece | Sweep) -> None:
-        """Ask until the piece is complete; where a connection broke, the next one goes on."""
+        """Send requests until the piece is complete, resuming after broken connections."""
         import httpx2
 
         patience = RetryPolicy(self._connections.retries, self.transfer)
@@ -163,7 +164,7 @@ class RangedFile:
                 patience.wait_or_raise(fault, piece.done)
 
     def _has_expired(self, error: Exception) -> bool:
-        """Whether the address that the Hub sent us to no longer holds."""
+        """Return whether the signed URL that the Hub redirected to has expired."""
         from huggingface_hub.errors import HfHubHTTPError
 
         if not isinstance(error, HfHubHTTPError) or self._url == self._hub_url:
@@ -171,7 +172,7 @@ class RangedFile:
         return error.response.status_code in _EXPIRED
 
     def _receive(self, piece: Piece | Sweep) -> None:
-        """Send one request and take what comes."""
+        """Send one request and store the received bytes."""
         part = {"Range": f"bytes={piece.at}-{piece.stop - 1}"}
         with self._connections.answer(
             self.transfer, self._url, self._endpoint, self.address, headers=part
@@ -185,7 +186,7 @@ class RangedFile:
             self._take(response, answer, piece)
 
     def _learn(self, answer: Answer) -> None:
-        """Keep what the first answer says: the commit, and the address to go on at."""
+        """Store what the first answer tells: the commit, and the URL for further requests."""
         if not _COMMIT.fullmatch(answer.commit):
             raise BrokenTransfer(
                 f"{answer.host} does not answer like the Hub: it names no commit.",
@@ -198,7 +199,7 @@ class RangedFile:
             )
         self.commit = answer.commit
         self.etag = answer.linked_etag or answer.tag
-        # A branch may move between two requests, and a model may have got a new name.
+        # A branch may move between two requests, and a model may have been renamed.
         repo = self._repo_in(answer.hub_url) or self.address.repo
         self.address = HubAddress(repo, answer.commit)
         self._hub_url = self._resolve(self.address)
@@ -211,7 +212,7 @@ class RangedFile:
         self.transfer.begin(self.name, piece.missing)
 
     def _check_length(self, nbytes: int) -> None:
-        """Refuse a small file that is none."""
+        """Raise if the file is longer than the largest small file."""
         if self._longest is not None and nbytes > self._longest:
             raise HubError(
                 f"{self.name} has {size_text(nbytes)}; at most {size_text(self._longest)} of such "
@@ -220,7 +221,7 @@ class RangedFile:
             )
 
     def _admit(self, answer: Answer, piece: Piece | Sweep) -> None:
-        """Check that this is the part that was asked for, of the same file as before."""
+        """Check that the answer is the requested part of the same file as before."""
         known = self._tags.setdefault(answer.host, answer.tag)
         linked = answer.linked_etag or self.etag
         same_size = None in (answer.size, self._size) or answer.size == self._size
@@ -229,7 +230,7 @@ class RangedFile:
                 f"{self.name} on {answer.host} changed while it was read.", "Open the model again."
             )
         if answer.whole:
-            # Where all of it was asked for, that says nothing of parts.
+            # An answer to a request for the whole file says nothing about range support.
             self.in_parts = self.in_parts and self._is_all(piece)
             if not (self.whole or self._is_all(piece)):
                 raise WholeDownload(self.name, self._size, answer.host)
@@ -243,13 +244,13 @@ class RangedFile:
             self._url = answer.url
 
     def _is_all(self, piece: Piece | Sweep) -> bool:
-        """Tell whether all of the file is wanted anyway."""
+        """Return whether the whole file is requested anyway."""
         if self._size is None:
             return self._longest is not None
         return (piece.start, piece.stop) == (0, self._size)
 
     def _take(self, response: httpx2.Response, answer: Answer, piece: Piece | Sweep) -> None:
-        """Read the body into the piece; of a whole file, only what belongs there."""
+        """Read the body into the piece; of a whole file, only the part that belongs there."""
         came, before = 0, piece.at - answer.start
         if before and self._size is not None:
             self.transfer.extend(before)
@@ -260,7 +261,7 @@ class RangedFile:
             before -= unwanted
             wanted = memoryview(chunk)[unwanted : unwanted + piece.missing]
             piece.put(wanted)
-            if self._size is None:  # then all is read, to learn it
+            if self._size is None:  # then everything is read, to learn the size
                 self._check_length(came)
                 self.transfer.advance(len(chunk))
                 continue
@@ -277,13 +278,13 @@ class RangedFile:
             raise BrokenTransfer(f"{answer.host} ended {self.name} too early.", passing=True)
 
     def _resolve(self, address: HubAddress) -> str:
-        """Return the file's address, as huggingface_hub's hf_hub_url but for any endpoint."""
+        """Return the file's URL, as huggingface_hub's hf_hub_url but for any endpoint."""
         revision = quote(address.revision, safe="")
         base = without_login(self._endpoint)
         return f"{base}/{address.repo}/resolve/{revision}/{quote(self.name)}"
 
     def _repo_in(self, url: str) -> str:
-        """Read the repository out of a file's address; "" if it is another kind of address."""
+        """Return the repository in a file's URL; "" if it is another kind of URL."""
         base = without_login(self._endpoint)
         repo, found, _ = url.removeprefix(f"{base}/").partition("/resolve/")
         return repo if found and parse_address(repo) == HubAddress(repo) else ""

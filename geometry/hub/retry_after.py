@@ -1,4 +1,4 @@
-"""How long a server asks to wait before the next request."""
+"""The wait that a server requests before the next request."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from email.utils import parsedate_to_datetime
 
 
 def wait_asked_for(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds an answer asks to wait: Retry-After (seconds or a date), or RateLimit.
+    """Return the requested wait in seconds, from Retry-After (seconds or a date) or RateLimit.
 
-    See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a
-    clock that is wrong here does no harm.
+    See RFC 9110, section 10.2.3; a date is taken relative to the answer's own Date, so that a wrong
+    local clock does no harm.
     """
     from huggingface_hub.utils import parse_ratelimit_headers
 

@@ -1,4 +1,4 @@
-"""When a request that failed is sent again, and after which wait."""
+"""When a failed request is sent again, and after which wait."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from geometry.hub.faults import BrokenTransfer, HubBusy, HubError, NoNetwork, du
 
 log = logging.getLogger(__name__)
 
-#: A connection that brought so many bytes before it broke did its work: it counts as no failure.
+#: A connection that delivered this many bytes before it broke does not count as a failure.
 _PROGRESS = 65_536
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and how long.
+    """Limits on retries.
 
     Attributes
     ----------
     attempts
-        Requests for the same bytes, the first one included.
+        Requests for the same bytes, including the first.
     first_wait_s, longest_wait_s
-        The wait doubles from the one to the other.
+        The wait doubles from the first to the second.
     longest_retry_after_s
-        A server that asks for a longer wait is not waited for.
+        If a server requests a longer wait, there is no retry.
     """
 
     attempts: int = 4
@@ -35,7 +35,7 @@ class Retries:
 
 
 class RetryPolicy:
-    """Bears the failures of one request, until it is lost."""
+    """Decides, after each failure of a request, whether to retry it."""
 
     def __init__(self, retries: Retries, transfer: Transfer) -> None:
         self._retries = retries
@@ -44,27 +44,27 @@ class RetryPolicy:
         self._received = 0
 
     def wait_or_raise(self, error: HubError, received: int = 0) -> None:
-        """Wait until it is time to try again, or raise what failed.
+        """Wait until it is time to retry, or raise the error.
 
         Parameters
         ----------
         error
-            Why it failed.
+            The failure.
         received
-            Bytes of what is wanted that are here by now.
+            Bytes of the piece received so far.
 
         Raises
         ------
         HubError
-            ``error``: it was tried often enough, or it will not pass.
+            ``error``, if it is permanent or the retries are used up.
         Cancelled
-            Someone cancelled during the wait.
+            The transfer was cancelled during the wait.
         """
         if received - self._received >= _PROGRESS:
             self._failures = 0
         fresh, self._received = received > self._received, received
         self._failures += 1
-        # Where bytes have come, there is a Hub and a way to it: the network went away just now.
+        # If bytes were received, the Hub is reachable, and the network has failed only now.
         passing = error.passing or (isinstance(error, NoNetwork) and received > 0)
         if not passing or self._failures >= self._retries.attempts:
             raise error
@@ -81,7 +81,7 @@ class RetryPolicy:
                 raise error
             return error.wait_s
         if isinstance(error, BrokenTransfer) and (fresh or self._failures == 1):
-            # A connection that was kept open too long, or one that broke on the way: go on.
+            # An idle connection closed by the server, or one that broke on the way: retry at once.
             return 0.0
         doubled = self._retries.first_wait_s * 2.0 ** (self._failures - 1)
         return min(doubled, self._retries.longest_wait_s)

@@ -1,16 +1,16 @@
-"""What was fetched from the Hub, kept between starts, so that a second opening needs no network.
+"""Disk cache of downloads from the Hub, so that a second opening needs no network.
 
 Layout, under one root::
 
-    incoming/                      what is being written
-    <repo>/revisions/<revision>    which commit a branch or tag was when last asked
-    <repo>/<commit>/<name>.core    what the model cannot be opened without
-    <repo>/<commit>/<name>.part    single tensors that were asked for later
+    incoming/                      files being written
+    <repo>/revisions/<revision>    the last known commit of a branch or tag
+    <repo>/<commit>/<name>.core    what is needed to open the model
+    <repo>/<commit>/<name>.part    single tensors requested later
     <repo>/<commit>/files/         files that a library wants on disk, under their own names
 
-There is no index that could be damaged or locked: the folders are it, every entry carries its own
-name and checksum (see :mod:`geometry.hub.entries`), its modification time is when it was last used,
-and every change is one rename or one removal. So threads and processes need to agree on nothing.
+There is no index that could be damaged or locked: every entry contains its own name and checksum
+(see :mod:`geometry.hub.entries`), its modification time is the time of last use, and every change
+is one rename or one removal. So threads and processes need no coordination.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ __all__ = ["MAX_BYTES", "CachedCommit", "TensorCache", "default_cache"]
 
 log = logging.getLogger(__name__)
 
-#: Bound of the cache unless the user sets another one.
+#: Size limit of the cache unless the user sets another one.
 MAX_BYTES = 2_000_000_000
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 class TensorCache:
-    """Tensors and small files fetched from the Hub, keyed by repo, commit and name.
+    """Tensors and small files downloaded from the Hub, keyed by repo, commit and name.
 
-    Threads and processes may use one folder at once. What does not work (a full disk, a folder that
-    may not be written) is logged and never raised: a cache that fails costs time and nothing else.
+    Threads and processes may share a folder. Failures (a full disk, a read-only folder) are logged
+    and never raised: a failing cache only costs time.
 
     Parameters
     ----------
     root
-        The folder; made when first written to.
+        The folder; created on the first write.
     max_bytes
-        Bound on all files together; may be changed later, see :meth:`trim`.
+        Limit on the size of all files; may be changed later, see :meth:`trim`.
     """
 
     def __init__(self, root: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -86,9 +86,9 @@ class TensorCache:
     # ---- entries -------------------------------------------------------------------------
 
     def get(self, repo: str, commit: str, name: str) -> Bytes | None:
-        """Return what was put under a name, as a new uint8 array, and note that it was used.
+        """Return the data of a name as a new uint8 array, and update its time of last use.
 
-        None if there is nothing, or nothing that is still what was put: a damaged entry is removed.
+        None if there is no entry, or a damaged one, which is removed.
         """
         key = Key(repo, commit, name)
         for path in self._places(key):
@@ -96,13 +96,13 @@ class TensorCache:
             if data is not None:
                 try:
                     touch(path)
-                except OSError as error:  # gone meanwhile, or not ours to change
+                except OSError as error:  # removed meanwhile, or not writable
                     log.debug("%s cannot be marked as used: %s", path, error)
                 return data
         return None
 
     def peek(self, repo: str, commit: str, name: str) -> Bytes | None:
-        """Like :meth:`get` for those who list what there is: that is no use of it."""
+        """Like :meth:`get`, without updating the time of last use."""
         key = Key(repo, commit, name)
         found = (_read(path, key) for path in self._places(key))
         return next((data for data in found if data is not None), None)
@@ -110,11 +110,11 @@ class TensorCache:
     def put(
         self, repo: str, commit: str, name: str, data: bytes | Bytes, *, core: bool = False
     ) -> None:
-        """Keep bytes under a name; what was there is replaced as a whole.
+        """Store data under a name, replacing the previous entry atomically.
 
-        To stay within the bound, single tensors that a model opens without go first, the longest
-        unused before the others, then whole commits likewise; never what was just put. What is
-        larger than the bound is not kept.
+        To stay within the limit, single tensors not needed to open a model are removed first, then
+        whole commits, each least recently used first; never the new entry. Data larger than the
+        limit are not stored.
 
         Parameters
         ----------
@@ -123,8 +123,8 @@ class TensorCache:
         data
             The bytes, shape (nbytes,).
         core
-            Whether the model cannot be opened without it (its index, its configuration, P). Such
-            entries go together: one without the others is of no use.
+            Whether the entry is needed to open the model (index, configuration, position table).
+            Such entries are removed together.
         """
         key = Key(repo, commit, name)
         own = () if core else files_in(self._folder(repo, commit))
@@ -140,11 +140,11 @@ class TensorCache:
         self._make_room(path)
 
     def has(self, repo: str, commit: str, name: str) -> bool:
-        """Tell whether there is an entry, without reading it: it may still prove damaged."""
+        """Return whether there is an entry, without reading it; it may be damaged."""
         return any(path.is_file() for path in self._places(Key(repo, commit, name)))
 
     def discard(self, repo: str, commit: str, name: str) -> None:
-        """Remove what was put under a name."""
+        """Remove an entry."""
         for path in self._places(Key(repo, commit, name)):
             with _logged("remove", path):
                 path.unlink(missing_ok=True)
@@ -153,17 +153,17 @@ class TensorCache:
                 empty.rmdir()
 
     def room(self) -> int:
-        """Bytes that single tensors may take, without a model that opens offline having to go."""
+        """Bytes available for single tensors without removing what models need to open offline."""
         found = survey(self.root)
         files = (file for held in found.commits for file in held.files)
         needed = sum(file.nbytes for file in files if file.path.suffix != PART)
         return max(0, self.max_bytes - found.other - needed)
 
     def folder(self, repo: str, commit: str) -> Path:
-        """Return a folder for files that a library wants on disk; it exists if that is possible.
+        """Return a folder for files that a library needs on disk; created if possible.
 
-        They are counted, and go with their commit, which may be while they are being written: be
-        ready for FileNotFoundError.
+        They count towards the limit and are removed with their commit, perhaps while being written:
+        callers must expect FileNotFoundError.
         """
         folder = self._folder(repo, commit)
         label = folder / f"commit{LABEL}"
@@ -176,13 +176,13 @@ class TensorCache:
     # ---- revisions -----------------------------------------------------------------------
 
     def commit_of(self, repo: str, revision: str) -> str | None:
-        """Return the commit that a branch or tag was when last remembered, or None."""
+        """Return the last known commit of a branch or tag, or None."""
         key = Key(repo, "", revision)
         data = _read(self._revision(key), key)
         return None if data is None else data.tobytes().decode("utf-8", "surrogatepass")
 
     def resolved(self, repo: str, revision: str) -> tuple[str, float] | None:
-        """Return what :meth:`commit_of` does, and when that was told, in seconds since 1970."""
+        """Like :meth:`commit_of`, with the time when the Hub was asked, in seconds since 1970."""
         commit = self.commit_of(repo, revision)
         try:
             when = self._revision(Key(repo, "", revision)).stat().st_mtime
@@ -191,23 +191,23 @@ class TensorCache:
         return None if commit is None else (commit, when)
 
     def remember(self, repo: str, revision: str, commit: str, *, told: bool = False) -> None:
-        """Note which commit a revision is; forgotten when that commit is removed.
+        """Record the commit of a revision; removed together with that commit.
 
         Parameters
         ----------
         repo, revision, commit
-            What is which.
+            The revision and its commit.
         told
-            Whether the Hub has told so just now, even if it is what was known before.
+            Whether the Hub was asked just now, even if the commit was known before.
         """
         if told or self.commit_of(repo, revision) != commit:
             key = Key(repo, "", revision)
             self._write(self._revision(key), key, commit.encode("utf-8", "surrogatepass"))
 
-    # ---- the whole -----------------------------------------------------------------------
+    # ---- whole cache ---------------------------------------------------------------------
 
     def commits(self) -> tuple[CachedCommit, ...]:
-        """List what is kept, the commit used last first."""
+        """List the cached commits, most recently used first."""
         wait_until_kept(self.root)
         held = sorted(survey(self.root).commits, key=lambda one: one.used, reverse=True)
         return tuple(filter(None, map(self._described, held)))
@@ -218,7 +218,7 @@ class TensorCache:
         return survey(self.root).nbytes
 
     def trim(self) -> None:
-        """Bring the cache within its bound, after that was changed."""
+        """Remove entries until the cache is within its limit."""
         wait_until_kept(self.root)
         self._make_room(None)
 
@@ -239,7 +239,7 @@ class TensorCache:
         old = (folder for folder in folders if folder.name != INCOMING)
         return sum(remove_folder(folder, self._incoming) for folder in old)
 
-    # ---- places --------------------------------------------------------------------------
+    # ---- paths ---------------------------------------------------------------------------
 
     def _folder(self, repo: str, commit: str) -> Path:
         plain = _COMMIT.fullmatch(commit) is not None
@@ -260,7 +260,7 @@ class TensorCache:
             write_entry(path, key, data, self._incoming)
 
     def _make_room(self, newest: Path | None) -> None:
-        """Remove what was not used for longest until the rest is within the bound."""
+        """Remove the least recently used entries until the cache is within its limit."""
         found = survey(self.root)
         excess = found.nbytes - self.max_bytes
         for victim in to_go(found, newest):
@@ -269,7 +269,7 @@ class TensorCache:
             excess -= remove_file(victim) if isinstance(victim, HeldFile) else self._evict(victim)
 
     def _evict(self, held: Held) -> int:
-        """Remove a commit, unless someone has used it since it was looked at."""
+        """Remove a commit, unless it has been used since it was listed."""
         if any(file.used > held.used for file in files_in(held.folder)):
             return 0
         key = held.key()
@@ -277,12 +277,13 @@ class TensorCache:
         freed = self._drop(held.folder, held.folder.name if key is None else key.commit)
         if held.folder.exists():
             return freed
-        # By whomever; the single tensors have gone and been counted before.
+        # Also counts removals by other processes; single tensors were removed and counted before.
         return sum(file.nbytes for file in held.files if file.path.suffix != PART)
 
     def _drop(self, folder: Path, commit: str) -> int:
-        """Remove a commit's folder, and what says that a revision is that commit."""
-        # In this order: a revision of a commit that is not there would keep it from being asked.
+        """Remove a commit's folder and the revisions that point to it."""
+        # In this order: a remembered revision of a missing commit would prevent asking the Hub
+        # again.
         freed = 0
         for file, key in list(revisions_in(folder.parent)):
             if self.commit_of(key.repo, key.name) == commit:
@@ -320,12 +321,12 @@ def _read(path: Path, key: Key) -> Bytes | None:
 def _logged(what: str, path: Path) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError as error:  # another process was quicker
+    except FileNotFoundError as error:  # removed by another process
         log.debug("Could not %s %s: %s", what, path, error)
     except OSError as error:
         log.warning("Could not %s %s: %s", what, path, error)
 
 
 def default_cache(max_bytes: int = MAX_BYTES) -> TensorCache:
-    """Return the user's own cache, in the system's place for such things."""
+    """Return the user's cache, in the system's cache folder."""
     return TensorCache(user_cache_path("helixscope", appauthor=False) / "hub", max_bytes)

@@ -1,4 +1,4 @@
-"""Tensors of a file that comes as a whole, because its server sends no parts of files."""
+"""Tensors of a file that is downloaded whole, because its server does not support ranges."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from geometry.hub.ranged_file import RangedFile
 
 Bytes = npt.NDArray[np.uint8]
 
-#: What an entry of the cache takes besides its bytes, and more.
+#: Upper bound of the bytes a cache entry takes besides its data.
 _ENTRY = 1_000
 
 
 def fitting(regions: Iterable[Region], room: int) -> list[Region]:
-    """Return those of a file's tensors that panels may ask for and that fit into so many bytes."""
+    """Return the tensors that panels may need and that fit into ``room`` bytes."""
     chosen = []
     for region in regions:
         if region.info.dtype in FLOATS and 0 < stored_bytes(region) + _ENTRY <= room:
@@ -33,21 +33,21 @@ def fitting(regions: Iterable[Region], room: int) -> list[Region]:
 def read_all(
     file: RangedFile, wanted: Region, others: Sequence[Region], keep: Callable[[str, Bytes], None]
 ) -> Bytes:
-    """Read a tensor, and others of the same file that come by, in one download.
+    """Read a tensor, and others of the same file, in one download.
 
     Parameters
     ----------
     file, wanted
-        What to read, and of which file.
+        The file, and the tensor to return.
     others
-        What else to take out of it.
+        Further tensors to extract.
     keep
-        Called with the name and the bytes of each of these, if they are sound, when they are here.
+        Called with the name and the bytes of each further tensor that is sound.
 
     Raises
     ------
     HubError, Cancelled
-        As :meth:`RangedFile.sweep`; what was kept by then is complete.
+        As :meth:`RangedFile.sweep`; tensors already passed on are complete.
     SourceError
         The file's directory is wrong.
     """
@@ -58,7 +58,7 @@ def read_all(
             found.append(cut(wanted, data))
             return
         region = others[number - 1]
-        with suppress(SourceError):  # its own reader will hear of it
+        with suppress(SourceError):  # its own reader will report it
             data = cut(region, data)
             if is_sound(region, data):
                 keep(region.info.name, data)
@@ -68,18 +68,18 @@ def read_all(
 
 
 def place(region: Region) -> tuple[int, int]:
-    """Return where all that a tensor takes lies in its file: its first byte, and the one after."""
+    """Return the range in the file that holds all of a tensor: first byte, and the one after."""
     nbytes = stored_bytes(region)
     if not isinstance(region.file, Record):
         return region.offset, region.offset + nbytes
     begin, _ = region.file.extent(region.offset, nbytes)
-    # Where an entry's bytes start is known only from the header before them.
+    # Where an entry's data start is known only from the header before them.
     end = region.file.start + ROOM + region.offset + nbytes
     return begin, min(end, region.file.size())
 
 
 def cut(region: Region, data: Bytes) -> Bytes:
-    """Return a tensor's bytes out of what lies at its :func:`place`.
+    """Extract a tensor's bytes from the data at its :func:`place`.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def cut(region: Region, data: Bytes) -> Bytes:
 
 
 def is_sound(region: Region, data: Bytes) -> bool:
-    """Tell whether these can be a tensor's bytes: of the right sum, and finite numbers."""
+    """Return whether a tensor's bytes have the right checksum and are finite numbers."""
     if isinstance(region.file, Record) and not region.file.is_sound(data):
         return False
     return bool(np.isfinite(numbers(region, data)).all())
@@ -103,7 +103,7 @@ def is_sound(region: Region, data: Bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A part of a file that is here (a :class:`geometry.checkpoints.stores.ByteFile`)."""
+    """A part of a file in memory (a :class:`geometry.checkpoints.stores.ByteFile`)."""
 
     name: str
     length: int

@@ -128,7 +128,7 @@ def state(entry: CatalogueEntry) -> State:
 
 
 def is_here(source: str) -> bool:
-    """Tell whether a model opens by its id without the network."""
+    """Return whether a model opens by its id without the network."""
     if is_computed(source):
         return True
     address = parse_address(source)
@@ -206,7 +206,7 @@ def _resolved(model: Path, revision: str) -> str | None:
 
 
 def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None = None) -> bool:
-    """Tell whether we were told of a newer commit of a model than the Hub cache has, and kept it.
+    """Return whether we were told of a newer commit of a model than the Hub cache has, and kept it.
 
     Of two answers to which commit a branch is, the later one counts.
 
@@ -237,7 +237,7 @@ def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None =
 
 
 def _is_complete(folder: Path) -> bool:
-    """Tell whether a download was not broken off before the weights, or between their parts."""
+    """Return whether a download was not broken off before the weights, or between their parts."""
     try:
         weights = weights_in(folder)
         if not weights.name.endswith(".index.json"):
@@ -300,6 +300,6 @@ def _describe(address: HubAddress, config: dict[str, Any], group: str) -> Catalo
 
 
 def _opens(config: dict[str, Any]) -> bool:
-    """Tell whether a configuration is one of a family with positions."""
+    """Return whether a configuration is one of a family with positions."""
     family = config.get("model_type")
     return isinstance(family, str) and (family in FAMILIES or family in PARTS)

@@ -88,7 +88,7 @@ def find_computed(source: str) -> ComputedTable | None:
 
 
 def is_computed(source: str) -> bool:
-    """Tell whether a source names a computed table, perhaps with a size that cannot be."""
+    """Return whether a source names a computed table, perhaps with a size that cannot be."""
     name, colon, _ = source.strip().partition(":")
     return name in _SINUSOIDS or (name == _CURVE and bool(colon))
 

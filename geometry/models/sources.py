@@ -93,7 +93,7 @@ def open_source(
 
 
 def is_on_hub(source: str) -> bool:
-    """Tell whether a source is a model's id, and nothing that lies at such a path here.
+    """Return whether a source is a model's id, and nothing that lies at such a path here.
 
     Opening it may take a request, even if some installed package or cache has it.
     """

@@ -1,4 +1,4 @@
-"""Principal components of a range of positions: exact, fast under a drag, and the curve in them.
+"""Principal components of a range of positions: exact, and fast while dragging; curves in them.
 
-Works on arrays; knows neither models nor where they come from.
+Works on arrays; knows nothing of models.
 """

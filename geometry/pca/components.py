@@ -1,4 +1,4 @@
-"""The result of a PCA of positions, and the conventions that every way to it shares."""
+"""The result of a PCA of positions, and conventions shared by all methods."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,8 @@ class PositionPCA:
     Notes
     -----
     Components with equal singular values span a plane (or more) in which their directions are
-    arbitrary: any rotation of them is as right, and small changes of the range may turn them.
+    arbitrary: any rotation within it is equally valid, and small changes of the range may rotate
+    them.
     """
 
     positions: tuple[int, int]
@@ -101,7 +102,7 @@ def check_table(W_pos: npt.ArrayLike) -> Array:
 
 
 def check_shape(table: np.ndarray) -> np.ndarray:
-    """Return the table as it is.
+    """Check the shape of a table, and return it unchanged.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def check_shape(table: np.ndarray) -> np.ndarray:
 
 
 def count_components(asked: int, n_rows: int, d_model: int) -> int:
-    """Return how many components a range of that many rows has to offer, at most `asked`.
+    """Return how many components a range of that many rows has, at most `asked`.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def make_pca(
     *,
     exact: bool,
 ) -> PositionPCA:
-    """Orient the components and close the result.
+    """Fix the components' signs and create the result.
 
     Parameters
     ----------

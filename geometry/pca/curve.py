@@ -1,4 +1,4 @@
-"""The curve that is shown: every stored row in the chosen components of a range."""
+"""The displayed curve: every stored row in the chosen components of a range."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Curve:
 def place_curve(
     W_pos: np.ndarray, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
 ) -> Curve:
-    """Put every row of a position table into the shown components.
+    """Project every row of a position table onto the shown components.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ def place_curve(
 
 
 def shown_rows(pca: PositionPCA, components: Sequence[int]) -> list[int]:
-    """Return the rows of ``pca.components`` that 1-based components name, absent ones left out."""
+    """Return the rows of ``pca.components`` of 1-based components, without absent ones."""
     return [c - 1 for c in components if c <= len(pca.components)]
 
 
 def make_curve(
     pca: PositionPCA, components: Sequence[int], found: Array, squared_distance: Array
 ) -> Curve:
-    """Close a curve.
+    """Create a curve from its parts.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from geometry.pca.components import (
 )
 from geometry.pca.subspace import krylov_subspaces, ritz_pairs
 
-# Eigenvalues below this share of the first are lost in its rounding: the directions are then
-# taken from the singular value decomposition of the rows themselves.
+# Eigenvalues below this share of the first are lost in rounding: the directions are then taken from
+# the singular value decomposition of the rows themselves.
 EIGENVALUE_FLOOR = 1e-9
 # ‖XᵀX·v − θ·v‖ ≤ 2e-14·σ₁²: as good as a dense decomposition's backward error.
 CONVERGED = 2e-14
@@ -88,7 +88,7 @@ def _from_gram(centred: Array, k: int) -> tuple[Array, Array]:
 
 
 def _from_krylov(centred: Array, k: int) -> tuple[Array, Array] | None:
-    """Decompose by a Krylov subspace grown until nothing but rounding is left; else None.
+    """Decompose by a Krylov subspace grown to rounding accuracy; None if it does not converge.
 
     Several times faster than any dense decomposition, which computes all directions.
     """

@@ -1,4 +1,4 @@
-"""The curve of one range, once: what is drawn first, while the exact components are computed."""
+"""The first curve of a range, drawn while the exact components are computed."""
 
 from collections.abc import Sequence
 from itertools import islice
@@ -32,13 +32,13 @@ LEAST = 1e-15
 def first_look(
     W_pos: npt.ArrayLike, positions: tuple[int, int], components: Sequence[int] = (1, 2, 3)
 ) -> Curve:
-    """Curve in the components of an inclusive range, several times faster than exactly.
+    """Curve in the components of an inclusive range, several times faster than exact PCA.
 
-    A block Krylov subspace in single precision, which is as good as the screen: reading the rows
-    is what takes the time. It is grown until each component's residual, over its distance to the
-    next eigenvalue, says that it is turned by less than 1e-4 (the sine theorem of Davis and
-    Kahan, with estimated gaps: this is no guarantee). Small ranges, and those whose components
-    will not settle because their singular values are nearly equal, are decomposed exactly.
+    A block Krylov subspace in single precision, which suffices for the screen; the time is spent on
+    reading the rows. It is grown until each component's residual, over its distance to the next
+    eigenvalue, shows that it is rotated by less than 1e-4 (the sine theorem of Davis and Kahan,
+    with estimated gaps, so without guarantee). Small ranges, and those whose components do not
+    converge because their singular values are nearly equal, are decomposed exactly.
 
     Parameters
     ----------
@@ -99,10 +99,10 @@ def _look(
 def _fit(
     rows: np.ndarray, positions: tuple[int, int], mean: Array, total: float, k: int
 ) -> PositionPCA | None:
-    """Fit centred rows in single precision; None if the components will not settle."""
+    """Fit centred rows in single precision; None if the components do not converge."""
 
     def gram_times(V: Array) -> Array:
-        # Both products of a few rows at a time: for the second they are in the cache.
+        # Both products in blocks of a few rows: for the second they are in the cache.
         narrow, image = V.astype(np.float32), np.zeros(V.shape, dtype=np.float32)
         for start in range(0, len(rows), CACHED):
             few = rows[start : start + CACHED]

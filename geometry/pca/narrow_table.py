@@ -47,7 +47,7 @@ class NarrowTable:
         scatter = products - m * np.outer(mean, mean)
         values, vectors = np.linalg.eigh(scatter)
         values, vectors = values[::-1], vectors[:, ::-1]
-        # A range varies in no negative direction: below the last eigenvalue comes nothing.
+        # A range has no negative variance, so 0 follows the last eigenvalue.
         steps = -np.diff(values, append=0.0)[:certified]
         if self._noise > TOLERANCE * float(steps.min()):
             return None

@@ -1,4 +1,4 @@
-"""Principal components of a range of positions, and what follows from them.
+"""Principal components of a range of positions, and quantities derived from them.
 
 `fit_pca` is exact, `RangePCA` the fast path for dragging; both give a `PositionPCA`.
 """
@@ -51,7 +51,7 @@ def off_subspace_residual(
         raise RangeError(f"components {tuple(components)} start below 1", "They count from 1.")
     table = check_table(W_pos)
     basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
-    # In blocks: a large table is never copied as a whole.
+    # In blocks, so that a large table is never copied whole.
     blocks = np.array_split(table, max(1, len(table) // 4096))
     return np.concatenate([_residual(block - pca.mean, basis) for block in blocks])
 
@@ -75,7 +75,7 @@ def procrustes_rotation(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
     -------
     (k, k) float64
         R orthogonal (a rotation, or a reflection when that fits better) with ``source @ R.T``
-        closest to `target` in least squares; the identity where nothing decides.
+        closest to `target` in least squares; the identity where it is undetermined.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def procrustes_rotation(source: npt.ArrayLike, target: npt.ArrayLike) -> Array:
     if a.shape != b.shape or a.ndim != 2:
         raise ValueError(f"expected two sets (m, k) of one shape, got {a.shape} and {b.shape}")
     U, singular_values, Vh = np.linalg.svd(b.T @ a)
-    # Directions in which neither set extends are free: spend them on staying near the identity.
+    # In directions in which neither set extends, stay near the identity.
     free = singular_values <= 1e-12 * max(float(singular_values[0]), np.finfo(float).tiny)
     if free.any():
         W, _, Zh = np.linalg.svd(U[:, free].T @ Vh[free].T)

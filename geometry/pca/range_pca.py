@@ -1,4 +1,4 @@
-"""PCA of a range that answers while the range is dragged."""
+"""PCA of a range, fast enough to follow a drag."""
 
 import numpy.typing as npt
 
@@ -15,12 +15,11 @@ NARROW = 128
 class RangePCA:
     """PCA of any inclusive range of one table, fast enough for every tick of a slider.
 
-    What all ranges share is prepared once, by :meth:`prepare` or with the first range that needs
-    it; no answer depends on the ranges that were asked for before. Wide tables are reduced to
-    their leading directions, and one product with the true rows bounds the error of every
-    coordinate (`ReducedTable`); tables of at most 128 dimensions keep running sums
-    (`NarrowTable`). Ranges shorter than 128, and those that resist (equal singular values: no
-    basis is *the* right one), are decomposed exactly.
+    What all ranges share is prepared once, by :meth:`prepare` or for the first range that needs it;
+    results do not depend on earlier calls. Wide tables are reduced to their leading directions, and
+    one product with the true rows bounds the error of every coordinate (`ReducedTable`); tables of
+    at most 128 dimensions keep running sums (`NarrowTable`). Ranges shorter than 128, and those
+    with nearly equal singular values, where no basis is *the* right one, are decomposed exactly.
 
     Parameters
     ----------
@@ -53,9 +52,9 @@ class RangePCA:
         n_components
             How many components.
         certified
-            How many of them must be right within the tolerance: the highest one that is shown.
-            Default: all. Weak components drown in what a quick look misses; where they serve
-            for a chart of variances only, leaving them uncertified saves most of the time.
+            How many of them must be within the tolerance: the highest shown one. Default: all. Weak
+            components are the hardest to bound; where they are needed only for a chart of
+            variances, leaving them uncertified saves most of the time.
 
         Returns
         -------
@@ -72,7 +71,7 @@ class RangePCA:
         first, last = check_range(positions, len(self._table))
         n_rows, d_model = last - first + 1, self._table.shape[1]
         k = count_components(n_components, n_rows, d_model)
-        # The matrices are small: on one thread, they take as long when all cores are busy.
+        # The matrices are so small that threads only slow this down when all cores are busy.
         with one_thread():
             if n_rows >= SHORT:
                 found = self.prepare().fit(first, last, k, min(certified or k, k))
@@ -81,7 +80,7 @@ class RangePCA:
             return fit_pca(self._table, (first, last), k)
 
     def is_ready(self, positions: tuple[int, int]) -> bool:
-        """Tell whether a range can be fitted without :meth:`prepare`, or that is done."""
+        """Return whether a range can be fitted without waiting for :meth:`prepare`."""
         return self._prepared is not None or positions[1] - positions[0] + 1 < SHORT
 
     def prepare(self) -> NarrowTable | ReducedTable:

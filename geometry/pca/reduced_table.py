@@ -1,4 +1,4 @@
-"""A wide table in its own leading directions: the PCA of any range, with a bound of its error."""
+"""PCA of any range of a wide table in its leading directions, with a bound of the error."""
 
 from itertools import islice
 
@@ -27,15 +27,15 @@ SINGLE = 3e-7
 class ReducedTable:
     """A table reduced to its leading directions B, from which the PCA of any range starts.
 
-    A range is a small eigenproblem in B. One product with its true rows gives the residuals:
-    what B misses. They bound the error of every coordinate; where the bound is too large they
-    extend the subspace for another round.
+    A range is a small eigenproblem in B. One product with its true rows gives the residuals outside
+    B. They bound the error of every coordinate; where the bound is too large, they extend the
+    subspace for another round.
 
     Parameters
     ----------
     table : (n_positions, d_model) float64
-        Kept. A copy in single precision, half its size, serves the residuals: reading the rows
-        is what a tick waits for.
+        Kept. A copy in single precision, half its size, serves the residuals: most of a tick is
+        spent on reading the rows.
     """
 
     def __init__(self, table: Array) -> None:
@@ -85,14 +85,14 @@ class ReducedTable:
             return image
 
         def transposed(Z: Array) -> Array:
-            # Images of centred rows sum to zero: nothing to centre.
+            # Rows of the image are centred already, since centred rows sum to zero.
             return (single.T @ Z.astype(np.float32)).astype(np.float64)
 
         Q, Y = self._basis, self._rows[first : last + 1] - offset @ self._basis
         for _ in range(EXPANSIONS):
             pairs = ritz_pairs(Q, Y, transposed, k + GUARD)
             if pairs.values[certified - 1] <= self._missed**2:
-                # What the basis misses may be as large: no bound will ever hold.
+                # The missed part may be as large as the eigenvalue: no bound can hold.
                 return None
             rounding = SINGLE * np.sqrt(max(total, 0.0))
             errors, refined = self._bound_errors(pairs, certified, first, last, offset, rounding)

@@ -1,4 +1,4 @@
-"""How far Ritz pairs are from the true ones, and one step that brings them closer.
+"""Error bounds of Ritz pairs, and one refinement step.
 
 Let C = XᵀX, in the subspace Q and its complement, be [[A, Fᵀ], [F, D]], with θ_j, w_j the
 eigenpairs of A and F w_j, of norm ρ_j, the residuals. An eigenvector Q a + q of C with eigenvalue λ
@@ -13,7 +13,7 @@ from geometry.pca.components import Array
 from geometry.pca.subspace import Product, RitzPairs
 
 ROUNDING = 1e-13
-# Perturbation theory speaks of small changes: of at most this squared length.
+# Perturbation theory holds for small changes: at most this squared length.
 SMALL = 1e-2
 
 
@@ -49,9 +49,9 @@ def coordinate_errors(
     Returns
     -------
     errors : (k,) float64
-        Infinite where an eigenvalue is not told apart from the next.
+        Infinite where an eigenvalue is not separated from the next.
     refined : (k,) float64
-        What `refine` would leave of them.
+        The same after `refine`.
     """
     p = pairs.residuals.shape[1]
     theta = pairs.values[:p]
@@ -80,8 +80,8 @@ def coordinate_errors(
         errors[i] = q * tail + float(a @ sizes) + a_rest * reach + lost * sizes[i]
         if lost > SMALL:
             continue
-        # `refine` misses of q what comes from D, from the other pairs and from λ − θ, of each a_j
-        # the same and λ − θ once more; twice that, for its making them orthonormal.
+        # The part of q that `refine` misses comes from D, from the other pairs and from λ − θ; for
+        # each a_j likewise, with λ − θ once more. Doubled to allow for the orthonormalisation.
         share = 2.0 * ((drift + theta[i] - room) / theta[i] + drift / gap)
         blur = rounding / np.sqrt(theta[i])
         refined[i] = share * errors[i] + blur * tail + float(((noise + blur * rho) / gaps) @ sizes)
@@ -91,7 +91,7 @@ def coordinate_errors(
 def refine(
     pairs: RitzPairs, count: int, k: int, Q: Array, Y: Array, X_times: Product
 ) -> tuple[Array, Array]:
-    """Bring the first Ritz pairs closer to the true ones by one step of perturbation theory.
+    """Refine the first Ritz pairs by one step of perturbation theory.
 
     Takes q = F w_i / θ_i, and with it a_j = (F w_j)ᵀ q / (θ_i − θ_j) for all pairs of the
     subspace: one product with the rows instead of another round in an extended subspace.
@@ -115,7 +115,7 @@ def refine(
     vectors : (d, k), orthonormal
     """
     theta, residuals = pairs.values[:count], pairs.residuals[:, :count]
-    # In the subspace there is only rounding, which the small gaps would magnify.
+    # Inside the subspace there is only rounding, which small gaps would magnify.
     outside = (residuals - Q @ (Q.T @ residuals)) / theta
     better = theta + np.einsum("ij,ij->j", outside, residuals)
     pull = pairs.weights.T @ (Y.T @ X_times(outside))

@@ -1,6 +1,6 @@
 """Leading right singular directions by block Krylov subspaces and Rayleigh–Ritz.
 
-The rows X (m, d) are seen through two products only, X·V and Xᵀ·Z. A subspace is held as an
+The rows X (m, d) are accessed through two products only, X·V and Xᵀ·Z. A subspace is held as an
 orthonormal basis Q (d, s) together with its image Y = X·Q (m, s).
 """
 
@@ -55,12 +55,12 @@ def ritz_pairs(Q: Array, Y: Array, Xt_times: Product, count: int) -> RitzPairs:
 def orthonormal_extension(Q: Array, block: Array, scale: float) -> Array:
     """Orthonormal directions that `block` (d, b) adds to Q (d, s); may be fewer than b.
 
-    `scale` is the size that a column would have were it not rounding.
+    `scale` is the size of a column that is not just rounding.
     """
     block = block - Q @ (Q.T @ block)
     new, triangle = np.linalg.qr(block)
     new = new[:, np.abs(np.diag(triangle)) > RANK_FLOOR * scale]
-    # Twice is enough (Kahan, Parlett): what the first pass left of Q in it is taken off.
+    # Twice is enough (Kahan, Parlett): the second pass removes what the first left of Q.
     extension: Array = np.linalg.qr(new - Q @ (Q.T @ new))[0]
     return extension
 
@@ -82,8 +82,8 @@ def krylov_subspaces(
     Yields
     ------
     Q : (d_model, s)
-        Orthonormal basis, by one application of the operator larger every time: at most
-        block · times dimensions. The last one is invariant: there is nothing to add.
+        Orthonormal basis, extended by one application of the operator each time, by at most `block`
+        dimensions. The last one is invariant.
     Y : (m, s)
         X·Q.
 

@@ -63,7 +63,7 @@ def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW
 
 
 def bfloat16_is_faster(device: torch.device) -> bool:
-    """Tell whether products of bfloat16 have instructions of their own there."""
+    """Return whether products of bfloat16 have instructions of their own there."""
     import torch
 
     if device.type != "cpu":

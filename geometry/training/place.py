@@ -63,7 +63,7 @@ class Place:
             raise TrainingError(f"{folder} cannot be written to: {error.strerror}.") from error
 
     def _is_empty(self) -> bool:
-        """Tell whether nothing is there, or what a run left that was killed at its first word."""
+        """Return whether nothing is there, or what a run left that was killed at its first word."""
         return all(path == part_of(self._about) for path in self.folder.iterdir())
 
     def _go_on(self) -> None:
