@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QSpinBox, QWidget
@@ -36,6 +39,8 @@ class NumberSlider(QWidget):
         self, name: str, low: int, high: int, value: int, tooltip: str, theme: Theme
     ) -> None:
         super().__init__()
+        self._stops: Sequence[int] = range(low, high + 1)
+        self._shown = value
         self.slider, self.field = Slider(Qt.Orientation.Horizontal), QSpinBox()
         self.slider.setFixedSize(WIDTH, HEIGHT)
         self.slider.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -68,21 +73,50 @@ class NumberSlider(QWidget):
             blocked = widget.blockSignals(True)
             widget.setValue(value)
             widget.blockSignals(blocked)
+        self._shown = self.value
 
     def set_bounds(self, low: int, high: int) -> None:
-        """Change the bounds without telling anybody."""
+        """Change the bounds without telling anybody; all numbers between them can be chosen."""
+        self.set_stops(range(low, high + 1))
+
+    def set_stops(self, stops: Sequence[int]) -> None:
+        """Change which numbers can be chosen, rising, without telling anybody."""
+        self._stops = stops
         for widget in (self.slider, self.field):
             blocked = widget.blockSignals(True)
-            widget.setRange(low, high)
+            widget.setRange(stops[0], stops[-1])
             widget.blockSignals(blocked)
+        self._shown = self.value
+
+    def step(self, way: int) -> None:
+        """Choose the next number that there is, or (−1) the one before."""
+        self._choose(self._beside(way))
+
+    def _beside(self, way: int) -> int:
+        at = bisect_left(self._stops, self._shown) + way
+        return self._stops[min(max(at, 0), len(self._stops) - 1)]
+
+    def _choose(self, value: int) -> None:
+        before = self._shown
+        self.show_value(value)
+        if value != before:
+            self.changed.emit(value)
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         self.slider.setStyleSheet(slider_style(theme))
 
     def _on_changed(self, value: int) -> None:
-        self.show_value(value)
-        self.changed.emit(value)
+        nearest, moved = nearest_of(self._stops, value), value - self._shown
+        # Where the numbers are further apart, a step of one would lead back.
+        stuck = nearest == self._shown and abs(moved) == 1
+        self._choose(self._beside(moved) if stuck else nearest)
+
+
+def nearest_of(stops: Sequence[int], value: int) -> int:
+    """Return the number that is nearest to one, of some that rise."""
+    at = bisect_left(stops, value)
+    return min(stops[max(at - 1, 0) : at + 1], key=lambda stop: abs(stop - value))
 
 
 def slider_style(theme: Theme) -> str:

@@ -71,3 +71,17 @@ def test_it_says_what_it_is(number):
     assert number.slider.toolTip() == "How many"
     number.set_theme(DARK)
     assert DARK.muted in number.slider.styleSheet()
+
+
+def test_numbers_further_apart_are_stepped_over(number):
+    number.set_stops([1, 2, 10, 30])
+    assert number.value == 30
+    QTest.keyClick(number.slider, Qt.Key.Key_Left)
+    assert (number.value, number.slider.value()) == (10, 10)
+    number.slider.setValue(13)
+    number.slider.setValue(27)
+    QTest.keyClick(number.field, Qt.Key.Key_Up)
+    number.step(-1)
+    number.step(-3)
+    number.step(-1)
+    assert number.told == [10, 30, 10, 1]
