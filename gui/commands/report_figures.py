@@ -13,14 +13,12 @@ from geometry.models.residual_stream import Name, Subject
 from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels import figure_text as text
-from gui.panels import interference_text, lookback_text
+from gui.panels import interference_text
 from gui.panels.interference_figure import interference_figure
 from gui.panels.interference_question import ExampleOf
 from gui.panels.kit import Reported, report_view
 from gui.panels.layernorm_figure import layernorm_figure
 from gui.panels.layernorm_question import layernorms_of
-from gui.panels.lookback_figure import lookback_figure
-from gui.panels.lookback_question import of_measured
 from gui.panels.norms.norms_figure import norms_figure
 from gui.panels.overlaps_figure import draw_figure, draw_overlap
 from gui.panels.overlaps_look import Look
@@ -29,7 +27,6 @@ from gui.panels.overlaps_text import caption_of, figure_caption
 from gui.panels.table import PANELS
 from gui.services.questions import resolve
 from gui.style.sentences import as_sentence
-from gui.style.theme import LIGHT
 
 ENTRIES = 3
 """Single entries of P in one figure, those of the largest variance."""
@@ -128,19 +125,6 @@ def _layernorm(reported: Reported) -> Figure:
     return layernorm_figure(found, scope)
 
 
-def _lookback(reported: Reported) -> Figure:
-    found, halves = (of_measured(reported.measured, how) for how in ("even_odd", "halves"))
-    scored = f"{lookback_text.SCORINGS['even_odd']}; dashed: {lookback_text.SCORINGS['halves']}"
-    return lookback_figure(
-        found.lags,
-        lookback_text.report_lines(found, halves, LIGHT),
-        lookback_text.angle_lines(found, 0, LIGHT),
-        None,
-        title=lookback_text.title_of(reported.model),
-        scope=f"{lookback_text.scope(reported.model, found)} · {scored}",
-    )
-
-
 _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "helix": _helix,
     "norms": _norms,
@@ -150,5 +134,4 @@ _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "overlaps-mlp": _mlp,
     "layernorm": _layernorm,
     "interference": _interference,
-    "lookback": _lookback,
 }

@@ -30,11 +30,6 @@ _SHOWN: Mapping[str, Mapping[str, Any]] = {
     "overlap.W_O_E": _pair("W_O", "E"),
     "overlap.W_in_E": _pair("W_in", "E"),
     "overlap.W_in_P": _pair("W_in", "P"),
-    "lookback.everywhere": {"lag": 50, "space": "3", "scoring": "halves"},
-    "lookback.rotation": {"lag": 50, "space": "3", "scoring": "even_odd"},
-    "lookback.angle": {"space": "3", "scoring": "even_odd"},
-    "lookback.heads": {"lag": 10, "space": "heads", "scoring": "halves"},
-    "lookback.lags": {"space": "heads"},
 }
 """What the panel is told to show, where it can show several things."""
 

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from geometry.models.model import PositionalModel
-from gui.panels.kit import AnyPanel, Choice, Control, Layer, Matrices, Number, Saved, Toggle
+from gui.panels.kit import (
+    AnyPanel,
+    Choice,
+    Control,
+    Layer,
+    Matrices,
+    Number,
+    Play,
+    Saved,
+    Toggle,
+    View,
+)
 from gui.panels.matrix_chips import MatrixChips
 from gui.style.theme import Theme
 from gui.widgets.drop_down import DropDown
 from gui.widgets.number_slider import NumberSlider
 from gui.widgets.segmented import Segmented
+from gui.widgets.sign_button import SignButton
 from gui.widgets.tooltips import wrapped
 
 Change = Callable[[str, object], None]
@@ -60,6 +73,8 @@ class ControlRow:
                 widget.show_subjects(value)
             elif isinstance(widget, QPushButton):
                 widget.setEnabled(value != getattr(self._spec.defaults, name))
+            elif isinstance(widget, SignButton) and isinstance(control, Play):
+                widget.show_sign(*(("pause", control.stop_tip) if value else ("play", control.tip)))
             widget.blockSignals(blocked)
             if isinstance(control, Layer) and control.enabled is not None:
                 widget.setEnabled(control.enabled(choices))
@@ -82,14 +97,54 @@ class ControlRow:
                     wrapped(f"{control.tip} (not here: {why})" if why else control.tip)
                 )
 
-    def follow_result(self, result: object, choices: Any) -> None:
-        """Bound numbers by what a result has."""
+    def follow_view(self, view: View[Any, Any]) -> None:
+        """Bound numbers by what a result has, and offer what does something in a view."""
+        result = view.result
         for name, widget in self.widgets.items():
             control = self._controls[name]
             if isinstance(control, Number) and isinstance(widget, NumberSlider):
-                widget.set_bounds(control.least, max(control.most(result), control.least))
-                value = getattr(choices, name)
+                if control.stops is None:
+                    widget.set_bounds(control.least, max(control.most(result), control.least))
+                else:
+                    widget.set_stops(control.stops(result))
+                value = getattr(view.choices, name)
                 widget.show_value(value if control.shown is None else control.shown(value, result))
+            if control.works is not None:
+                widget.setEnabled(control.works(view))
+
+    @property
+    def number(self) -> NumberSlider | None:
+        """The number that keys change, if there is one."""
+        for name, widget in self.widgets.items():
+            control = self._controls[name]
+            if isinstance(control, Number) and isinstance(widget, NumberSlider) and control.keys:
+                return widget
+        return None
+
+    @property
+    def play(self) -> SignButton | None:
+        """The button that plays something, if there is one."""
+        buttons = (one for one in self.widgets.values() if isinstance(one, SignButton))
+        return next(buttons, None)
+
+    def keys(self) -> dict[int, Callable[[], None]]:
+        """Return what keys do, wherever the focus is."""
+        acts: dict[int, Callable[[], None]] = {}
+        number, play = self.number, self.play
+        if number is not None:
+            count = number.slider.maximum()
+            for key, way in (
+                (Qt.Key.Key_Left, -1),
+                (Qt.Key.Key_Right, 1),
+                (Qt.Key.Key_Home, -count),
+                (Qt.Key.Key_End, count),
+            ):
+                acts[key] = partial(number.step, way)
+        if play is not None:
+            acts[Qt.Key.Key_Space] = play.click
+            if play.sign == "pause":
+                acts[Qt.Key.Key_Escape] = play.click
+        return acts
 
     def offer(self, field: str, value: object, offered: bool) -> None:
         """Show or hide one option of a choice whose options are side by side."""
@@ -100,7 +155,7 @@ class ControlRow:
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         for widget in self.widgets.values():
-            if isinstance(widget, NumberSlider):
+            if isinstance(widget, NumberSlider | SignButton):
                 widget.set_theme(theme)
 
     def _make(self, control: Control, theme: Theme) -> QWidget:
@@ -136,6 +191,11 @@ class ControlRow:
             button.setToolTip(wrapped(control.tip))
             button.clicked.connect(lambda: change(getattr(self._spec.defaults, control.field)))
             return button
+        if isinstance(control, Play):
+            sign = SignButton("play", control.tip)
+            sign.set_theme(theme)
+            sign.clicked.connect(lambda: change(sign.sign == "play"))
+            return sign
         menu = DropDown()
         menu.setToolTip(wrapped(control.tip))
         if isinstance(control, Choice):

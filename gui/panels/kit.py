@@ -68,10 +68,16 @@ class Control:
         Of the panel's choices: what it shows and changes.
     tip
         Its tooltip.
+    works
+        Returns whether it does anything in a view; it always does if None.
     """
+
+    kept: ClassVar[bool] = True
+    """Whether files of saved work have it."""
 
     field: str
     tip: str = ""
+    works: Callable[[View[Any, Any]], bool] | None = None
 
     def accepts(self, value: object) -> bool:
         """Return whether a value in a file makes sense, whichever model it is for."""
@@ -132,12 +138,16 @@ class Number(Control):
     ``most`` returns the upper bound that a result has; what the user wants beyond it is kept for
     the next result, and shown and drawn as the bound. Where the choice is no number, ``shown``
     returns the number of a choice in a result, ``chosen`` the choice of a number, and ``check``
-    stands for :meth:`accepts`.
+    stands for :meth:`accepts`. Where a result does not have every number up to there, ``stops``
+    returns those it has, rising. With ``keys``, ← and →, Home and End change the number wherever
+    the focus is in the panel.
     """
 
     text: str
     least: int = 1
     most: Callable[[Any], int]
+    stops: Callable[[Any], Sequence[int]] | None = None
+    keys: bool = False
     slider: bool = True
     shown: Callable[[Any, Any], int] | None = None
     chosen: Callable[[int], object] | None = None
@@ -248,6 +258,31 @@ class Saved(Control):
     def decode(self, value: Any) -> Any:
         """Ask :attr:`read`."""
         return Control.decode(self, value) if self.read is None else self.read(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Play(Control):
+    """A button, and Space, that play :meth:`PanelSpec.course` once, for as long as it is true.
+
+    Attributes
+    ----------
+    stop_tip
+        Its tooltip while it plays.
+    shows
+        The toggle that lets it be seen, which it switches on.
+    """
+
+    kept: ClassVar[bool] = False
+    stop_tip: str
+    shows: str
+
+    def accepts(self, value: object) -> bool:
+        """Return whether it is true or false."""
+        return isinstance(value, bool)
+
+    def fits(self, value: object, model: PositionalModel) -> bool:
+        """Return whether it is off: another model is not played by itself."""
+        return not value
 
 
 def whole_number(value: object, least: int = 0) -> bool:
@@ -562,6 +597,10 @@ class PanelSpec(ABC, Generic[C, R]):
         """
         return None
 
+    def course(self, view: View[C, R]) -> Callable[[float], Guide] | None:
+        """Return what to draw there after a share of the way, 0 to 1; None if nothing moves."""
+        return None
+
     def texts(self, view: View[C, R]) -> Texts | None:
         """Return what is shown as a text, for files; None where it is none."""
         return None
@@ -572,7 +611,10 @@ class PanelSpec(ABC, Generic[C, R]):
 
         names = [(other.name, other.color) for other in view.others]
         own = (view.name, view.color or view.theme.text) if names else None
-        return paint(self.plots(view), *self.heading(view), view.theme, others=names, own=own)
+        return paint(
+            self.plots(view), *self.heading(view), view.theme,
+            others=names, own=own, what=self.compares(view.choices),
+        )  # fmt: skip
 
     def choices_for_report(self, reported: Reported, figure: str) -> C:
         """Return the choices that a figure of a report takes, of those in :attr:`figures`."""
@@ -618,9 +660,19 @@ def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
     return replace(choices, **made)
 
 
+def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
+    """Return choices with numbers that a result has, where it does not have every one."""
+    found = {}
+    for control in spec.controls:
+        if isinstance(control, Number) and control.stops is not None:
+            wanted = getattr(choices, control.field)
+            found[control.field] = min(control.stops(result), key=lambda n: abs(n - wanted))
+    return replace(choices, **found) if found else choices
+
+
 def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
     """Return choices as a file of saved work has them."""
-    return {c.field: c.encode(getattr(choices, c.field)) for c in spec.controls}
+    return {c.field: c.encode(getattr(choices, c.field)) for c in spec.controls if c.kept}
 
 
 def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
@@ -631,7 +683,7 @@ def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -
     """
     found = {}
     for control in spec.controls:
-        if control.field in options:
+        if control.kept and control.field in options:
             value = options[control.field]
             if not control.accepts(value):
                 log.warning("%s of %s cannot be %r", control.field, spec.name, value)

@@ -108,13 +108,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
         "example": _one_of(*get_args(Example)),
         "sums": _list_of(_sum, 2, 2),
     },
-    "lookback": {
-        "lag": _from(1),
-        "space": _one_of("3", "6", "all", "heads"),
-        "scoring": _one_of("even_odd", "halves"),
-        "head": _from(0),
-        "in_view": flag,
-    },
     "training": {"third": _one_of("turns", "loss")},
 }  # fmt: skip
 """Of each panel, by its dock's name, what is saved, and which values each may have."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.export.save_result import ResultSaver
@@ -20,15 +20,18 @@ from gui.panels.kit import (
     Button,
     HideCurves,
     Json,
+    Play,
     Scope,
     Shown,
     View,
     all_numbers,
     all_scripts,
+    at_stops,
     changed,
     saved,
 )
 from gui.panels.overlay_legend import OverlayLegend
+from gui.panels.playback import Playback
 from gui.panels.result_header import ResultHeader
 from gui.services.controller import Controller
 from gui.services.loading import short_name
@@ -152,6 +155,11 @@ class ResultPanel(Panel):
         self._grid = Listening()
         self._guide: Guide | None = None
         self._guided: object = None
+        self._play = next((one for one in spec.controls if isinstance(one, Play)), None)
+        self._course: Callable[[float], Guide] | None = None
+        self.playback = Playback(self)
+        self.playback.moved.connect(self._on_moved)
+        self.playback.finished.connect(lambda: self._set_playing(False))
         self.header = ResultHeader(spec.formula, spec.meaning, spec.explanation, theme)
         self.header.menuRequested.connect(self._show_menu)
         self.controls = ControlRow(spec, theme, lambda field, value: self._choose(field, value))
@@ -170,6 +178,8 @@ class ResultPanel(Panel):
         self.words.button.clicked.connect(self._on_button)
         self._builder = QTimer(self, interval=0, singleShot=True)
         self._builder.timeout.connect(self._make_content)
+        if self.controls.number is not None:
+            self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._build_layout()
         self._follow_model()
         self.others = OverlayCurves(
@@ -187,7 +197,7 @@ class ResultPanel(Panel):
         self.listen(events.model, self._on_model_changed)
         self.listen(events.opening, self._show_answer)
         self.listen(events.answers, self._on_answers_changed)
-        self.listen(events.components, self.ask)
+        self.listen(events.components, self._on_components_changed)
         if self.spec.follows_drag:
             self.listen_throttled(events.positions, self.ask)
         else:
@@ -236,6 +246,12 @@ class ResultPanel(Panel):
         self._set_choices(replace(self.choices, **{field: value}))
 
     def _set_choices(self, choices: Any) -> None:
+        if self._play is not None and getattr(choices, self._play.field):
+            begins = not getattr(self.choices, self._play.field)
+            if begins and self._ready is not None:
+                choices = replace(choices, **{self._play.shows: True})
+            elif begins or not getattr(choices, self._play.shows):
+                choices = replace(choices, **{self._play.field: False})
         if choices == self.choices:
             return
         self.choices = choices
@@ -296,11 +312,12 @@ class ResultPanel(Panel):
         assert self._ready is not None
         assert self.session.model is not None
         theme = theme or self.theme
+        choices = at_stops(self.spec, self.choices, self._ready.result)
         sessions = {compared.key: compared.session for compared in self.session.compared}
         others = tuple(
             View(
                 _scope(sessions[curve.key]),
-                self.choices,
+                choices,
                 curve.answer.question if curve.answer is not None else None,
                 curve.result,
                 theme,
@@ -312,7 +329,7 @@ class ResultPanel(Panel):
         )
         return View(
             _scope(self.session),
-            self.choices,
+            choices,
             self._ready.question,
             self._ready.result,
             theme,
@@ -352,7 +369,7 @@ class ResultPanel(Panel):
     def _draw(self) -> None:
         view = self.view()
         self._make_content()
-        self.controls.follow_result(view.result, self.choices)
+        self.controls.follow_view(view)
         if isinstance(self.content, PanelBody):
             self.content.draw(view)
         elif self.content is not None:
@@ -374,12 +391,17 @@ class ResultPanel(Panel):
             from gui.plots.qt_painter import PaintedRow
 
             content = PaintedRow(self.session, self.theme)
+            content.stepped.connect(self._on_stepped)
         content.intended.connect(self.intended)
         content.chosen.connect(self._choose)
         content.hoverRequested.connect(self.hoverRequested)
         content.selectionRequested.connect(self.selectionRequested)
         self.content = content
         self._page.addWidget(content, 1)
+
+    def _on_stepped(self, way: int) -> None:
+        if self.controls.number is not None:
+            self.controls.number.step(way)
 
     def _show_marks(self) -> None:
         if self._ready is not None and self.content is not None:
@@ -406,15 +428,40 @@ class ResultPanel(Panel):
         if shown == self._guided:
             return
         self._guided = shown
-        guide = None if self._ready is None else spec.guide(self.view(), current)
+        view = None if self._ready is None else self.view()
+        playing = self._play is not None and getattr(self.choices, self._play.field)
+        self._course = spec.course(view) if view is not None and playing else None
+        if self._course is not None:
+            if self.playback.is_playing:
+                self._on_moved(self.playback.share)
+            else:
+                self.playback.start()
+            return
+        self.playback.stop()
+        if playing and self._play is not None:
+            self.choices = replace(self.choices, **{self._play.field: False})
+            self.controls.show(self.choices)
+        self._set_guide(None if view is None else spec.guide(view, current))
+
+    def _on_moved(self, share: float) -> None:
+        if self._course is not None:
+            self._set_guide(self._course(share))
+
+    def _set_guide(self, guide: Guide | None) -> None:
         if guide is not self._guide:
             self._guide = guide
             if self._in_front:
                 self.guideRequested.emit(guide)
 
+    def _set_playing(self, playing: bool) -> None:
+        if self._play is not None:
+            self._choose(self._play.field, playing)
+
     # ---- being seen --------------------------------------------------------------------------
 
     def set_in_front(self, in_front: bool) -> None:
+        if not in_front:
+            self._set_playing(False)
         if in_front is not self._in_front and self._guide is not None:
             self.guideRequested.emit(self._guide if in_front else None)
         self._in_front = in_front
@@ -447,6 +494,7 @@ class ResultPanel(Panel):
     def release(self) -> None:
         """Stop listening."""
         self.others.close()
+        self.playback.stop()
         self._grid.stop()
         if isinstance(self.content, PanelBody):
             self.content.stop()
@@ -457,6 +505,12 @@ class ResultPanel(Panel):
             self.content.take_focus()
         else:
             super().take_focus()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Hand the focus on; with a proxy, Tab would pass by the buttons before the slider."""
+        super().focusInEvent(event)
+        if self.controls.number is not None:
+            self.controls.number.slider.setFocus(event.reason())
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size in which a plot can be read."""
@@ -478,6 +532,15 @@ class ResultPanel(Panel):
         self._follow_model()
         self._show_answer()
         self.ask()
+
+    def _on_components_changed(self) -> None:
+        self.ask()
+        if self._ready is not None:
+            # What is shown may be the same, and yet no part of what the viewport shows.
+            view = self.view()
+            self.controls.follow_view(view)
+            self.header.caption.set_text(self.spec.caption(view))
+            self._show_guide()
 
     def _current(self) -> Answer | None:
         return self.session.answers.get(self.spec.name)
@@ -562,9 +625,11 @@ class ResultPanel(Panel):
             self.askedBeside.emit(key, question, True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Do what the body's keys do; else give up waiting with Esc: it may be its own window."""
+        """Do what the keys do; else give up waiting with Esc: it may be its own window."""
         plain = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        keys = self.content.keys() if isinstance(self.content, PanelBody) and plain else {}
+        keys = {} if self._ready is None or not plain else self.controls.keys()
+        if isinstance(self.content, PanelBody) and plain:
+            keys |= self.content.keys()
         if event.key() in keys:
             keys[event.key()]()
         elif event.key() == Qt.Key.Key_Escape and not self.strip.isHidden():

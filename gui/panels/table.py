@@ -53,6 +53,7 @@ PANELS = {
         PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
         PanelEntry("shape", "Shape", "shape.spec:ShapePanel"),
+        PanelEntry("lookback", "Look back", "lookback.spec:LookBackPanel"),
         PanelEntry("kernels", "Kernels", "kernels.spec:KernelsPanel"),
         PanelEntry("experiment", "Line or helix", "experiment.spec:ExperimentPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),

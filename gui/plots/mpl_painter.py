@@ -50,11 +50,12 @@ def paint(
     *,
     others: Sequence[tuple[str, str]] = (),
     own: tuple[str, str] | None = None,
+    what: str = "",
     size: tuple[float, float] = SIZE,
 ) -> Figure:
-    """Paint plots side by side; tables and legends are for the screen.
+    """Paint plots side by side; tables, legends, and plots without curves are for the screen.
 
-    The labels of curves stand in a plot that is alone, and below several.
+    The labels of curves stand in a plot that is alone, and else below.
 
     Parameters
     ----------
@@ -68,10 +69,16 @@ def paint(
         Names and colours of the compared models, named under the plots.
     own
         Name and colour of the open model among them.
+    what
+        What is drawn of the others; written where the open model has more than that.
     size
         Width and height in inches, without the names.
     """
-    drawn = [part for part in parts if isinstance(part, Plot | Image)]
+    drawn = [
+        part
+        for part in parts
+        if isinstance(part, Image) or (isinstance(part, Plot) and part.curves)
+    ]
     widths = [IMAGE_WIDTH if isinstance(part, Image) else 1.0 for part in drawn]
     figure, axes = new_figures(theme, size, columns=len(drawn), width_ratios=widths)
     for part, place in zip(drawn, axes, strict=True):
@@ -79,16 +86,27 @@ def paint(
             paint_image(place, part, theme)
         else:
             paint_plot(place, part, theme)
-    labelled = any(curve.label for part in drawn if isinstance(part, Plot) for curve in part.curves)
+    labelled = [
+        place
+        for part, place in zip(drawn, axes, strict=True)
+        if isinstance(part, Plot) and any(curve.label for curve in part.curves)
+    ]
     if labelled and len(drawn) == 1:
         axes[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
-    elif labelled:
+    elif len(labelled) == 1 and not others:
         figure.legend(
             frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text,
             loc="outside lower left", ncols=len(drawn),
         )  # fmt: skip
+    else:
+        for place in labelled:
+            place.legend(
+                loc="upper left", bbox_to_anchor=(-0.1, -0.2), ncols=2, frameon=False,
+                fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4,
+                borderaxespad=0.0, columnspacing=1.2,
+            )  # fmt: skip
     title_axes(axes[0], title, detail, theme)
-    name_models(figure, others, own, theme)
+    name_models(figure, others, own, theme, what=what if labelled else "")
     return figure
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import (
@@ -25,7 +26,8 @@ from gui.plots.color_bar import ColorBar
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.heatmap import Heatmap
 from gui.plots.position_curves import PositionCurves
-from gui.plots.spec import Entry, Image, Legend, Part, Plot, Rule, Span, Table
+from gui.plots.scrub_plot import CurveLegend, ScrubPlot
+from gui.plots.spec import Curve, Entry, Image, Legend, Part, Plot, Rule, Span, Table
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.choice_table import ChoiceTable, choose
@@ -48,14 +50,24 @@ class PaintedPlot(QWidget):
     """The position under the mouse, or None."""
     intended = Signal(object)
     """What a click on a point intends."""
+    stepped = Signal(int)
+    """An arrow key in a plot that scrubs: to the number before (−1) or to the next one."""
 
     def __init__(self, plot: Plot, theme: Theme) -> None:
         super().__init__()
         self._plot = plot
+        self._drawn: Plot | None = None
         self._curve = 0
         self._marks: tuple[int | None, tuple[int, ...]] = (None, ())
+        self.readings = CurveLegend(theme) if plot.readings else None
         if plot.over:
             self.widget: CurvePlot = PositionCurves(theme, plot.x.title, plot.y.title)
+        elif plot.scrubs:
+            self.widget = ScrubPlot(
+                theme, plot.y.title, plot.x.title, log_x=plot.x.log, log_y=plot.y.log,
+                dots=False, tip=plot.scrub_tip,
+            )  # fmt: skip
+            self.widget.stepped.connect(lambda way, _: self.stepped.emit(way))
         else:
             self.widget = CurvePlot(
                 theme, plot.x.title, plot.y.title,
@@ -65,7 +77,12 @@ class PaintedPlot(QWidget):
         self.widget.pointHovered.connect(self._on_hovered)
         self.widget.pointClicked.connect(self._on_clicked)
         self.widget.markerDragged.connect(self._on_dragged)
-        _fill(self, self.widget)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        if self.readings is not None:
+            column.addWidget(self.readings)
+        column.addWidget(self.widget, 1)
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part in place of its own."""
@@ -77,9 +94,14 @@ class PaintedPlot(QWidget):
         for axis, said in ((self.widget.x_axis, plot.x), (self.widget.y_axis, plot.y)):
             if axis.title != said.title:
                 axis.set_title(said.title, self.widget.theme)
-        self.widget.set_curves(plot.curves, plot.x.span, plot.y.span, rules=plot.rules)
-        if plot.y.home is not None:
-            self.widget.view.set_home_y(plot.y.home)
+        # While one scrubs, the curves stay the same, and painting them takes long.
+        if not (isinstance(self.widget, ScrubPlot) and _same_curves(plot, self._drawn)):
+            self.widget.set_curves(plot.curves, plot.x.span, plot.y.span, rules=plot.rules)
+            if plot.y.home is not None:
+                self.widget.view.set_home_y(plot.y.home)
+        self._drawn = plot
+        if self.readings is not None:
+            self.readings.show_readings(plot.readings)
         marker = self._marker()
         if marker is None:
             self.widget.set_marker(None)
@@ -116,6 +138,8 @@ class PaintedPlot(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; what is drawn keeps its own until it is drawn anew."""
         self.widget.set_theme(theme)
+        if self.readings is not None:
+            self.readings.set_theme(theme)
 
     def _marker(self) -> Rule | None:
         return next((rule for rule in self._plot.rules if rule.axis == "x"), None)
@@ -137,8 +161,9 @@ class PaintedPlot(QWidget):
 
     def _on_dragged(self, x: float) -> None:
         marker = self._marker()
-        if marker is not None and marker.drags:
-            self.chosen.emit(marker.drags, max(round(x), 1))
+        choice = self._plot.scrubs or (marker.drags if marker is not None else "")
+        if choice:
+            self.chosen.emit(choice, max(round(x), 1))
 
 
 class PaintedImage(QWidget):
@@ -277,8 +302,9 @@ class PaintedTable(QWidget):
 
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
         if self._table.chooses and key not in self._table.fixed:
-            drawn = tuple(self._table.colors)
-            self.chosen.emit(self._table.chooses, choose(drawn, key, modifiers, self._table.most))
+            drawn, most = tuple(self._table.colors), self._table.most
+            value = choose(drawn, key, modifiers, most) if most > 1 else key
+            self.chosen.emit(self._table.chooses, value)
 
 
 class PaintedLegend(QScrollArea):
@@ -386,6 +412,8 @@ class PaintedRow(QWidget):
     hoverRequested = Signal(object)
     selectionRequested = Signal(tuple)
     intended = Signal(object)
+    stepped = Signal(int)
+    """An arrow key in a plot that scrubs: to the number before (−1) or to the next one."""
 
     def __init__(
         self, session: Session, theme: Theme, before: QWidget | None = None, stretch: int = 1
@@ -453,6 +481,7 @@ class PaintedRow(QWidget):
         if isinstance(part, Plot):
             made = PaintedPlot(part, self._theme)
             made.intended.connect(self.intended)
+            made.stepped.connect(self.stepped)
             if part.over == "position" and isinstance(made.widget, PositionCurves):
                 PositionGestures(made.widget, self._session, self.selectionRequested.emit)
         elif isinstance(part, Image):
@@ -490,7 +519,26 @@ class PaintedRow(QWidget):
 
 
 def _kind(plot: Plot) -> tuple[object, ...]:
-    return plot.over, plot.x.log, plot.y.log, plot.x.whole
+    axes = plot.x.log, plot.y.log, plot.x.whole
+    return plot.over, *axes, plot.scrubs, plot.scrub_tip, bool(plot.readings)
+
+
+def _same_curves(one: Plot, other: Plot | None) -> bool:
+    """Return whether two plots differ in nothing but a standing rule and what is said."""
+    if other is None or (one.x.span, one.y.span) != (other.x.span, other.y.span):
+        return False
+    lying = [[rule for rule in plot.rules if rule.axis == "y"] for plot in (one, other)]
+    return (
+        lying[0] == lying[1]
+        and len(one.curves) == len(other.curves)
+        and all(map(_same_curve, one.curves, other.curves))
+    )
+
+
+def _same_curve(one: Curve, other: Curve) -> bool:
+    looks = [(curve.color, curve.style, curve.width, curve.name) for curve in (one, other)]
+    same = looks[0] == looks[1] and np.array_equal(one.x, other.x)
+    return same and np.array_equal(one.y, other.y)
 
 
 def _fill(holder: QWidget, *widgets: QWidget) -> QHBoxLayout:

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEve
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.plots.curve_plot import CurvePlot, view_points
-from gui.plots.spec import Curve, Line
+from gui.plots.spec import Curve, Line, Reading
 from gui.services.overlay_curves import OverlayLine, span_with
 from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
@@ -175,13 +175,16 @@ class CurveLegend(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._entries: tuple[tuple[str, bool, str, str], ...] = ()
+        self._entries: tuple[Reading, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_lines(self, lines: Sequence[Line], snapshot: int, empty: str = "") -> None:
         """Show lines and their values at a snapshot; or, where there is none, why."""
-        entries = tuple((line.color, line.dashed, line.name, line.said(snapshot)) for line in lines)
-        entries = entries or (("", False, empty, ""),)
+        self.show_readings([line.reading(snapshot) for line in lines] or [Reading(empty)])
+
+    def show_readings(self, readings: Sequence[Reading]) -> None:
+        """Show what is said of curves."""
+        entries = tuple(readings)
         if entries == self._entries:
             return
         self._entries = entries
@@ -191,7 +194,7 @@ class CurveLegend(QWidget):
 
     def text(self) -> str:
         """Return all of it, cut or not."""
-        return " · ".join(f"{name} {said}".strip() for _, _, name, said in self._entries)
+        return " · ".join(f"{one.name} {one.text}".strip() for one in self._entries)
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -215,13 +218,15 @@ class CurveLegend(QWidget):
         metrics, middle, x = QFontMetrics(font), self.height() // 2, 4
         # Names before numbers: these are in the tooltip as well.
         numbers = self._width(metrics, numbers=True) <= self.width()
-        for color, dashed, name, said in self._entries:
-            if color:
-                style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
-                painter.setPen(QPen(QColor(color), 2, style))
+        for one in self._entries:
+            if one.color:
+                solid = one.style == "solid"
+                style = Qt.PenStyle.SolidLine if solid else Qt.PenStyle.DotLine
+                painter.setPen(QPen(QColor(one.color), 2, style))
                 painter.drawLine(x, middle, x + SWATCH, middle)
                 x += SWATCH + GAP
-            for text, tone in ((name, self._theme.muted), (said, self._theme.text))[: 1 + numbers]:
+            shades = ((one.name, self._theme.muted), (one.text, self._theme.text))
+            for text, tone in shades[: 1 + numbers]:
                 room = max(self.width() - x, 0)
                 painter.setPen(QColor(tone))
                 shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
@@ -231,7 +236,7 @@ class CurveLegend(QWidget):
 
     def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:
         """Return how wide all of it is, with the numbers or without."""
-        texts = [text for *_, name, said in self._entries for text in (name, said)[: 1 + numbers]]
+        texts = [text for one in self._entries for text in (one.name, one.text)[: 1 + numbers]]
         words = sum(metrics.horizontalAdvance(text) + GAP for text in texts)
         return words + (SWATCH + 2 * GAP) * len(self._entries)
 

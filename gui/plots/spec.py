@@ -106,6 +106,19 @@ class Rule:
     style: Style = "dashed"
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An entry of the row over a plot: a curve's colour and style, its name, and a value of it.
+
+    Without a colour it stands for no curve.
+    """
+
+    name: str
+    text: str = ""
+    color: str = ""
+    style: Style = "solid"
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Plot:
     """Curves over one pair of axes.
@@ -130,6 +143,13 @@ class Plot:
         Its share of the width, beside others.
     least_width
         In pixels; in less it is left out on the screen.
+    readings
+        What is said of the curves in a row over them, on the screen; no row if empty.
+    scrubs
+        The choice that a press or a drag anywhere changes, to the nearest whole number, and arrow
+        keys to the next one; the standing rule shows it. "" for none.
+    scrub_tip
+        What such a press does.
     """
 
     name: str
@@ -142,6 +162,9 @@ class Plot:
     over: Over = ""
     stretch: int = 1
     least_width: int = 0
+    readings: Sequence[Reading] = ()
+    scrubs: str = ""
+    scrub_tip: str = ""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -202,8 +225,8 @@ class Table:
     colors
         Of the curves that rows stand for, by their keys.
     chooses
-        The choice, a tuple of keys, that clicks change: a click draws one row, Shift-click
-        several; "" if rows cannot be chosen.
+        The choice that clicks change, a tuple of keys, or a key where one row is chosen at most:
+        a click draws one row, Shift-click several; "" if rows cannot be chosen.
     most
         So many can be chosen at once.
     tip
@@ -307,6 +330,11 @@ class Line:
             return "–"
         number = format_number(value, self.digits) + self.unit
         return format_percent(value) if self.percent else number
+
+    def reading(self, snapshot: int) -> Reading:
+        """Return what is said of it at a snapshot."""
+        style: Style = "dashed" if self.dashed else "solid"
+        return Reading(self.name, self.said(snapshot), self.color, style)
 
     def runs(self) -> Iterator[slice]:
         """Yield the stretches that have values: a line does not cross those that have none."""

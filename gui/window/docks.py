@@ -158,12 +158,6 @@ def _layernorm(session: Session, theme: Theme) -> Panel:
     return LayerNormPanel(session, theme)
 
 
-def _lookback(session: Session, theme: Theme) -> Panel:
-    from gui.panels.lookback import LookBackPanel
-
-    return LookBackPanel(session, theme)
-
-
 def _training(session: Session, theme: Theme) -> Panel:
     from gui.panels.training.training import TrainingPanel
 
@@ -197,7 +191,7 @@ DOCKS = (
     Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),
     Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
     Dock("shape", "Shape", BOTTOM, _result("shape"), lazy=True),
-    Dock("lookback", "Look back", BOTTOM, _lookback, lazy=True),
+    Dock("lookback", "Look back", BOTTOM, _result("lookback"), lazy=True),
     Dock("kernels", "Kernels", BOTTOM, _result("kernels"), lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _result("experiment"), lazy=True),
     Dock("training", "Training", BOTTOM, _training, lazy=True),

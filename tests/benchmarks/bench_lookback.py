@@ -48,15 +48,19 @@ class Stage:
 
     def lags(self, lags: cycle) -> list[float]:
         """Move the slider of N by some steps."""
-        slider = self.panel.lag.slider
+        slider = self.panel.controls.number.slider
         took = [self._frames.after(lambda: slider.setValue(next(lags))) for _ in range(FRAMES)]
         run_until(self.qt, lambda: self.app.idle)
         return took[1:]
 
     def played(self, shares: cycle) -> list[float]:
         """Draw the positions at some shares of their way."""
-        way = self.panel.way
-        took = [self._frames.after(lambda: way.moved.emit(next(shares))) for _ in range(FRAMES)]
+        panel = self.panel
+        panel.configure(play=True)
+        panel.playback.stop()
+        moved = panel.playback.moved
+        took = [self._frames.after(lambda: moved.emit(next(shares))) for _ in range(FRAMES)]
+        panel.configure(play=False)
         return took[1:]
 
 

@@ -8,17 +8,17 @@ from typing import Any
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.layernorm import LayerNormPanel
-from gui.panels.lookback import LookBackPanel
 from gui.panels.panel import ResultPanel as SpecPanel
 from gui.panels.result_panel import ResultPanel
 from gui.plots.curve_plot import CurvePlot
+from gui.plots.spec import Curve, Plot
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
-PANELS = (LookBackPanel, LayerNormPanel)
-"""Those that draw compared models as well."""
+PANELS = (LayerNormPanel,)
+"""Those that draw compared models as well, and have no spec."""
 
 
 class ComparedStage:
@@ -109,6 +109,8 @@ class Beside:
 
     def lines(self, plot: str) -> dict[str, Any]:
         """Return what is drawn of the other models, by their names."""
+        if isinstance(self.panel, SpecPanel):
+            return {one.name: one for one in other_curves(self.panel, plot)}
         return {line.name: line for line in self.panel.overlay_lines(plot)}
 
     def close(self) -> None:
@@ -121,12 +123,18 @@ def curve_plots(panel: SpecPanel) -> list[CurvePlot]:
     return panel.findChildren(CurvePlot)
 
 
+def other_curves(panel: SpecPanel, plot: str = "") -> list[Curve]:
+    """What is drawn of the other models, in one of the plots or in all."""
+    parts = [one for one in panel.spec.plots(panel.view()) if isinstance(one, Plot)]
+    named = [one for one in parts if plot in ("", one.name)]
+    return [curve for one in named for curve in one.curves if curve.name]
+
+
 def drawn_names(panel: Any) -> set[str]:
     """The names of what is on the screen behind the own curves, in all plots of a panel."""
     if isinstance(panel, SpecPanel):
         return {curve.name for plot in curve_plots(panel) for curve in plot.curves if curve.name}
     plots = {
         LayerNormPanel: lambda: (panel.errors.errors,),
-        LookBackPanel: lambda: panel.plots.plots,
     }[type(panel)]()
     return {curve.name for plot in plots for curve in plot.curves if curve.name}

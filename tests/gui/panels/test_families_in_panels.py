@@ -17,7 +17,6 @@ from geometry.models.residual_stream import Subject
 from gui.panels import table
 from gui.panels.claims.words import outcome
 from gui.panels.layernorm import LayerNormPanel
-from gui.panels.lookback import LookBackPanel
 from gui.panels.overlaps import OverlapsPanel
 from gui.panels.training.training import TrainingPanel
 from gui.window.docks import BOTTOM, DOCKS
@@ -35,7 +34,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        OverlapsPanel, LayerNormPanel, LookBackPanel, TrainingPanel,
+        OverlapsPanel, LayerNormPanel, TrainingPanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}

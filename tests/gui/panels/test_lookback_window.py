@@ -5,8 +5,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.lookback_guide import LINES, MOST, Carried
-from gui.panels.lookback_question import LookBackOf
+from gui.panels.lookback.guide import LINES, MOST, Carried
+from gui.panels.lookback.question import LookBackOf
 from gui.scene.scene_state import resolve_scene
 from gui.services.questions import QuestionContext, resolve
 
@@ -38,7 +38,7 @@ def test_the_carried_positions_are_in_the_scene(app, wait_until_idle):
     np.testing.assert_allclose(points(app), expected, atol=1e-4)
     state = resolve_scene(app.session)
     assert any("carried 50 back" in line for line in state.caption)
-    panel.lag.slider.setValue(20)
+    panel.controls.number.slider.setValue(20)
     wait_until_idle(app)
     assert len(points(app)) == len(expected) + 30
 
@@ -47,8 +47,8 @@ def test_playing_moves_them_in_the_scene(app, qtbot, wait_until_idle):
     panel = app.window.panels["lookback"]
     end, seen = points(app), []
     watching = panel.guideRequested.connect(lambda _: seen.append(points(app)))
-    QTest.mouseClick(panel.play, LEFT)
-    qtbot.waitUntil(lambda: not panel.way.is_playing, timeout=20_000)
+    QTest.mouseClick(panel.controls.play, LEFT)
+    qtbot.waitUntil(lambda: not panel.playback.is_playing, timeout=20_000)
     panel.disconnect(watching)
     wait_until_idle(app)
     np.testing.assert_allclose(points(app), end, atol=1e-4)
@@ -87,7 +87,7 @@ def test_a_claim_leads_to_what_it_measures(app, wait_until_idle):
         assert name == "lookback"
         panel.configure(**options)
         wait_until_idle(app)
-        assert panel.space.value() == options.get("space", "3")
+        assert panel.choices.space == options.get("space", "3")
 
 
 def test_of_many_positions_some_are_carried(open_table):

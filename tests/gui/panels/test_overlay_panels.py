@@ -11,9 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.claims.measurements import Measurements, Scope
-from geometry.measures.lookback_range import look_back_range
 from gui.panels.layernorm import LayerNormPanel
-from gui.panels.lookback import LookBackPanel
 from gui.panels.overlay_legend import shares
 from gui.services.controller import Controller
 from gui.services.overlay_curves import overlay_color
@@ -40,8 +38,6 @@ def beside(qtbot, tmp_path):
 
 def wanted(panel, model, positions):
     """What a panel should draw of a model, by its plot: computed without the panel."""
-    if isinstance(panel, LookBackPanel):
-        return {"fits": look_back_range(model.W_pos, positions).found.r2["screw"]}
     errors = Measurements(model, Scope(positions)).layernorm.orthogonal
     return {"": np.median(errors, axis=0)}
 
@@ -134,15 +130,15 @@ def test_the_legend_is_reached_and_used_by_keys(beside, qtbot):
 
 
 def test_tooltips_tell_model_range_and_numbers(beside):
-    made = beside(LookBackPanel)
+    made = beside("lookback")
     made.add_both()
     tip = made.chips[1].toolTip()
     found = made.session.compared[0].session.answers["lookback"].result.turned.found
-    assert made.panel.lag.value == 48, "the largest of the open model"
+    assert made.panel.controls.number.value == 48, "the largest of the open model"
     said = f"N = 48: R² {format_number(found.r2['screw'][47])}, turns "
     assert tip.startswith(f"long · positions 2–70\n{said}")
     assert tip.endswith("Press to hide its curve")
-    assert made.panel.overlay_legend.words.text() == "R² of rotation + shift:"
+    assert made.panel.legend.words.text() == "R² of rotation + shift:"
 
 
 def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
@@ -189,12 +185,6 @@ def test_the_legend_is_one_row_whatever_the_width(beside, width):
     assert len({chip.y() for chip in chips}) == 1
     assert all(a.geometry().right() < b.x() for a, b in itertools.pairwise(chips))
     assert chips[-1].geometry().right() <= legend.width()
-
-
-def test_beside_other_models_colours_are_theirs(beside):
-    panel = beside(LookBackPanel).add_both()
-    colors = [line.color for line in panel.plots._lines[panel.plots.fits]]
-    assert colors == [LIGHT.text, LIGHT.muted, LIGHT.muted]
 
 
 def test_widths_share_a_room():

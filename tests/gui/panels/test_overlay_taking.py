@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.panels.layernorm import LayerNormPanel
-from gui.panels.lookback import LookBackPanel
 from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
 from gui.state.session import Compared, Session
 from gui.style.theme import DARK, LIGHT
@@ -22,11 +21,9 @@ from tests.scripts import run_script
 LEFT = Qt.MouseButton.LeftButton
 SPECTRA = "P_singular_value"
 COLUMN = {
-    LookBackPanel: "r2_screw",
     LayerNormPanel: "orthogonal_median",
 }
 """The column that is the drawn curve."""
-PLOT = {LookBackPanel: "fits"}
 
 
 @pytest.fixture
@@ -83,7 +80,7 @@ def test_numbers_have_their_columns_after_the_open_models(
     made = beside(panel_class)
     QTest.mouseClick(made.chips[2], LEFT)
     numbers = np.load(made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
-    (line,) = made.panel.overlay_lines(PLOT.get(panel_class, ""))
+    (line,) = made.panel.overlay_lines()
     theirs = {name: numbers[name] for name in numbers if name.startswith("long: ")}
     column = COLUMN[panel_class]
     np.testing.assert_allclose(theirs[f"long: {column}"], line.y)
@@ -160,9 +157,9 @@ def test_python_prints_each_models(beside, panel_class):
 
 
 def test_what_python_prints_of_another_model_is_what_is_drawn(beside):
-    made = beside(LookBackPanel)
+    made = beside("lookback")
     script = made.stage.python().split("# Beside it, ")[1]
     printed = run_script(f"# {script}")
-    line = made.panel.overlay_lines("fits")[0]
-    r2 = line.y[np.flatnonzero(line.x == made.panel.lag.value)[0]]
+    line = made.lines("R²")["long"]
+    r2 = line.y[np.flatnonzero(line.x == made.panel.controls.number.value)[0]]
     assert float(printed.split()[1]) == pytest.approx(r2)

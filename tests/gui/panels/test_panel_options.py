@@ -48,8 +48,6 @@ CASES = [
             "sums": [["#5", 10], ["#1", 20]],
         },
     ),
-    ("lookback", {"lag": 12, "space": "6", "scoring": "halves", "head": 0, "in_view": False}),
-    ("lookback", {"lag": 3, "space": "heads", "scoring": "even_odd", "head": 1, "in_view": True}),
     ("training", {"third": "loss"}),
 ]  # fmt: skip
 LAZY = [dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM]
@@ -134,11 +132,6 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
 @pytest.mark.parametrize(
     ("panel", "options"),
     [
-        changed("lookback", "lag", 0),
-        changed("lookback", "lag", "x"),
-        changed("lookback", "lag", True),
-        changed("lookback", "head", -1),
-        changed("lookback", "space", ["3"]),
         changed("capture", "name", "P"),
         changed("overlaps", "rows", {**SUBJECT, "side": "left"}),
         changed("overlaps", "look", {"blur": float("nan"), "colormap": "viridis", "log": False}),
@@ -146,7 +139,7 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
         changed("layernorm", "sums", [["#1", 2]]),
         changed("layernorm", "sums", [["#1", 2], [3, 4]]),
     ],
-    ids=range(11),
+    ids=range(6),
 )
 def test_what_makes_no_sense_is_left_out(panel, options, open_table):
     table = open_table(np.random.default_rng(0).normal(size=(20, 8)))

@@ -6,7 +6,6 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.lookback import LookBackPanel
 from gui.state.answer import Answer
 from tests.gui.compared_stage import Beside, drawn_names
 
@@ -36,7 +35,7 @@ def test_nothing_is_asked_while_nobody_looks(beside):
 
 
 def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
-    made = beside(LookBackPanel)
+    made = beside("lookback")
     made.add_both()
     other = made.session.compared[0].session
     other.dragging = True
@@ -45,27 +44,28 @@ def test_a_range_that_is_dragged_is_asked_for_in_the_end(beside):
     assert drawn_names(made.panel) == {"long", "short"}, "that of before stays meanwhile"
     other.dragging = False
     assert other.answers["lookback"].question.positions == (10, 60)
-    assert made.lines("fits")["long"].x[-1] < 51
+    assert made.lines("R²")["long"].x[-1] < 51
 
 
 def test_of_heads_only_the_open_models_are_shown(beside):
-    made = beside(LookBackPanel)
+    made = beside("lookback")
     panel = made.add_both()
-    QTest.mouseClick(panel.space.buttons["heads"], LEFT)
+    space = panel.controls.widgets["space"].buttons
+    QTest.mouseClick(space["heads"], LEFT)
     assert drawn_names(panel) == set()
-    assert not panel.overlay_legend.isVisible()
-    QTest.mouseClick(panel.space.buttons["3"], LEFT)
+    assert not panel.legend.isVisible()
+    QTest.mouseClick(space["3"], LEFT)
     assert drawn_names(panel) == {"long", "short"}
 
 
-@pytest.mark.parametrize(("panel_class", "draw"), [("spectra", "_draw"), (LookBackPanel, "redraw")])
+@pytest.mark.parametrize("panel_class", ["spectra", "lookback"])
 def test_neither_a_drag_nor_a_panel_that_nobody_sees_draws_anything(
-    beside, panel_class, draw, monkeypatch
+    beside, panel_class, monkeypatch
 ):
     made = beside(panel_class)
     panel = made.add_both()
     drawn = []
-    monkeypatch.setattr(panel, draw, lambda: drawn.append(True))
+    monkeypatch.setattr(panel, "_draw", lambda: drawn.append(True))
     others = [compared.session for compared in made.session.compared]
     for other in others:
         other.dragging = True

@@ -5,6 +5,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from tests.gui.compared_stage import other_curves
 from tests.gui.result_stage import named
 
 LEFT = Qt.MouseButton.LeftButton
@@ -70,8 +71,8 @@ def test_a_model_that_goes_takes_its_curves_and_work_along(compared, wait_until_
     panel = show(compared, wait_until_idle, "lookback")
     compared.controller.comparing.remove(compared.session.compared[0].key)
     wait_until_idle(compared)
-    assert [line.name for line in panel.overlay_lines("fits")] == ["long"]
+    assert {curve.name for curve in other_curves(panel)} == {"long"}
     compared.controller.comparing.clear()
     wait_until_idle(compared)
-    assert not panel.overlay_legend.isVisible()
-    assert panel.overlay_lines("fits") == ()
+    assert not panel.legend.isVisible()
+    assert not other_curves(panel)

@@ -5,14 +5,13 @@ import pytest
 from PySide6.QtTest import QTest
 from safetensors.numpy import load_file, save_file
 
-from gui.panels.lookback import LookBackPanel
 from tests.gui.panels.lookback.lookback_stage import LEFT
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 
 @pytest.fixture
 def stage(qtbot) -> ResultStage:
-    return ResultStage(qtbot, LookBackPanel, size=(1000, 280))
+    return ResultStage(qtbot, "lookback", size=(1000, 280))
 
 
 @pytest.fixture
@@ -46,5 +45,5 @@ def noisy(stage, write_table, helix):
 def heads(stage, gpt2):
     """The panel with the heads of a small GPT-2."""
     stage.open(gpt2)
-    QTest.mouseClick(stage.panel.space.buttons["heads"], LEFT)
+    QTest.mouseClick(stage.panel.controls.widgets["space"].buttons["heads"], LEFT)
     return stage.panel

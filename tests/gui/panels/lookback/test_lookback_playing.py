@@ -7,8 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.lookback_controls import FIRST_LAG, NOT_SHOWN
-from gui.panels.lookback_play import DURATION_MS
+from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN
+from gui.panels.options import usable
+from gui.panels.playback import DURATION_MS
 from tests.gui.panels.lookback.lookback_stage import LEFT, guide, press
 
 
@@ -26,30 +27,31 @@ def test_every_position_is_carried_next_to_where_it_should_land(panel, stage):
     screw = motion.screw
     along = (axis[1] - axis[0]) / np.linalg.norm(axis[1] - axis[0])
     assert abs(along @ screw.axis) == pytest.approx(1)
-    panel.lag.slider.setValue(20)
+    panel.controls.number.slider.setValue(20)
     assert len(guide(stage).points) == 198 - 20
 
 
 def test_the_check_box_takes_it_out_of_the_view(panel, stage):
-    QTest.mouseClick(panel.in_view, LEFT, pos=QPoint(8, panel.in_view.height() // 2))
+    box = panel.controls.widgets["in_view"]
+    QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
     assert guide(stage) is None
-    panel.lag.slider.setValue(20)
+    panel.controls.number.slider.setValue(20)
     assert guide(stage) is None
-    QTest.mouseClick(panel.in_view, LEFT, pos=QPoint(8, panel.in_view.height() // 2))
+    QTest.mouseClick(box, LEFT, pos=QPoint(8, box.height() // 2))
     assert len(guide(stage).points) == 178
 
 
 def test_components_that_are_not_moved_are_not_drawn(panel, stage):
     stage.session.components = (1, 2, 4)
     assert guide(stage) is None
-    assert not panel.play.isEnabled()
-    assert NOT_SHOWN in panel.header.caption.text()
-    QTest.mouseClick(panel.space.buttons["6"], LEFT)
+    assert not panel.controls.play.isEnabled()
+    assert NOT_SHOWN in panel.caption()
+    QTest.mouseClick(panel.controls.widgets["space"].buttons["6"], LEFT)
     assert guide(stage).components == (1, 2, 4)
     moved = panel.result.back.found.motion(FIRST_LAG).carry(panel.result.back.coordinates[50:])
     np.testing.assert_allclose(guide(stage).points, moved[:, [0, 1, 3]])
     assert guide(stage).dashed == ()
-    assert NOT_SHOWN not in panel.header.caption.text()
+    assert NOT_SHOWN not in panel.caption()
 
 
 def test_it_is_in_the_view_only_while_the_panel_is_in_front(panel, stage):
@@ -61,18 +63,18 @@ def test_it_is_in_the_view_only_while_the_panel_is_in_front(panel, stage):
 
 @pytest.mark.parametrize("space", ["3", "6", "all"])
 def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, space):
-    QTest.mouseClick(panel.space.buttons[space], LEFT)
+    QTest.mouseClick(panel.controls.widgets["space"].buttons[space], LEFT)
     start = panel.result.back.coordinates[FIRST_LAG:, :3]
     end = panel.result.back.found.motion(FIRST_LAG).carry(panel.result.back.coordinates[50:])
     shown = []
     panel.guideRequested.connect(lambda one: shown.append(one.points))
     began = time.monotonic()
-    press(panel.lag.slider, Qt.Key.Key_Space)
-    assert panel.way.is_playing
-    assert panel.play.sign == "pause"
-    qtbot.waitUntil(lambda: not panel.way.is_playing, timeout=20_000)
+    press(panel.controls.number.slider, Qt.Key.Key_Space)
+    assert panel.playback.is_playing
+    assert panel.controls.play.sign == "pause"
+    qtbot.waitUntil(lambda: not panel.playback.is_playing, timeout=20_000)
     assert time.monotonic() - began >= DURATION_MS / 1000
-    assert panel.play.sign == "play"
+    assert panel.controls.play.sign == "play"
     np.testing.assert_allclose(shown[0], start, atol=1e-9)
     np.testing.assert_allclose(shown[-1], end[:, :3], atol=1e-9)
     way = np.array([np.linalg.norm(points - start, axis=1).mean() for points in shown])
@@ -82,28 +84,59 @@ def test_playing_moves_the_positions_from_where_they_are(panel, stage, qtbot, sp
 
 def test_playing_ends_at_once_by_another_press_or_escape(panel, stage):
     end = guide(stage).points
-    QTest.mouseClick(panel.play, LEFT)
+    QTest.mouseClick(panel.controls.play, LEFT)
     assert np.abs(guide(stage).points - end).max() > 0.1
-    QTest.mouseClick(panel.play, LEFT)
+    QTest.mouseClick(panel.controls.play, LEFT)
     np.testing.assert_allclose(guide(stage).points, end)
-    QTest.mouseClick(panel.play, LEFT)
-    press(panel.lag.slider, Qt.Key.Key_Escape)
-    assert not panel.way.is_playing
+    QTest.mouseClick(panel.controls.play, LEFT)
+    press(panel.controls.number.slider, Qt.Key.Key_Escape)
+    assert not panel.playback.is_playing
     np.testing.assert_allclose(guide(stage).points, end)
 
 
 def test_playing_shows_it_and_ends_when_nobody_looks(panel, stage):
-    panel.in_view.setChecked(False)
-    QTest.mouseClick(panel.play, LEFT)
-    assert panel.in_view.isChecked()
+    panel.controls.widgets["in_view"].setChecked(False)
+    QTest.mouseClick(panel.controls.play, LEFT)
+    assert panel.controls.widgets["in_view"].isChecked()
     assert guide(stage) is not None
     panel.set_in_front(False)
-    assert not panel.way.is_playing
+    assert not panel.playback.is_playing
     assert guide(stage) is None
 
 
 def test_another_model_ends_the_movement(panel, stage, write_table):
-    QTest.mouseClick(panel.play, LEFT)
+    QTest.mouseClick(panel.controls.play, LEFT)
     stage.open(write_table(np.eye(5), "short"))
-    assert not panel.way.is_playing
+    assert not panel.playback.is_playing
     assert guide(stage) is None
+
+
+def test_what_is_taken_out_of_the_view_plays_no_more(panel, stage):
+    panel.configure(play=True)
+    assert panel.playback.is_playing
+    panel.controls.widgets["in_view"].setChecked(False)
+    assert not panel.playback.is_playing
+    assert panel.controls.play.sign == "play"
+    assert guide(stage) is None
+
+
+def test_playing_goes_on_with_another_lag(panel, stage):
+    QTest.mouseClick(panel.controls.play, LEFT)
+    panel.controls.number.slider.setValue(20)
+    assert panel.playback.is_playing
+    assert len(guide(stage).points) == 178
+
+
+def test_whether_it_plays_is_not_saved(panel):
+    panel.configure(play=True)
+    assert panel.choices.play
+    assert panel.options().keys() == {"lag", "space", "scoring", "head", "in_view"}
+    assert usable("lookback", {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
+
+
+def test_what_cannot_move_does_not_play(panel):
+    panel.configure(space="heads")
+    panel.configure(play=True)
+    panel.configure(space="3")
+    assert not panel.playback.is_playing
+    assert not panel.choices.play

@@ -1,4 +1,4 @@
-"""Positions carried by the motion that looks back, to be drawn beside the curve. No Qt here."""
+"""Positions carried by the motion that looks back, to be drawn beside the curve."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from geometry.measures.lookback import CLEAR_R2
-from gui.panels.lookback_question import OfPositions
+from gui.panels.lookback.question import OfPositions
 from gui.state.guides import Guide
 from gui.style.theme import format_number
 
@@ -34,7 +34,7 @@ class Carried:
         The three that are shown, from 1.
     """
 
-    def __init__(self, result: OfPositions, lag: int, components: tuple[int, int, int]) -> None:
+    def __init__(self, result: OfPositions, lag: int, components: tuple[int, ...]) -> None:
         back = result.back
         self._pca, self._components = back.pca, components
         self._columns = [number - 1 for number in components]
@@ -84,6 +84,6 @@ class Carried:
         return (line[:, self._columns],)
 
 
-def can_be_shown(result: OfPositions, components: tuple[int, int, int]) -> bool:
+def can_be_shown(result: OfPositions, components: tuple[int, ...]) -> bool:
     """Tell whether the motions move all three of the shown components, from 1."""
     return max(components) <= len(result.back.pca.components)

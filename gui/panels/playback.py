@@ -8,17 +8,16 @@ DURATION_MS = 1200
 FRAME_MS = 16
 
 
-class Way(QObject):
+class Playback(QObject):
     """Goes from 0 to 1 in about a second, whatever a frame takes."""
 
     moved = Signal(float)
-    """The share of the way that is done."""
-    playing = Signal(bool)
-    """It has begun, or ended."""
+    """The share of the way that is done, less than 1."""
+    finished = Signal()
+    """The end is reached."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.share = 1.0
         self._clock = QElapsedTimer()
         self._timer = QTimer(self, interval=FRAME_MS)
         self._timer.timeout.connect(self._on_tick)
@@ -28,34 +27,24 @@ class Way(QObject):
         """Whether it goes on by itself."""
         return self._timer.isActive()
 
-    def toggle(self) -> None:
-        """Begin at the start, or go to the end at once."""
-        if self.is_playing:
-            self.finish()
-            return
+    @property
+    def share(self) -> float:
+        """The share of the way that is done now."""
+        return min(self._clock.elapsed() / DURATION_MS, 1.0) if self.is_playing else 1.0
+
+    def start(self) -> None:
+        """Begin at the start; the first frame is drawn at once."""
         self._clock.start()
         self._timer.start()
-        self.playing.emit(True)
-        self._go(0.0)
-
-    def finish(self) -> None:
-        """Be at the end."""
-        self.stop()
-        self._go(1.0)
+        self.moved.emit(0.0)
 
     def stop(self) -> None:
         """Go on no more."""
-        if self.is_playing:
-            self._timer.stop()
-            self.playing.emit(False)
+        self._timer.stop()
 
     def _on_tick(self) -> None:
-        share = self._clock.elapsed() / DURATION_MS
-        if share >= 1.0:
-            self.finish()
+        if self.share < 1.0:
+            self.moved.emit(self.share)
         else:
-            self._go(share)
-
-    def _go(self, share: float) -> None:
-        self.share = share
-        self.moved.emit(share)
+            self.stop()
+            self.finished.emit()

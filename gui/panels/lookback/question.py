@@ -57,10 +57,19 @@ class Turned:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OfPositions:
-    """Looking back among the positions themselves."""
+    """Looking back among the positions themselves.
+
+    Attributes
+    ----------
+    back, turned
+        The motions, and how far they turn.
+    by_halves
+        The same, fitted and scored by halves, where a report draws both.
+    """
 
     back: RangeLookBack
     turned: Turned
+    by_halves: LookBack | None = None
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -170,8 +179,8 @@ class HeadsLookBackOf:
         return OfHeads(back, queries, keys)
 
 
-def of_measured(measured: Measurements, scoring: Scoring) -> OfPositions:
-    """Return what a report has measured in three components, up to lag 200.
+def of_measured(measured: Measurements) -> OfPositions:
+    """Return what a report has measured in three components, up to lag 200, in both scorings.
 
     Raises
     ------
@@ -183,10 +192,10 @@ def of_measured(measured: Measurements, scoring: Scoring) -> OfPositions:
         raise RangeError(
             f"the range is {first}–{last}, in {len(measured.pca.components)} components"
         )
-    pca, even_odd = first_three(measured.pca), scoring == "even_odd"
-    back = RangeLookBack(pca, pca.project(measured.rows), found[scoring])
-    turning = measured.turning if even_odd else None
-    return OfPositions(back, Turned(found[scoring], turning, np.degrees(found[scoring].angles)))
+    pca, even_odd = first_three(measured.pca), found["even_odd"]
+    back = RangeLookBack(pca, pca.project(measured.rows), even_odd)
+    turned = Turned(even_odd, measured.turning, np.degrees(even_odd.angles))
+    return OfPositions(back, turned, found["halves"])
 
 
 def turned(found: LookBack) -> Turned:

@@ -1,0 +1,479 @@
+"""Looking back N tokens: one rotation and one shift for all positions, and how well they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from geometry.measures.lookback import KINDS, Kind, Scoring
+from gui.panels.kit import Choice, Number, Option, PanelSpec, Play, Reported, Saved, Scope, Toggle
+from gui.panels.kit import View as AnyView
+from gui.panels.lookback.guide import Carried, can_be_shown
+from gui.panels.lookback.question import (
+    COUNTS,
+    HeadsLookBackOf,
+    LookBackOf,
+    LookedBack,
+    OfHeads,
+    OfPositions,
+    Space,
+    Turned,
+    of_measured,
+)
+from gui.plots.spec import Axis, Curve, Line, Part, Plot, Reading, Rule, Table, spanned
+from gui.scene.scene_state import titled
+from gui.services.snippets import opening
+from gui.state.guides import Guide
+from gui.style.theme import SERIES, format_number, format_percent
+from gui.widgets.table_text import Column, Row
+
+FIRST_LAG = 50
+"""A curve of one or two turns has turned visibly by then."""
+LOWEST = -0.5
+"""R² below this is as good as none, and would make the rest small."""
+NAMES: dict[Kind, str] = {
+    "screw": "rotation + shift",
+    "translation": "shift alone",
+    "rotation": "rotation alone",
+}
+SCORED: dict[Scoring, str] = {
+    "even_odd": "fitted on even, scored on odd positions",
+    "halves": "fitted on the first half, scored on the second",
+}
+COLUMNS = (
+    Column("head", "Of the first layer, from 0", 44),
+    Column("prefers", "The lag at which its queries and keys agree most, on average", 60),
+    Column("R² Q", "How well its queries look back N tokens by a rotation and a shift", 52),
+    Column("R² K", "How well its keys do", 52),
+)
+SIDES = ("queries", "keys")
+SCRUB_TIP = "Press or drag to look back by another number of tokens; wheel zooms"
+NOT_SHOWN = "the shown components are not among those that are moved: nothing in the view"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is moved and how that is scored; N; the head; what is seen in the viewport.
+
+    ``lag`` is what the user wants: :func:`lag_of` returns the nearest one that a result has.
+    """
+
+    lag: int = FIRST_LAG
+    space: Space = "3"
+    scoring: Scoring = "even_odd"
+    head: int = 0
+    in_view: bool = True
+    play: bool = False
+
+
+View = AnyView[Choices, LookedBack]
+
+
+def _movable(view: View) -> bool:
+    """Return whether the motions move what the viewport shows."""
+    result = view.result
+    return isinstance(result, OfPositions) and can_be_shown(result, view.scope.components)
+
+
+class LookBackPanel(PanelSpec[Choices, LookedBack]):
+    """How well motions fit at every N, and the positions carried by one of them."""
+
+    name = "lookback"
+    formula = "pᵢ₋ₙ ≈ R pᵢ + t"
+    meaning = "looking back N tokens"
+    explanation = (
+        "One rotation R and one shift t are fitted that carry every position onto the one N tokens "
+        "before it; beside them, the shift alone and the rotation alone. On a helix all positions "
+        "move alike, so that looking back is the same everywhere, and the angle grows by the same "
+        "amount with each token; it is followed for as long as R² ≥ 0.5; Space plays it."
+    )
+    empty = "Open a model to see whether looking back N tokens is one rotation and shift."
+    instead = "The other spaces may have what this lacks."
+    defaults = Choices()
+    controls = (
+        Number(
+            field="lag",
+            text="N",
+            tip="How many tokens back: drag, type, or press ← and →",
+            most=lambda result: int(result.lags[-1]),
+            # In many dimensions not every lag is fitted.
+            stops=lambda result: result.lags.tolist(),
+            keys=True,
+        ),
+        Play(
+            field="play",
+            tip="Move every position along its way (Space)",
+            stop_tip="Go to the end of the way (Space)",
+            shows="in_view",
+            works=_movable,
+        ),
+        Choice(
+            field="space",
+            label="Space",
+            options=(
+                Option("3", "3", "In the first three principal components of the shown positions"),
+                Option(
+                    "6",
+                    "6",
+                    "In their first six: a rotation turns three planes there, each by its own"
+                    " angle",
+                ),
+                Option("all", "All", "In as many as hold 99.9 % of the variance, 64 at most"),
+                Option(
+                    "heads",
+                    "Heads",
+                    "In each head's queries and keys, the first three components of each",
+                ),
+            ),
+        ),
+        Choice(
+            field="scoring",
+            label="Scoring",
+            options=(
+                Option(
+                    "even_odd",
+                    "Even/odd",
+                    "The motion is fitted on the pairs of even positions and scored on those of"
+                    " odd ones: nearly the same points",
+                ),
+                Option(
+                    "halves",
+                    "Halves",
+                    "The motion is fitted on the first half of the pairs and scored on the"
+                    " second: is it the same everywhere?",
+                ),
+            ),
+        ),
+        Saved(
+            field="head",
+            check=lambda head: type(head) is int and head >= 0,
+            suits=lambda head, model: head < (model.n_heads or 1),
+        ),
+        Toggle(
+            field="in_view",
+            text="In the view",
+            tip="Draw where the motion carries each position as a small point, with a line to"
+            " where it should land",
+            works=_movable,
+        ),
+    )
+    figures = {"lookback": {}}
+    claims = {
+        "lookback.everywhere": {"lag": 50, "space": "3", "scoring": "halves"},
+        "lookback.rotation": {"lag": 50, "space": "3", "scoring": "even_odd"},
+        "lookback.angle": {"space": "3", "scoring": "even_odd"},
+        "lookback.heads": {"lag": 10, "space": "heads", "scoring": "halves"},
+        "lookback.lags": {"space": "heads"},
+    }
+
+    def question(self, scope: Scope, choices: Choices) -> LookBackOf | HeadsLookBackOf:
+        if choices.space == "heads":
+            return HeadsLookBackOf(scope.positions, choices.scoring)
+        return LookBackOf(scope.positions, choices.space, choices.scoring)
+
+    def result_for_report(
+        self, reported: Reported, choices: Choices
+    ) -> tuple[LookBackOf, OfPositions]:
+        positions = reported.measured.positions
+        return LookBackOf(positions, "3", "even_odd"), of_measured(reported.measured)
+
+    def plots(self, view: View) -> Sequence[Part]:
+        result = view.result
+        r2, angles = _beside(view, "r2"), _beside(view, "angle")
+        fits = _plot(view, "R²", Axis("R²"), _fits(view), r2, stretch=3)
+        least = min((float(one.y.min()) for one in fits.curves), default=0.0)
+        span = max(LOWEST, min(0.0, least)) - 0.02, 1.03
+        axis = Axis("angle (°)", printed="angle (degrees)")
+        parts: list[Part] = [
+            replace(fits, y=replace(fits.y, span=span)),
+            _plot(view, "Angle", axis, _angles(view), angles, stretch=2),
+        ]
+        return [_heads(view, result), *parts] if isinstance(result, OfHeads) else parts
+
+    def heading(self, view: View) -> tuple[str, str]:
+        title = f"{view.model.name} · looking back N tokens"
+        if isinstance(view.result, OfHeads):
+            title += f" in head {_head(view)}"
+        elif view.result.by_halves is not None:
+            both = f"{SCORED['even_odd']}; dashed: {SCORED['halves']}"
+            return title, f"{_scope(view)} · {both}"
+        return title, self.caption(view)
+
+    def caption(self, view: View) -> str:
+        parts = [_scope(view), _reading(view), SCORED[view.question.scoring]]
+        if isinstance(view.result, OfPositions) and not _movable(view):
+            parts.append(NOT_SHOWN)
+        return " · ".join(parts)
+
+    def numbers(self, view: View) -> Mapping[str, np.ndarray]:
+        """Return R² and angles by lag."""
+        result, lag = view.result, lag_of(view)
+        if isinstance(result, OfHeads):
+            sides = {"query": result.queries, "key": result.keys}
+            found: dict[str, np.ndarray] = {
+                "lag": result.lags,
+                "head": np.arange(result.back.n_heads),
+                "preferred_lag": result.back.preferred,
+            }
+            for name, side in sides.items():
+                found[f"{name}_r2_at_{lag}"] = np.array([_r2(one, lag) for one in side])
+                found[f"{name}_r2"] = np.stack([one.found.r2["screw"] for one in side], axis=1)
+                found[f"{name}_angle_deg"] = np.stack([one.followed for one in side], axis=1)
+            return found
+        one = result.turned
+        found = {"lag": result.lags, **{f"r2_{kind}": one.found.r2[kind] for kind in KINDS}}
+        for plane, angles in enumerate(one.degrees.T, start=1):
+            found[f"angle_{plane}_deg"] = angles
+        if one.turning is not None:
+            found["angle_followed_deg"] = one.followed
+            found["step"] = np.full(len(result.lags), np.nan)
+            found["step"][: len(one.turning.steps)] = one.turning.steps
+        return found
+
+    def script(self, view: View) -> str:
+        result, lag, scoring = view.result, lag_of(view), view.question.scoring
+        if isinstance(result, OfHeads):
+            return opening(view.model) + (
+                f"""from geometry import look_back_heads
+from geometry import project_heads
+
+found = look_back_heads(project_heads(model), {result.positions}, scoring={scoring!r})
+at = found.queries[0].index({lag})
+for head, (queries, keys) in enumerate(zip(found.queries, found.keys)):
+    r2 = queries.r2["screw"][at], keys.r2["screw"][at]
+    print(head, found.preferred[head], *r2)
+"""
+            )
+        count = COUNTS[view.question.space]
+        followed = count == 3 and len(result.back.pca.components) == 3
+        return (
+            opening(view.model)
+            + ("from geometry import follow_turning\n" if followed else "")
+            + f"""from geometry import look_back_range
+
+found = look_back_range(model.W_pos, {result.positions}, {count}, scoring={scoring!r}).found
+at = found.index({lag})
+for kind, r2 in found.r2.items():
+    print(kind, r2[at])
+print(found.motion({lag}).angles)  # radians
+"""
+            + ("print(follow_turning(found))\n" if followed else "")
+        )
+
+    def compares(self, choices: Choices) -> str:
+        # Head 3 of one model is not head 3 of another: of heads only the open model's are shown.
+        return "" if choices.space == "heads" else f"R² of {NAMES['screw']}"
+
+    def summary(self, view: View) -> str:
+        return _reading(view)
+
+    def course(self, view: View) -> Callable[[float], Guide] | None:
+        if not isinstance(view.result, OfPositions) or not _movable(view):
+            return None
+        return Carried(view.result, lag_of(view), view.scope.components).at
+
+    def guide(self, view: View, current: int | None) -> Guide | None:
+        course = self.course(view) if view.choices.in_view else None
+        return None if course is None else course(1.0)
+
+
+def lag_of(view: View) -> int:
+    """Return the fitted lag that is nearest to the chosen one."""
+    lags = view.result.lags
+    return int(lags[np.abs(lags - view.choices.lag).argmin()])
+
+
+def _head(view: View) -> int:
+    """Return the chosen head, or the last one if there are fewer."""
+    assert isinstance(view.result, OfHeads)
+    return min(view.choices.head, view.result.back.n_heads - 1)
+
+
+# ---- curves ----------------------------------------------------------------------------------
+
+
+def _fits(view: View) -> tuple[Line, ...]:
+    """Return R² against the lag: of the motions, or of one head's queries and keys.
+
+    Beside other models, whose colours those are, the motions that are not compared are grey.
+    """
+    result, theme = view.result, view.theme
+    colors = SERIES[theme.name]
+    if isinstance(result, OfHeads):
+        return tuple(
+            Line(side, one.found.r2["screw"], color, digits=3)
+            for side, one, color in _sides(view, result)
+        )
+    looks = [(color, False) for color in colors]
+    if view.others:
+        looks = [(theme.text, False), (theme.muted, False), (theme.muted, True)]
+    lines = tuple(
+        Line(NAMES[kind], result.back.found.r2[kind], color, dashed=dashed, digits=3)
+        for kind, (color, dashed) in zip(KINDS, looks, strict=False)
+    )
+    if result.by_halves is None:
+        return lines
+    strict = result.by_halves.r2["screw"]
+    name = f"{NAMES['screw']}, by halves"
+    return (*lines, Line(name, strict, colors[0], dashed=True, digits=3))
+
+
+def _angles(view: View) -> tuple[Line, ...]:
+    """Return angles against the lag, with the line through them where there is one."""
+    result, colors = view.result, SERIES[view.theme.name]
+    if isinstance(result, OfHeads):
+        sides = _sides(view, result)
+        return tuple(line for side, one, color in sides for line in _followed(one, side, color))
+    one = result.turned
+    if one.found.rotations.shape[1] == 3:
+        return _followed(one, "angle", colors[0])
+    planes = zip(one.degrees.T, colors, strict=False)
+    return tuple(
+        Line(f"plane {number}", angles, color, digits=1, unit="°")
+        for number, (angles, color) in enumerate(planes, start=1)
+    )
+
+
+def _sides(view: View, result: OfHeads) -> list[tuple[str, Turned, str]]:
+    head, colors = _head(view), SERIES[view.theme.name][1:]
+    both = result.queries[head], result.keys[head]
+    return list(zip(SIDES, both, colors, strict=False))
+
+
+def _followed(one: Turned, name: str, color: str) -> tuple[Line, ...]:
+    slope = one.degrees_per_token
+    if slope is None:
+        return ()
+    fitted = np.where(np.isfinite(one.followed), slope * one.found.lags, np.nan)
+    said = f"{format_number(slope, 3)}° a token"
+    return (
+        Line(name, one.followed, color, digits=1, unit="°"),
+        Line(said, fitted, color, digits=1, unit="°", dashed=True),
+    )
+
+
+def _beside(view: View, what: Literal["r2", "angle"]) -> list[Curve]:
+    """Return the compared models' curves; of angles, as far as they can be followed."""
+    found = []
+    for other in view.others:
+        if isinstance(other.result, OfPositions):
+            one, lags = other.result.turned, other.result.lags
+            values = one.found.r2["screw"] if what == "r2" else one.followed
+            known = np.isfinite(values)
+            found.append(
+                Curve(lags[known], values[known], other.color, silent=True, name=other.name)
+            )
+    return [curve for curve in found if len(curve.x)]
+
+
+def _plot(
+    view: View, name: str, y: Axis, lines: Sequence[Line], others: Sequence[Curve], *, stretch: int
+) -> Plot:
+    """Return lines over the lags that have values; N stands among them."""
+    result, lag = view.result, lag_of(view)
+    lags = result.lags.astype(np.float64)
+    curves = [
+        Curve(
+            lags[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
+            1.0 if line.dashed else 1.5, silent=True, label="" if number else line.name,
+        )
+        for line in lines
+        for number, run in enumerate(line.runs())
+    ]  # fmt: skip
+    last = max((float(curve.x[-1]) for curve in curves), default=float(lags[-1]))
+    of_report = isinstance(result, OfPositions) and result.by_halves is not None
+    return Plot(
+        name,
+        Axis("lag N (tokens)", whole=True, span=spanned(0.0, last, others)),
+        y,
+        [*curves, *others],
+        [Rule(float(lag), "x", style="solid")] if lines and lag <= last and not of_report else [],
+        stretch=stretch,
+        readings=[line.reading(_at(result, lag)) for line in lines]
+        or [Reading(_no_angles(result))],
+        scrubs="lag",
+        scrub_tip=SCRUB_TIP,
+    )
+
+
+def _at(result: LookedBack, lag: int) -> int:
+    return int(np.searchsorted(result.lags, lag))
+
+
+def _heads(view: View, result: OfHeads) -> Table:
+    """Return a row for each head: its number, the lag it prefers, R² in queries and keys."""
+    lag = lag_of(view)
+    rows = [
+        Row(
+            head,
+            (
+                str(head),
+                str(result.back.preferred[head]),
+                *(format_number(_r2(side[head], lag)) for side in (result.queries, result.keys)),
+            ),
+        )
+        for head in range(result.back.n_heads)
+    ]
+    return Table(
+        "All heads of the first layer",
+        COLUMNS,
+        rows,
+        {_head(view): view.theme.text},
+        chooses="head",
+        tip="Click shows head {position}",
+    )
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+
+def _no_angles(result: LookedBack) -> str:
+    """Return why no angle is drawn."""
+    if isinstance(result, OfPositions):
+        k = result.turned.found.rotations.shape[1]
+        if k > 6:
+            return f"in {k} dimensions there are {k // 2} angles"
+    return "no rotation fits"
+
+
+def _scope(view: View) -> str:
+    """Return what is moved, and in which space."""
+    result = view.result
+    first, last = result.positions
+    where = f"{titled(view.model)} · positions {first}–{last}"
+    if isinstance(result, OfHeads):
+        return f"{where} · layer 0, PC 1–3 of each head"
+    k, share = len(result.back.pca.components), format_percent(result.back.variance_share)
+    return f"{where} · PC 1–{k} ({share})"
+
+
+def _reading(view: View) -> str:
+    """Return what is found at one lag."""
+    result, lag = view.result, lag_of(view)
+    if isinstance(result, OfHeads):
+        head = _head(view)
+        queries, keys = (
+            format_number(_r2(side[head], lag)) for side in (result.queries, result.keys)
+        )
+        prefers = result.back.preferred[head]
+        return (
+            f"head {head}, N = {lag}: R² {queries} in queries, {keys} in keys; it prefers lag "
+            f"{prefers}"
+        )
+    one = result.turned
+    words = f"N = {lag}: R² {format_number(_r2(one, lag))}"
+    if one.found.rotations.shape[1] == 3:
+        screw = one.found.motion(lag).screw
+        angle = format_number(float(np.degrees(screw.angle)), 1)
+        words += f", turns {angle}°, slides {format_number(abs(screw.step), 2)}"
+    elif one.degrees.shape[1]:
+        angles = one.degrees[one.found.index(lag)]
+        words += f", turns {', '.join(f'{format_number(float(a), 1)}°' for a in angles)}"
+    return words
+
+
+def _r2(one: Turned, lag: int) -> float:
+    return float(one.found.r2["screw"][one.found.index(lag)])
