@@ -78,6 +78,8 @@ class ControlRow:
             widget.blockSignals(blocked)
             if isinstance(control, Layer) and control.enabled is not None:
                 widget.setEnabled(control.enabled(choices))
+            if control.when is not None:
+                widget.setVisible(control.when(choices))
 
     def follow_model(self, model: PositionalModel | None) -> None:
         """Offer the layers of another model, and what it has to switch on."""

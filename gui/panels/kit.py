@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args
 
@@ -70,6 +70,8 @@ class Control:
         Its tooltip.
     works
         Returns whether it does anything in a view; it always does if None.
+    when
+        Returns whether it is there beside the other choices; it always is if None.
     """
 
     kept: ClassVar[bool] = True
@@ -78,6 +80,7 @@ class Control:
     field: str
     tip: str = ""
     works: Callable[[View[Any, Any]], bool] | None = None
+    when: Callable[[Any], bool] | None = None
 
     def accepts(self, value: object) -> bool:
         """Return whether a value in a file makes sense, whichever model it is for."""
@@ -264,17 +267,11 @@ class Saved(Control):
 class Play(Control):
     """A button, and Space, that play :meth:`PanelSpec.course` once, for as long as it is true.
 
-    Attributes
-    ----------
-    stop_tip
-        Its tooltip while it plays.
-    shows
-        The toggle that lets it be seen, which it switches on.
+    ``stop_tip`` is its tooltip while it plays.
     """
 
     kept: ClassVar[bool] = False
     stop_tip: str
-    shows: str
 
     def accepts(self, value: object) -> bool:
         """Return whether it is true or false."""
@@ -578,6 +575,14 @@ class PanelSpec(ABC, Generic[C, R]):
         }
         return replace(choices, **changes) if changes else choices  # type: ignore[type-var]
 
+    def agreeing(self, choices: C, made: Set[str]) -> C:
+        """Return choices that go together, after those with some names were made."""
+        return choices
+
+    def headline(self, choices: C) -> tuple[str, str, str]:
+        """Return formula, meaning and explanation, where they depend on the choices."""
+        return self.formula, self.meaning, self.explanation
+
     def compares(self, choices: C) -> str:
         """Return what is drawn of compared models, in a few words; "" for nothing."""
         return ""
@@ -657,7 +662,7 @@ def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
     for name, value in made.items():
         if not known[name].accepts(known[name].encode(value)):
             raise ValueError(f"{name} of {spec.name} cannot be {value!r}")
-    return replace(choices, **made)
+    return spec.agreeing(replace(choices, **made), made.keys())
 
 
 def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:

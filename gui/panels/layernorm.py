@@ -136,9 +136,10 @@ class LayerNormPanel(LayerNormBeside):
         for control in (self.examples, self.selected):
             control.setVisible(not errors)
         words = self.explanation if errors else SUMS_EXPLANATION
-        self.header.help.setToolTip(wrapped(words))
-        self.header.set_formula(
-            self.formula if errors else SUMS_FORMULA, self.meaning if errors else SUMS_MEANING
+        self.header.set_headline(
+            self.formula if errors else SUMS_FORMULA,
+            self.meaning if errors else SUMS_MEANING,
+            words,
         )
 
     def _want(self, question: ExampleOf | InterferenceOf, *, typed: bool) -> None:

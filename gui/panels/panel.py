@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -79,6 +79,13 @@ class PanelBody(QWidget):
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.theme = session, theme
+
+    def controls(self) -> Sequence[QWidget]:
+        """Return what goes behind the panel's controls."""
+        return ()
+
+    def show_choices(self, choices: Any) -> None:
+        """Show what was chosen, whether there is a result or not."""
 
     def draw(self, view: View[Any, Any]) -> None:
         """Show a view."""
@@ -160,7 +167,8 @@ class ResultPanel(Panel):
         self.playback = Playback(self)
         self.playback.moved.connect(self._on_moved)
         self.playback.finished.connect(lambda: self._set_playing(False))
-        self.header = ResultHeader(spec.formula, spec.meaning, spec.explanation, theme)
+        self._headline = spec.headline(self.choices)
+        self.header = ResultHeader(*self._headline, theme)
         self.header.menuRequested.connect(self._show_menu)
         self.controls = ControlRow(spec, theme, lambda field, value: self._choose(field, value))
         for widget in self.controls.widgets.values():
@@ -243,19 +251,16 @@ class ResultPanel(Panel):
         return saved(self.spec, self.choices)
 
     def _choose(self, field: str, value: object) -> None:
-        self._set_choices(replace(self.choices, **{field: value}))
+        choices = replace(self.choices, **{field: value})
+        self._set_choices(self.spec.agreeing(choices, {field}))
 
     def _set_choices(self, choices: Any) -> None:
-        if self._play is not None and getattr(choices, self._play.field):
-            begins = not getattr(self.choices, self._play.field)
-            if begins and self._ready is not None:
-                choices = replace(choices, **{self._play.shows: True})
-            elif begins or not getattr(choices, self._play.shows):
-                choices = replace(choices, **{self._play.field: False})
+        if self._play is not None and self._ready is None:
+            choices = replace(choices, **{self._play.field: False})
         if choices == self.choices:
             return
         self.choices = choices
-        self.controls.show(choices)
+        self._show_choices()
         if self._ready is not None:
             self._draw()
         self.ask()
@@ -265,7 +270,16 @@ class ResultPanel(Panel):
         if model is not None:
             self.choices = self.spec.choices_for(model, self.choices)
         self.controls.follow_model(model)
+        self._show_choices()
+
+    def _show_choices(self) -> None:
         self.controls.show(self.choices)
+        if isinstance(self.content, PanelBody):
+            self.content.show_choices(self.choices)
+        headline = self.spec.headline(self.choices)
+        if headline != self._headline:
+            self._headline = headline
+            self.header.set_headline(*headline)
 
     # ---- asking ----------------------------------------------------------------------------
 
@@ -387,6 +401,9 @@ class ResultPanel(Panel):
             content: PanelBody | PaintedRow = body(self.session, self.theme)
             assert isinstance(content, PanelBody)
             content.offered.connect(self.controls.offer)
+            for widget in content.controls():
+                self.header.add(widget)
+            content.show_choices(self.choices)
         else:
             from gui.plots.qt_painter import PaintedRow
 

@@ -69,11 +69,12 @@ class ResultHeader(QWidget):
         """Let the controls be used, or not while there is nothing to control."""
         self._controls.setEnabled(enabled)
 
-    def set_formula(self, formula: str, meaning: str) -> None:
+    def set_headline(self, formula: str, meaning: str, explanation: str) -> None:
         """Show another quantity."""
         self.formula.setText(formula)
         self.meaning.setText(meaning)
         self.formula.setToolTip(wrapped(f"{formula} {meaning}"))
+        self.help.setToolTip(wrapped(explanation))
         self._arrange()
 
     def set_theme(self, theme: Theme) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -107,7 +107,6 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             field="play",
             tip="Move every position along its way (Space)",
             stop_tip="Go to the end of the way (Space)",
-            shows="in_view",
             works=_movable,
         ),
         Choice(
@@ -168,6 +167,12 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
         "lookback.heads": {"lag": 10, "space": "heads", "scoring": "halves"},
         "lookback.lags": {"space": "heads"},
     }
+
+    def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
+        """Let what is played be seen; what is taken out of sight is played no more."""
+        if "play" in made and choices.play:
+            return replace(choices, in_view=True)
+        return choices if choices.in_view else replace(choices, play=False)
 
     def question(self, scope: Scope, choices: Choices) -> LookBackOf | HeadsLookBackOf:
         if choices.space == "heads":
