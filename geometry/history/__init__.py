@@ -6,13 +6,13 @@ a model on the Hub with revisions ``checkpoint-N``. In the order of use::
     origin = find_history(model)                    # origins.py: Origin or None; asks no network
     history = read_history(Path(origin.source))     # record.py: if origin.kind is "file"
 
-    # else, of checkpoints ("folder", "hub"), a choice of them is brought together:
+    # else a selection of checkpoints ("folder", "hub") is collected:
     snapshots = list_snapshots(origin, network)     # origins.py: tuple[Snapshot]; Hub: one request
     plan = plan_history(origin, snapshots, 40)      # plan.py: HistoryPlan, log-spaced; its
                                                     #   bytes_to_fetch is the budget to show
     gathering = Gathering(plan, network)            # gathering.py
-    history = gathering.run(transfer, on_progress)  # on a worker; Cancelled and HubError leave
-    gathering.history                               #   what has come: run() again brings the rest
+    history = gathering.run(transfer, on_progress)  # on a worker; after Cancelled or HubError,
+    gathering.history                               #   what has arrived; run() again resumes
     gathering.skipped                               #   tuple[Skipped]: step, why
 
     timelapse = make_timelapse(history, (1, last), tell)  # timelapse.py: all coordinates, ready:
@@ -20,7 +20,7 @@ a model on the Hub with revisions ``checkpoint-N``. In the order of use::
     helices = fit_helices(timelapse, tell)          # helices.py: R² and turns by step
     riddle = last_position(history)                 # last_position.py: why the last row is small
 
-``history_here(model)`` of here.py does the first half in one go, and asks no network.
-``grow_helices`` yields the helices as they become more, ``gathering.history`` the tables.
-``tell(share, words)`` is called now and then by what takes long; what it raises ends the work.
+``history_here(model)`` of here.py does the first half at once, without the network.
+``grow_helices`` yields partial results; ``gathering.history`` has the tables so far.
+Long computations call ``tell(share, words)`` regularly, which may raise to stop them.
 """

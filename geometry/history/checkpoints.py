@@ -1,4 +1,4 @@
-"""Single checkpoints of a history: in which order they are brought, and what is kept of each."""
+"""Single checkpoints of a history: download order, and what is kept of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from geometry.models.model import PositionalModel
 
 
 def is_its_own(error: HelixscopeError) -> bool:
-    """Return whether a checkpoint itself is at fault, and not the way to all of them."""
+    """Return whether an error concerns one checkpoint, and not the access to all of them."""
     if isinstance(error, NotOnHub):
         return error.missing != "repository"
     if isinstance(error, BrokenTransfer):
@@ -24,7 +24,7 @@ def is_its_own(error: HelixscopeError) -> bool:
 
 
 def compact(model: PositionalModel) -> Floats:
-    """Return a model's table, in half precision if it is stored so."""
+    """Return a model's table, in half precision if stored so."""
     stored = model.store.tensors.get(model.table)
     half = stored is not None and stored.dtype == "F16"
     table: Floats = np.ascontiguousarray(model.W_pos, np.float16 if half else np.float32)
@@ -33,7 +33,7 @@ def compact(model: PositionalModel) -> Floats:
 
 
 def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
-    """Order snapshots so that at every moment those that came first span the whole evenly."""
+    """Order snapshots from coarse to fine, so that any first part covers the history evenly."""
     order: dict[int, None] = {}
     stride = 1 << max(0, len(snapshots) - 1).bit_length()
     while stride:
@@ -43,7 +43,7 @@ def coarse_first(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
 
 
 def has_moved(snapshot: Snapshot, cache: TensorCache) -> bool:
-    """Return whether a branch on the Hub is another commit than when it was fetched."""
+    """Return whether a branch on the Hub has moved since it was downloaded."""
     address = parse_address(snapshot.source)
     assert address is not None, "it was made from one"
     known = known_commit(cache, address)

@@ -1,7 +1,7 @@
-"""Bringing the tables of many checkpoints together, from this machine or from the Hub.
+"""Collecting the tables of many checkpoints, from this machine or from the Hub.
 
-Every checkpoint is opened as any model is: by its index, and its table by range; what came is kept,
-so that whoever begins again, now or another day, fetches only what is missing.
+Every checkpoint is opened like any model, by its index, and its table by a range request. Downloads
+are cached, so that a later run only downloads what is missing.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from geometry.models.sources import open_source
 if TYPE_CHECKING:
     from geometry.hub.network import Network
 
-#: How many checkpoints are opened at once.
+#: Number of checkpoints opened at once.
 CONNECTIONS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """How far a gathering is.
+    """Progress of a gathering.
 
     Attributes
     ----------
     done, total
-        Checkpoints that are here or were skipped, and all that were chosen.
+        Checkpoints collected or skipped, and their total.
     bytes_received
-        Of this run so far.
+        Received in this run so far.
     bytes_per_second
-        Over the last two seconds; None while there is nothing to measure.
+        Average over the last two seconds; None while there is nothing to measure.
     waiting
-        Why one of the connections waits, as a sentence; else "".
+        Why one of the connections waits, as a sentence; otherwise "".
     """
 
     done: int
@@ -56,16 +56,16 @@ class Gathered:
 
 
 class Gathering:
-    """Brings a plan's tables together; what has come stays when it is broken off.
+    """Collects a plan's tables; what has arrived is kept if it is interrupted.
 
     Parameters
     ----------
     plan
-        Which checkpoints.
+        The chosen checkpoints.
     network
-        What the Hub is asked through; the usual one if None.
+        Access to the Hub; the default network if None.
     connections
-        How many checkpoints are opened at once, at most.
+        Maximum number of checkpoints opened at once.
     """
 
     def __init__(
@@ -80,20 +80,20 @@ class Gathering:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """The checkpoints that are left out, by rising step, and why."""
+        """The skipped checkpoints by increasing step, with reasons."""
         with self._lock:
             return tuple(self._skipped[step] for step in sorted(self._skipped))
 
     @property
     def missing(self) -> tuple[Snapshot, ...]:
-        """The checkpoints that are neither here nor skipped, by rising step."""
+        """The checkpoints neither collected nor skipped, by increasing step."""
         with self._lock:
             known = self._tables.keys() | self._skipped.keys()
         return tuple(one for one in self.plan.snapshots if one.step not in known)
 
     @property
     def history(self) -> History | None:
-        """The tables that are here so far; None if there is none."""
+        """The tables collected so far; None if there are none."""
         with self._lock:
             tables = dict(self._tables)
         if not tables:
@@ -115,25 +115,25 @@ class Gathering:
         transfer: Transfer | None = None,
         on_progress: Callable[[Gathered], None] | None = None,
     ) -> History:
-        """Bring what is missing.
+        """Collect the missing tables.
 
-        First what is on this machine; of the rest, first the last step and then ever finer ones
-        between, so that whatever has come spans the whole. Checkpoints that lack a table, or have
-        one of another shape, are skipped.
+        Local checkpoints first; of the others, first the last step and then increasingly fine steps
+        in between, so that a partial history covers the whole training. Checkpoints without a table
+        of the right shape are skipped.
 
         Parameters
         ----------
         transfer
-            What stops it, from another thread.
+            Allows cancellation from another thread.
         on_progress
-            Called on the threads that fetch, by one at a time.
+            Called on the downloading threads, by one at a time.
 
         Raises
         ------
         HubError
-            The Hub cannot be asked any more, or not now; what has come is here, and kept.
+            The Hub cannot be reached; what has arrived is kept.
         Cancelled
-            Someone cancelled ``transfer``; likewise.
+            ``transfer`` was cancelled; what has arrived is kept.
         SourceError
             None of the checkpoints has such a table.
         """
@@ -158,12 +158,12 @@ class Gathering:
         return history
 
     def keep(self, snapshot: Snapshot, table: Floats) -> None:
-        """Note a table that has come."""
+        """Add a collected table."""
         with self._lock:
             self._tables[snapshot.step] = table
 
     def skip(self, snapshot: Snapshot, error: HelixscopeError) -> None:
-        """Note a checkpoint that is left out."""
+        """Record a skipped checkpoint."""
         with self._lock:
             passing = isinstance(error, HubError) and error.retryable
             self._skipped[snapshot.step] = Skipped(
@@ -171,13 +171,13 @@ class Gathering:
             )
 
     def _forget_passing(self) -> None:
-        """Give what did not arrive as it was sent another chance."""
+        """Retry checkpoints that were skipped because of a transmission error."""
         with self._lock:
             self._skipped = {step: one for step, one in self._skipped.items() if not one.passing}
 
 
 class _Round:
-    """One run: its threads, what stops them and what is told of them."""
+    """One run: its threads, their cancellation and progress."""
 
     def __init__(
         self,
@@ -188,20 +188,20 @@ class _Round:
         self._gathering = gathering
         self._network = network
         self._on_progress = on_progress
-        # Stops all threads together, and counts what they receive.
+        # Cancels all threads together, and counts what they receive.
         self._all = Transfer(self._tell)
         self._telling = threading.RLock()
         self._failure: Exception | None = None
         self._waiting = ""
 
     def stop(self) -> None:
-        """End all that is under way, from any thread."""
+        """Cancel all active downloads, from any thread."""
         self._all.cancel()
 
     def bring(self, groups: Sequence[Sequence[Snapshot]], connections: int) -> None:
-        """Bring one group after the other, several checkpoints of it at once.
+        """Collect one group after the other, several of its checkpoints at once.
 
-        What ended it before its time is raised.
+        Raises the error that ended it early.
         """
         self._all.begin("", 0)
         with ThreadPoolExecutor(connections, thread_name_prefix="history") as pool:
@@ -216,7 +216,7 @@ class _Round:
                 self.stop()
 
     def _work(self, waiting: deque[Snapshot]) -> None:
-        """Bring one checkpoint after the other, until none is left or something fails."""
+        """Collect checkpoints until none is left or one fails."""
         try:
             while True:
                 try:
@@ -227,7 +227,7 @@ class _Round:
                 self._all.begin("", 0)
         except Exception as error:
             with self._telling:
-                # What stops the others fails first.
+                # Keep the first error: stopping the other threads makes them fail too.
                 self._failure = self._failure or error
             self.stop()
 

@@ -1,4 +1,4 @@
-"""How much of a helix every snapshot of a history is."""
+"""Helix fits of every snapshot of a history."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Helices:
     r2 : (n,) float64
         R² of the better of the two helices.
     turns : (n,) float64
-        Of the fitted helix, from the first position of the range to the last.
+        Turns of the fitted helix over the range.
     best
-        Which curve each snapshot is by the rule; None where it has not been fitted yet.
+        The curve chosen for each snapshot; None where it has not been fitted yet.
     """
 
     r2: Array
@@ -41,7 +41,7 @@ class Helices:
 
     @property
     def first_helix(self) -> int | None:
-        """From which snapshot on all are helices, as far as they are fitted; None if none is."""
+        """The first snapshot from which on all fitted ones are helices; None if there is none."""
         found = None
         for i in range(len(self.best) - 1, -1, -1):
             if self.best[i] in ("helix", "drifting_helix"):
@@ -52,7 +52,7 @@ class Helices:
 
 
 def fit_helices(timelapse: Timelapse, tell: Tell | None = None) -> Helices:
-    """Fit every snapshot: the last of what :func:`grow_helices` yields.
+    """Fit every snapshot: the last result of :func:`grow_helices`.
 
     Parameters
     ----------
@@ -76,13 +76,12 @@ def fit_helices(timelapse: Timelapse, tell: Tell | None = None) -> Helices:
 
 
 def grow_helices(timelapse: Timelapse) -> Iterator[Helices]:
-    """Yield the fits as they become more: from the last snapshot to the first, one more each time.
+    """Yield partial fits, with one more snapshot each time, from the last to the first.
 
     Parameters
     ----------
     timelapse
-        Whose aligned coordinates are fitted, over the range: a fit does not depend on how a curve
-        is turned.
+        Its aligned coordinates are fitted over the range; fits do not depend on orientation.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The history of an open model as far as it is on this machine."""
+"""The history of an open model, as far as it is on this machine."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from geometry.models.model import PositionalModel
 
 
 class NoHistory(HelixscopeError):
-    """A model comes without a history of its training."""
+    """The model has no training history."""
 
 
 class NotFetched(NoHistory):
-    """The model is on the Hub; of its history, if it has one, nothing is on this machine."""
+    """The model is on the Hub, and nothing of its history, if any, is on this machine."""
 
 
 def history_here(model: PositionalModel) -> History:
-    """Read the history of an open model; nothing is asked of any network.
+    """Read the history of an open model, without the network.
 
-    Of a folder of many checkpoints, the usual choice of them; of a model on the Hub, of those that
-    were fetched before.
+    From a folder of many checkpoints, the default selection; for a model on the Hub, from the
+    cached checkpoints.
 
     Raises
     ------
     NoHistory
-        There is none, or none here.
+        There is none, or none on this machine.
     SourceError
         It cannot be read.
     """

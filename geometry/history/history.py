@@ -18,9 +18,9 @@ Floats = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A checkpoint that is no part of the history, and why, as a sentence.
+    """A checkpoint left out of the history, and why, as a sentence.
 
-    ``passing`` tells that it may come the next time.
+    ``passing`` means that it may succeed the next time.
     """
 
     step: int
@@ -38,18 +38,18 @@ class History:
     name
         Of the model, for captions.
     source
-        The file, the folder or the model's id that it is of.
+        The file, the folder or the model's id.
     steps : (n,) int64
-        Of training, rising, read-only.
+        Training steps, increasing, read-only.
     shape
         (n_positions, d_model) of each table.
     tokens : (n,) int64
-        Tokens seen by each step; None where not told.
+        Tokens seen by each step; None if unknown.
     losses : (n,) float32
-        Of training, in nats for each token, NaN where not told; None where none is.
+        Training losses in nats per token, NaN where unknown; None if all are unknown.
     decays : (n,) float64
-        What weight decay alone has left of a number by each step, 1 at the beginning: the product
-        of 1 − learning rate × weight decay over the steps before. None where not told.
+        Factor by which weight decay alone has shrunk a parameter by each step, 1 at the beginning:
+        the product of 1 − learning rate × weight decay over the steps before. None if unknown.
     """
 
     name: str
@@ -75,7 +75,7 @@ class History:
 
     @property
     def n_snapshots(self) -> int:
-        """How many steps there are."""
+        """Number of snapshots."""
         return len(self.steps)
 
     @property
@@ -120,12 +120,12 @@ class History:
         return table
 
     def only(self, snapshots: Sequence[int]) -> History:
-        """Return the history of some of its snapshots.
+        """Return a history of some of the snapshots.
 
         Parameters
         ----------
         snapshots
-            Which, 0 to ``n_snapshots`` − 1, rising, at least one.
+            Indices from 0 to ``n_snapshots`` − 1, increasing, at least one.
         """
         chosen = np.asarray(snapshots, np.int64)
 
@@ -149,7 +149,7 @@ class History:
 def in_memory(
     name: str, source: str, steps: Sequence[int], tables: Sequence[Floats], **more: Any
 ) -> History:
-    """Make a history of tables that are here.
+    """Make a history of tables in memory.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ def in_memory(
     steps
         In any order.
     tables
-        (n_positions, d_model) each, float16 or float32: kept as they are.
+        (n_positions, d_model) each, float16 or float32; kept as they are.
 
     Raises
     ------
     SourceError
-        There is none, or they are of different shapes.
+        There are none, or their shapes differ.
     """
     order = np.argsort(np.asarray(steps, np.int64), kind="stable")
     kept = [tables[i] for i in order]

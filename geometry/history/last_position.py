@@ -1,12 +1,12 @@
-"""Why the last position is an outlier, and whether its row ever learns.
+"""Why the last position is an outlier, and whether its row is ever trained.
 
-The hypothesis: a model that is trained on windows of exactly n_positions tokens predicts nothing
-from the last one, and nothing later attends to it. So no gradient reaches its row, and AdamW, whose
-steps are the gradients' but for weight decay, only shrinks it: after training it is what it was at
-the beginning, times the product of 1 − learning rate × weight decay.
+Hypothesis: a model trained on windows of exactly n_positions tokens predicts nothing from the last
+one, and nothing later attends to it. So its row gets no gradient, and AdamW only shrinks it by
+weight decay: after training it is its initial value times the product of 1 − learning rate × weight
+decay.
 
-A history can tell: take from every snapshot's last row its beginning, decayed; the hypothesis says
-that nothing is left. The rows before it show what learning does.
+Test: subtract from every snapshot's last row its decayed initial value; by the hypothesis nothing
+remains. The rows before it show the effect of training.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from geometry.pca.components import Array, row_norms
 
 NEIGHBOURS = 8
 
-#: What may be left of the last row; what has to be left of its neighbours for learning to show.
+#: Largest remainder of the last row under the hypothesis; smallest remainder of its neighbours that
+#: shows training.
 STAYS, MOVES = 0.05, 0.5
 
 
@@ -37,21 +38,21 @@ class LastPosition:
     steps
         Of training, int64.
     position
-        Which one is the last.
+        Index of the last position.
     norms, neighbour_norms
-        Of the last row; the median of its neighbours'.
+        Norms of the last row; median norms of its neighbours.
     predicted_norms
-        Of the last row by the hypothesis: its first norm, decayed. By the learning rates and the
-        weight decay where the history tells what they left; else by the decay that fits the row.
+        Norms of the last row by the hypothesis: its first norm, decayed. With the recorded decay if
+        the history has it; otherwise with the decay that fits the row.
     foretold
-        Whether the history tells it.
+        Whether the decay is recorded in the history.
     departures, neighbour_departures
-        Share of the row's norm that is not its beginning, decayed (0 to about 1, 0 at the first
-        snapshot; beyond what rounding of the kept numbers explains); the median of its neighbours'.
+        Share of the row's norm that is not its decayed initial value (0 to about 1, 0 at the first
+        snapshot; beyond rounding of the stored numbers); the median of its neighbours'.
     supports
-        Whether the history supports the hypothesis; None where it cannot tell.
+        Whether the history supports the hypothesis; None where undecided.
     why
-        In a sentence.
+        The reason, as a sentence.
     """
 
     steps: Steps
@@ -108,21 +109,21 @@ def last_position(history: History) -> LastPosition:
 
 
 def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[Array, Array]:
-    """Take from one position's row at every snapshot its beginning, decayed.
+    """Compare one position's row at every snapshot with its decayed initial value.
 
     Parameters
     ----------
     rows : (n, d_model)
         The row at each snapshot.
     decays : (n,) float64
-        What decay leaves of the first one, 1 at first; None for what fits best without ever rising.
+        Recorded decay factors, 1 at first; None for the best-fitting non-increasing ones.
 
     Returns
     -------
     factors : (n,) float64
-        ``decays``, or those that fit.
+        ``decays``, or the fitted ones.
     departures : (n,) float64
-        ‖row − factor · first row‖ / ‖row‖, less what rounding explains; 0 for what is zero.
+        ‖row − factor · first row‖ / ‖row‖, less what rounding explains; 0 for rows of zeros.
     """
     exact = rows.astype(np.float64)
     first, slack = exact[0], np.array([_rounding(row) for row in rows])
@@ -138,9 +139,9 @@ def follow(rows: npt.NDArray[np.float32], decays: Array | None = None) -> tuple[
 
 
 def _rounding(row: npt.NDArray[np.float32]) -> float:
-    """Return how far a row may be from what it was before it was kept, in half precision perhaps.
+    """Return the largest rounding error of a stored row, perhaps in half precision.
 
-    Numbers that have decayed to where half precision has few digits are rounded by a good part.
+    Numbers decayed to subnormal half precision have large relative rounding errors.
     """
     with np.errstate(over="ignore"):
         half = row.astype(np.float16)
@@ -151,7 +152,7 @@ def _rounding(row: npt.NDArray[np.float32]) -> float:
 def _judge(
     history: History, departures: Array, beside: Array, first_norm: float
 ) -> tuple[bool | None, str]:
-    """Say what a history tells of the hypothesis."""
+    """Decide whether a history supports the hypothesis, and explain it."""
     last = history.n_positions - 1
     steps = "–".join(_count(history.steps[i]) for i in (0, -1))
     if history.n_snapshots < 2 or history.n_positions < 3:
@@ -182,5 +183,5 @@ def _count(step: np.int64) -> str:
 
 
 def _percent(share: float) -> str:
-    """Say a share, rounded up to whole percents."""
+    """Format a share, rounded up to whole percents."""
     return f"{max(1, math.ceil(100 * share - 1e-9))} %"

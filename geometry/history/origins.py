@@ -1,4 +1,4 @@
-"""Where the training history of an open model is, and which checkpoints it has."""
+"""Finding the training history of an open model, and its checkpoints."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a history is.
+    """Location of a history.
 
     Attributes
     ----------
     kind
-        "file": ``history.safetensors``; "folder": one with checkpoints in it; "hub": a model there,
-        which may have revisions that are checkpoints.
+        "file": ``history.safetensors``; "folder": a folder of checkpoints; "hub": a model on the
+        Hub, which may have checkpoints as revisions.
     source
         The path of the file or the folder; the model's id.
     name
         Of the model, for captions.
     shape
-        (n_positions, d_model) of the open model's table: those of its history are alike.
+        (n_positions, d_model) of the open model's table, the same for its history.
     table
-        Which table is to be taken, as ``open_source`` is told; None for the usual one.
+        The ``table`` argument of ``open_source``; None for the default.
     """
 
     kind: Literal["file", "folder", "hub"]
@@ -55,11 +55,11 @@ class Snapshot:
     step
         Of training.
     source
-        What :func:`geometry.models.sources.open_source` opens it by.
+        Its source for :func:`geometry.models.sources.open_source`.
     commit
-        Which commit the Hub says it is; None of one that is on this machine.
+        Its commit on the Hub; None for a local checkpoint.
     here
-        Nothing has to be fetched for it.
+        Whether it needs no download.
     """
 
     step: int
@@ -69,15 +69,15 @@ class Snapshot:
 
 
 def find_history(model: PositionalModel) -> Origin | None:
-    """Tell where an open model's training history may be; nothing is read but names of files.
+    """Find an open model's training history, by file names only.
 
     First ``history.safetensors`` beside the model; then folders ``checkpoint-N`` in the model's
-    folder, or beside it if it is one of them itself; then, for a model of the Hub, its revisions:
-    whether it has some is not known before they are listed.
+    folder, or next to it if it is one of them; then, for a model on the Hub, its revisions, which
+    are not listed here.
 
     Returns
     -------
-    None where there is none, as of a bare table or a computed one.
+    None if there is none, as for a bare or computed table.
 
     Raises
     ------
@@ -106,22 +106,22 @@ def find_history(model: PositionalModel) -> Origin | None:
 
 
 def _table(model: PositionalModel) -> str | None:
-    """Return how to ask for this table, where it is not what opening takes by itself."""
+    """Return the ``table`` argument that opens this table; None for the default."""
     if model.sides:
         return model.side if model.side != model.sides[0] else None
     return model.table if model.family is None else None
 
 
 def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snapshot, ...]:
-    """List a history's checkpoints by rising step.
+    """List a history's checkpoints by increasing step.
 
     Parameters
     ----------
     origin
         A folder, or a model on the Hub.
     network
-        What the Hub is asked through, in one request; offline, those are listed that are on this
-        machine. The usual one if None.
+        Access to the Hub, for one request; offline, cached checkpoints are listed. The default
+        network if None.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
     SourceError
         The folder cannot be read.
     HubError, Cancelled
-        The Hub could not be asked, or someone cancelled the network's transfer.
+        The Hub could not be reached, or the network's transfer was cancelled.
     ValueError
         The origin is a file, which lists its steps itself.
     """
@@ -150,7 +150,7 @@ def list_snapshots(origin: Origin, network: Network | None = None) -> tuple[Snap
 
 
 def _revisions(repo: str, network: Network) -> Iterator[Snapshot]:
-    """List the revisions of a model on the Hub that are checkpoints, branches first."""
+    """Yield the checkpoints among a model's revisions on the Hub, branches first."""
     listed = (
         _kept_revisions(repo, network.cache)
         if network.hub.offline
@@ -176,11 +176,11 @@ def _kept_revisions(repo: str, cache: TensorCache) -> list[Revision]:
 
 
 def is_here(address: HubAddress, commit: str | None, cache: TensorCache) -> bool:
-    """Return whether a revision opens as this commit without the network."""
+    """Return whether a revision is cached, at this commit."""
     from geometry.hub.checkpoint import is_snapshot_kept, known_commit
 
     folder = locate_address(address)
     if folder is not None and folder.name == commit:
         return True
-    # In this order: the one waits for what is being kept.
+    # In this order: the first waits for pending cache writes.
     return is_snapshot_kept(cache, address) and known_commit(cache, address) == commit

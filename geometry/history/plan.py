@@ -1,4 +1,4 @@
-"""Which checkpoints of a history to bring together, and what that costs, before it starts."""
+"""Choosing checkpoints of a history, and the size of their download."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geometry.history.origins import Origin, Snapshot
 
 DEFAULT_COUNT = 40
 
-#: What comes of a checkpoint besides its table: the index and the configuration.
+#: Size of a checkpoint's download besides its table: the index and the configuration.
 BESIDE_BYTES = 256 * 1024
 
 
@@ -23,11 +23,11 @@ class HistoryPlan:
     Attributes
     ----------
     origin
-        Where they are.
+        Their origin.
     snapshots
-        Those that were chosen, by rising step.
+        The chosen checkpoints, by increasing step.
     n_available
-        How many there are to choose from.
+        Number of available checkpoints.
     """
 
     origin: Origin
@@ -36,12 +36,12 @@ class HistoryPlan:
 
     @property
     def to_fetch(self) -> tuple[Snapshot, ...]:
-        """Those that are not on this machine."""
+        """The checkpoints not on this machine."""
         return tuple(snapshot for snapshot in self.snapshots if not snapshot.here)
 
     @property
     def bytes_to_fetch(self) -> int:
-        """How many bytes come at most: each table in float32, and what is told of it."""
+        """Maximum bytes to download: each table in float32, its index and configuration."""
         rows, columns = self.origin.shape
         return len(self.to_fetch) * (4 * rows * columns + BESIDE_BYTES)
 
@@ -57,18 +57,18 @@ def plan_history(
     Parameters
     ----------
     origin
-        Where they are.
+        Their origin.
     snapshots
-        What there is, by rising step.
+        The available ones, by increasing step.
     count
-        How many; all, if there are fewer.
+        Number to choose; all, if there are fewer.
     steps
         First and last step, both inclusive; all if None.
 
     Raises
     ------
     RangeError
-        None lies there, or none is asked for.
+        There are none in this range, or none are requested.
     """
     first, last = steps or (0, max((one.step for one in snapshots), default=0))
     usable = [one for one in snapshots if first <= one.step <= last]
@@ -87,20 +87,20 @@ def log_spaced(steps: Sequence[int], count: int) -> tuple[int, ...]:
     Parameters
     ----------
     steps
-        Rising, at least one, none negative.
+        Increasing, at least one, none negative.
     count
-        How many, at least one; all, if there are fewer.
+        Number to choose, at least one; all, if there are fewer.
 
     Returns
     -------
     tuple of int
-        Indices into ``steps``, rising, each once: exactly ``count`` of them, with the last step
-        always, and with the first one unless only one is asked for.
+        Increasing indices into ``steps``: exactly ``count`` of them, always including the last
+        step, and the first one unless ``count`` is 1.
 
     Raises
     ------
     RangeError
-        When fewer than one is asked for.
+        When ``count`` is below 1.
     """
     n = len(steps)
     if count < 1:
@@ -109,12 +109,12 @@ def log_spaced(steps: Sequence[int], count: int) -> tuple[int, ...]:
         return tuple(range(n))
     if count == 1:
         return (n - 1,)
-    # Step 0 has no logarithm: it stands as far before the first one as that before twice itself.
+    # Step 0 has no logarithm: place it before the first step at the distance of a factor of two.
     positive = next(step for step in steps if step > 0)
     places = np.log(np.maximum(np.asarray(steps, np.float64), positive / 2))
     chosen = np.arange(n)
     while len(chosen) > count:
-        # The one goes that leaves the smallest gap.
+        # Remove the step that leaves the smallest gap.
         gaps = places[chosen[2:]] - places[chosen[:-2]]
         chosen = np.delete(chosen, 1 + gaps.argmin())
     return tuple(int(i) for i in chosen)

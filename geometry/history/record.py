@@ -1,8 +1,8 @@
-"""``history.safetensors``: the history that a training writes beside its model.
+"""``history.safetensors``: the history that a training run writes next to its model.
 
-Tensors: ``steps`` int64 [n], ``positions`` float16 (or 32) [n, n_positions, d_model]; if told,
-``tokens`` int64 [n] seen by each step, ``losses`` float32 [n] in nats for each token, and
-``decays`` float64 [n], what weight decay alone has left. Metadata: ``format``, ``version``.
+Tensors: ``steps`` int64 [n], ``positions`` float16 (or 32) [n, n_positions, d_model]; optionally
+``tokens`` int64 [n] seen by each step, ``losses`` float32 [n] in nats per token, and ``decays``
+float64 [n], the factor of weight decay alone. Metadata: ``format``, ``version``.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FILE_NAME = "history.safetensors"
 FORMAT, VERSION = "helixscope-history", "1"
 AGAIN = "Write it again with the training script, or remove it."
 
-#: What may be said of each step, as what it is kept, and as what it is given.
+#: Optional values of each step, with their safetensors and numpy dtypes.
 _TOLD = {"tokens": ("I64", "<i8"), "losses": ("F32", "<f4"), "decays": ("F64", "<f8")}
 
 
 def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = None) -> History:
-    """Open a history by its header and what it says of each step; tables are read when asked for.
+    """Open a history by its header and per-step values; tables are read on demand.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
     Raises
     ------
     SourceError
-        It is no history, a damaged one, or one of another model.
+        It is not a history, is damaged, or belongs to another model.
     """
     file = LocalFile(path)
     regions, size = read_header(file), file.size()
@@ -77,7 +77,7 @@ def read_history(path: Path, *, name: str = "", shape: tuple[int, int] | None = 
 
 
 def _row(stack: Region, index: int) -> Floats:
-    """Read one table of a stack of them, and no byte of the others."""
+    """Read one table of a stack, and no byte of the others."""
     n, *shape = stack.info.shape
     nbytes = stack.info.nbytes // n
     info = TensorInfo(f"{stack.info.name}[{index}]", tuple(shape), stack.info.dtype, nbytes)
@@ -88,7 +88,7 @@ def _row(stack: Region, index: int) -> Floats:
 def _column(
     file: LocalFile, regions: Mapping[str, Region], name: str, dtype: str, stored: str
 ) -> npt.NDArray[Any] | None:
-    """Read a tensor of one number for each step; None if there is none."""
+    """Read a tensor of one number per step; None if there is none."""
     region = regions.get(name)
     if region is None:
         return None

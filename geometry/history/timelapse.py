@@ -1,11 +1,10 @@
-"""A history as moving curves: the coordinates of every snapshot, ready to be shown.
+"""A history as moving curves: the coordinates of every snapshot.
 
-Two ways of looking. **Frozen**: the mean and the first three components of the last snapshot's
-range, for all snapshots: one affine map, so that what moves on the screen moves in the model, the
-mean of the positions too. **Aligned**: each snapshot in its own mean and components, as it would be
-shown if it were opened alone, turned by an orthogonal Procrustes fit onto the next later one, so
-that nothing jumps; the last one stays as it is. A reflection is allowed: which of a curve and its
-mirror image is seen in three of many dimensions depends on the components' signs alone.
+In two bases. **Frozen**: the mean and the first three components of the last snapshot's range, for
+all snapshots: one affine map, so that motion on the screen is motion in the model, including that
+of the mean. **Aligned**: each snapshot in its own mean and components, aligned with the next later
+one by an orthogonal Procrustes fit, so that nothing jumps; the last one is unchanged. Reflections
+are allowed, since the components' signs are arbitrary.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ N_COMPONENTS = 3
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Timelapse:
-    """Every snapshot of a history in three components, and what is measured on each.
+    """Every snapshot of a history in three components, with measurements of each.
 
     All arrays are read-only; n snapshots, m positions in the range.
 
@@ -46,9 +45,9 @@ class Timelapse:
         All stored rows, in the table's units; see the module. A component that the range does not
         have is zero.
     pca
-        Of the last snapshot's range: the frozen mean and components.
+        Components of the last snapshot's range: the frozen basis.
     explained_variance_ratio : (n, 3) float64
-        Of each snapshot's own components, over the range; zeros where it does not vary.
+        Of each snapshot's own components, over the range; zeros where the range does not vary.
     frozen_variance_ratio : (n,) float64
         Share of each snapshot's variance over the range that lies in the frozen components.
     norms : (n, n_positions) float32
@@ -79,7 +78,7 @@ class Timelapse:
 
     @property
     def in_range(self) -> slice:
-        """The range's rows of a snapshot's coordinates and norms."""
+        """The range's rows in a snapshot's coordinates and norms."""
         first, last = self.positions
         return slice(first, last + 1)
 
@@ -87,12 +86,12 @@ class Timelapse:
 def make_timelapse(
     history: History, positions: tuple[int, int] | None = None, tell: Tell | None = None
 ) -> Timelapse:
-    """Compute what is shown of every snapshot, so that scrubbing through them computes nothing.
+    """Compute the coordinates of every snapshot in advance, so that scrubbing is instant.
 
     Parameters
     ----------
     history
-        Of which every table is read once, from the last to the first.
+        Every table is read once, from the last to the first.
     positions
         First and last position of the range, both inclusive; 1 to the last if None.
     tell
@@ -132,7 +131,7 @@ def make_timelapse(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Frame:
-    """What is computed of one snapshot."""
+    """Results of one snapshot."""
 
     own: PositionPCA
     frozen: Array
@@ -143,7 +142,7 @@ class _Frame:
 
 
 def _frame(table: Array, span: tuple[int, int], later: Sequence[_Frame]) -> _Frame:
-    """Compute one snapshot; ``later`` are those after it, the last of all first."""
+    """Compute one snapshot; ``later`` are the following ones, the last of all first."""
     inside = slice(span[0], span[1] + 1)
     own = _leading(table, span)
     aligned = _padded(own.project(table))
@@ -169,15 +168,15 @@ def _spread(rows: Array) -> float:
 
 
 def _padded(coordinates: Array) -> Array:
-    """Return three columns; zeros for components that there are not."""
+    """Return three columns, with zeros for missing components."""
     lacking = N_COMPONENTS - coordinates.shape[1]
     return np.pad(coordinates, ((0, 0), (0, lacking))) if lacking else coordinates
 
 
 def _leading(table: Array, span: tuple[int, int]) -> PositionPCA:
-    """Exact first three components of a range, in the same time whatever its spectrum is.
+    """Exact first three components of a range, in a time independent of its spectrum.
 
-    A table of noise, as all are before training, resists the iterations of :func:`fit_pca`.
+    For a table of noise, as before training, the iterations of :func:`fit_pca` converge slowly.
     """
     rows = table[span[0] : span[1] + 1]
     size = min(rows.shape)
@@ -186,7 +185,7 @@ def _leading(table: Array, span: tuple[int, int]) -> PositionPCA:
     mean = rows.mean(axis=0)
     centred = rows - mean
     tall = rows.shape[0] >= rows.shape[1]
-    from scipy.linalg import eigh  # which saving work, for the names of bases, need not wait for
+    from scipy.linalg import eigh  # slow to import, and not needed for the names of bases
 
     values, vectors = eigh(
         centred.T @ centred if tall else centred @ centred.T,

@@ -1,4 +1,4 @@
-"""``trainer_state.json``: what transformers' Trainer notes beside each checkpoint."""
+"""``trainer_state.json``: the log that transformers' Trainer writes to each checkpoint."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ FILE_NAME = "trainer_state.json"
 def read_log(
     folders: Sequence[Path], steps: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.float32] | None]:
-    """Read what the training's log says of steps.
+    """Read tokens and losses of steps from the training log.
 
     Parameters
     ----------
     folders
-        The checkpoints, by rising step: the last one that has a log has the longest.
+        The checkpoints, by increasing step; the last one with a log has the longest.
     steps
-        Rising.
+        Increasing.
 
     Returns
     -------
     tokens, losses
-        (n,) int64, tokens seen by each step, None unless all are told; (n,) float32, the loss that
-        was noted last by each step, NaN where none was yet, None where none is told at all.
+        (n,) int64, tokens seen by each step, None unless all are known; (n,) float32, the last loss
+        logged by each step, NaN before the first one, None if there are none.
     """
     entries = next(filter(None, map(_entries, reversed(folders))), [])
     seen = _noted(entries, "num_input_tokens_seen", steps)
@@ -44,11 +44,11 @@ def read_log(
 
 
 def _entries(folder: Path) -> list[dict[str, Any]]:
-    """Return the log's entries in order of their steps; none where there is no log to be read."""
+    """Return the log's entries by increasing step; empty if there is no readable log."""
     path = folder / FILE_NAME
     try:
         history = read_json(path).get("log_history") if path.is_file() else None
-    except SourceError:  # the tables are there all the same
+    except SourceError:  # the tables can be used without a log
         return []
     entries = [one for one in history or () if isinstance(one, dict) and _is_number(one, "step")]
     return sorted(entries, key=lambda one: float(one["step"]))
@@ -61,7 +61,7 @@ def _is_number(entry: dict[str, Any], key: str) -> bool:
 def _noted(
     entries: list[dict[str, Any]], key: str, steps: Sequence[int]
 ) -> npt.NDArray[np.float64]:
-    """Return what was noted last under a key by each step; NaN where nothing was."""
+    """Return the value last logged under a key by each step; NaN before the first one."""
     noted = [(float(one["step"]), float(one[key])) for one in entries if _is_number(one, key)]
     at = [step for step, _ in noted]
     found = [bisect.bisect_right(at, step) - 1 for step in steps]

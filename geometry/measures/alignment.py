@@ -1,8 +1,8 @@
-"""Two curves laid over each other: the orthogonal Procrustes fit, and one in another's components.
+"""Alignment of two curves: the orthogonal Procrustes fit, and one in the other's components.
 
-The rows of both correspond one to one; who calls decides how (by position, as a rule). Components
-of unlike models have unlike signs and orders, so the fit may mirror unless it is told not to: which
-of a curve and its mirror image is seen in three of many dimensions depends on signs alone.
+The rows of both correspond one to one; the caller decides how (usually by position). Components of
+different models differ in sign and order, so the fit may mirror unless this is disabled: whether a
+curve or its mirror image is seen in three of many dimensions depends on signs alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from geometry.pca.curve import shown_rows
 from geometry.pca.pca import procrustes_rotation
 
 Middle = Literal["own", "basis"]
-"""What is taken off rows before they are projected: their own mean, or that of the basis."""
+"""What is subtracted from rows before projecting them: their own mean, or that of the basis."""
 MISSING = "two curves need at least two rows that differ, to be aligned"
 
 
@@ -34,16 +34,15 @@ class Alignment:
     rotation : (k, k) float64
         Orthogonal; determinant −1 where it mirrors.
     scale
-        1 unless it was fitted, too.
+        1 unless it was fitted too.
     source_mean, target_mean : (k,) float64
         Of the rows that were fitted.
     disparity
-        Sum of squared distances once both are centred, brought to unit Frobenius norm, turned
-        *and scaled* at best, as in ``scipy.spatial.procrustes``: 0 for curves of one shape, at
-        most 1. The same whichever is laid over the other, and with or without ``scale``.
+        Sum of squared distances once both are centred, scaled to unit Frobenius norm, and optimally
+        rotated *and scaled*, as in ``scipy.spatial.procrustes``: 0 for curves of one shape, at most
+        1. Symmetric in source and target, and independent of ``scale``.
     rms
-        Root mean square distance of corresponding rows as they are laid over each other, in the
-        target's units.
+        Root mean square distance of corresponding rows after the alignment, in the target's units.
     unexplained
         Sum of squares of these distances, as a share of the target's sum of squares about its
         mean. Equals the disparity if the scale was fitted; without, it can exceed 1.
@@ -63,7 +62,7 @@ class Alignment:
         return bool(np.linalg.det(self.rotation) < 0.0)
 
     def carry(self, points: npt.ArrayLike) -> Array:
-        """Return where any points (m, k) of the source's space are laid."""
+        """Map any points (m, k) of the source's space to the target's."""
         centred = np.asarray(points, dtype=np.float64) - self.source_mean
         laid: Array = self.scale * centred @ self.rotation.T + self.target_mean
         return laid
@@ -72,16 +71,16 @@ class Alignment:
 def align(
     source: npt.ArrayLike, target: npt.ArrayLike, *, scaled: bool = False, mirrored: bool = True
 ) -> Alignment:
-    """Lay one set of points over another, in least squares.
+    """Align one set of points with another, in least squares.
 
     Parameters
     ----------
     source, target : (m, k)
         Corresponding points.
     scaled
-        Whether the source may grow or shrink.
+        Whether to fit a scale.
     mirrored
-        Whether it may be reflected where that fits better.
+        Whether to allow a reflection where that fits better.
 
     Raises
     ------
@@ -100,7 +99,7 @@ def align(
     else:
         rotation = best_rotations(((b / size_b).T @ (a / size_a))[None])[0]
     turned = a @ rotation.T
-    # In one dimension, unmirrored, the best that a scale can do may be nothing.
+    # In one dimension, without mirroring, the best scale may be zero.
     agreement = max(float(np.vdot(turned, b)) / (size_a * size_b), 0.0)
     scale = agreement * size_b / size_a if scaled else 1.0
     left = float(np.linalg.norm(b - scale * turned))
@@ -126,11 +125,11 @@ def disparity(source: npt.ArrayLike, target: npt.ArrayLike) -> float:
     ValueError
         As :func:`align`.
     """
-    from scipy.linalg import svdvals  # which the window need not wait for
+    from scipy.linalg import svdvals  # slow to import, so not at start-up
 
     a, b, _, _ = _centred(source, target)
     if len(a) < a.shape[1]:
-        # aᵀb has the singular values of a small matrix: all rows lie in m dimensions.
+        # aᵀb has the singular values of a small matrix, because all rows lie in m dimensions.
         product = np.asarray(np.linalg.qr(a.T, "r")) @ np.asarray(np.linalg.qr(b.T, "r")).T
     else:
         product = a.T @ b
@@ -171,20 +170,20 @@ def in_basis(
     components: Sequence[int] = (1, 2, 3),
     middle: Middle = "basis",
 ) -> Array:
-    """Coordinates of any rows in the components that were fitted to others.
+    """Coordinates of any rows in components that were fitted to other rows.
 
     Parameters
     ----------
     rows : (m, d_model)
         Rows of a table as wide as the one that was fitted.
     pca
-        What was fitted.
+        The fitted components.
     components
-        Which of its components, from 1; one that it does not have gives zeros.
+        Which of its components, counted from 1; missing ones give zeros.
     middle
-        "basis" takes off the mean that was fitted, too: rows of the same model stay where they
-        are. "own" takes off the mean of these rows: tables of two models have no origin in common,
-        and how far apart their means are would hide all else.
+        "basis" subtracts the fitted mean: rows of the same model keep their place. "own" subtracts
+        the mean of these rows: tables of two models have no common origin, and the distance of
+        their means would hide everything else.
 
     Returns
     -------
@@ -199,7 +198,7 @@ def in_basis(
     chosen = shown_rows(pca, components)
     basis = pca.components[chosen].T
     projected = table @ basis
-    # The projected mean is the mean of what is projected: the table is gone through once.
+    # The projected mean equals the mean of the projections, so the table is read only once.
     taken = projected.mean(axis=0) if middle == "own" else pca.mean @ basis
     found = np.zeros((len(table), len(components)))
     found[:, [i for i, c in enumerate(components) if c <= len(pca.components)]] = projected - taken
@@ -209,9 +208,9 @@ def in_basis(
 def share_held(
     rows: npt.ArrayLike, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
 ) -> float:
-    """Share of the rows' variance, about their own mean, that some components hold.
+    """Share of the rows' variance, about their own mean, that explained by some components.
 
-    For the rows that were fitted these are their explained variance ratios, added up; 0 for rows
+    For the fitted rows this is the sum of their explained variance ratios; 0 for rows
     that do not vary.
 
     Raises
@@ -232,7 +231,7 @@ def angles_between(
     components: Sequence[int] = (1, 2, 3),
     others: Sequence[int] | None = None,
 ) -> Array:
-    """Principal angles between what two sets of components span, in radians, rising.
+    """Principal angles between the spans of two sets of components, in radians, increasing.
 
     Parameters
     ----------

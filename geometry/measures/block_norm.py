@@ -19,9 +19,9 @@ class BlockNorm:
     gain, bias : (d,) float64
         None where the model has none.
     epsilon
-        What is added to the variance.
+        Added to the variance.
     centred
-        Whether the mean over d is taken off first; ImageGPT does not.
+        Whether the mean over d is subtracted first; not in ImageGPT.
     """
 
     gain: Array | None
@@ -37,7 +37,7 @@ class BlockNorm:
         rows : (n, d)
             One vector a row.
         content
-            Length e of what else is in the sum, taken as orthogonal to each row: the denominator
+            Norm e of the other terms of the sum, taken as orthogonal to each row: the denominator
             is √(‖x‖² + e²).
 
         Returns
@@ -49,7 +49,7 @@ class BlockNorm:
             x -= x.mean(axis=1, keepdims=True)
         squares = np.einsum("ij,ij->i", x, x) + content**2
         variance = squares / x.shape[1] + self.epsilon
-        # A row of zeros stays one, also in a norm without epsilon.
+        # A row of zeros stays zero, even without epsilon.
         x /= np.sqrt(np.where(variance > 0.0, variance, 1.0))[:, None]
         if self.gain is not None:
             x *= self.gain

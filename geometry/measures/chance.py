@@ -1,4 +1,4 @@
-"""What singular values would be by chance."""
+"""Singular values expected by chance."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ def gaussian_singular_values(shape: tuple[int, int], norm: float, seed: int = 0)
     shape
         Rows and columns.
     norm
-        Its Frobenius norm.
+        Frobenius norm of the matrix.
     seed
-        Of the random numbers: equal seeds give equal values.
+        Seed of the random numbers.
 
     Returns
     -------
@@ -23,9 +23,9 @@ def gaussian_singular_values(shape: tuple[int, int], norm: float, seed: int = 0)
 
     Notes
     -----
-    The matrix itself is never made. Householder reflections, which leave singular values alone,
-    turn it into a bidiagonal one whose entries are independent and chi-distributed: sampling
-    these gives the same distribution, from d numbers and not n·d.
+    The matrix itself is never formed. Householder reflections, which preserve singular values, turn
+    it into a bidiagonal one whose entries are independent and chi-distributed: sampling these gives
+    the same distribution, from d numbers and not n·d.
 
     References
     ----------

@@ -13,10 +13,10 @@ from geometry.pca.components import Array
 
 Side = Literal["input", "output"]
 
-#: Up to so many directions one thread decomposes a matrix.
+#: Matrices up to this size are decomposed on one thread.
 SMALL = 512
 
-#: Rows that are widened to float64 at a time.
+#: Rows converted to float64 at a time.
 BLOCK_ROWS = 8192
 
 
@@ -27,7 +27,7 @@ class Directions:
     Attributes
     ----------
     singular_values : (k,) float64
-        Falling, in the matrix's units; k = min(rows, columns): no others exist.
+        Falling, in the matrix's units; k = min(rows, columns).
     vectors : (k, d) float64
         Orthonormal rows, one direction each. Sign: the entry of largest magnitude is positive.
     """
@@ -47,20 +47,20 @@ def singular_directions(
     Parameters
     ----------
     matrix : (d_out, d_in)
-        Any real type; embeddings are (n, d_model). One with at least as many rows as columns is
-        summed up as a Gram matrix, in blocks and in float64, without a copy of it: singular values
-        are right to 1e-8 of the first. Of all others the rows are decomposed themselves.
+        Any real type; embeddings are (n, d_model). With at least as many rows as columns, its Gram
+        matrix is summed in float64 blocks, without a copy of the matrix: singular values are
+        accurate to 1e-8 of the first. Other matrices are decomposed directly.
     side
         "input": what the matrix reads, its right singular vectors, (k, d_in). "output": what it
         writes, its left singular vectors, (k, d_out).
     on_block
-        Called after each block with the share of the rows that are summed up; what it raises ends
-        the work. Not called for what is decomposed itself.
+        Called after each block with the share of rows summed; may raise to stop. Not called for
+        direct decompositions.
 
     Raises
     ------
     ValueError
-        When it is no matrix, or empty.
+        When it is not a matrix, or empty.
     """
     values = np.asarray(matrix)
     if values.ndim != 2 or 0 in values.shape:
@@ -86,10 +86,10 @@ def singular_directions(
 
 
 def _threads(size: int) -> AbstractContextManager[None]:
-    """Decompose what is small on one thread.
+    """Return a context that limits small decompositions to one thread.
 
-    Half of a decomposition is bound by the memory, so that a second thread saves little; but where
-    a renderer keeps the cores busy meanwhile its barriers make it several times slower.
+    Half of a decomposition is memory-bound, so a second thread saves little, but makes it several
+    times slower while a renderer keeps the cores busy.
     """
     return one_thread() if size <= SMALL else nullcontext()
 
@@ -97,9 +97,9 @@ def _threads(size: int) -> AbstractContextManager[None]:
 def gram(
     matrix: npt.NDArray[np.floating], on_block: Callable[[float], None] | None = None
 ) -> Array:
-    """AᵀA of (n, d), as (d, d) float64, from blocks of rows widened one at a time.
+    """AᵀA of (n, d), as (d, d) float64, from blocks of rows converted one at a time.
 
-    In single precision the weakest directions would be lost: their squares are below its rounding.
+    In single precision the weakest directions would be lost to rounding.
     ``on_block`` is as in :func:`singular_directions`.
     """
     n, d = matrix.shape

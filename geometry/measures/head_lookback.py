@@ -1,7 +1,7 @@
 """Looking back in the query space and in the key space of every attention head.
 
-Should a head find "N tokens back" by a rotation and a shift, its queries and keys of positions have
-to move by one too.
+If a head finds "N tokens back" by a rotation and a shift, then its positional queries and keys must
+move by one too.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class HeadLookBack:
     positions
         First and last position, both inclusive.
     preferred : (n_heads,) int64
-        The lag, 0 or more, at which the mean score of a query with a key so far back is largest.
+        The lag, 0 or more, with the largest mean score of a query with the key that far back.
     queries, keys
         For each head, the motions of its queries' or keys' first three components.
     query_share, key_share : (n_heads,) float64
-        Share of their variance over the range that these components hold.
+        Share of their variance over the range explained by these components.
     """
 
     layer: int
@@ -48,7 +48,7 @@ class HeadLookBack:
 
     @property
     def n_heads(self) -> int:
-        """How many heads."""
+        """Number of heads."""
         return len(self.preferred)
 
 
@@ -105,14 +105,14 @@ def look_back_heads(
 def preferred_lags(heads: HeadProjections, positions: tuple[int, int]) -> npt.NDArray[np.int64]:
     """Lag at which each head's kernel is largest: the mean of q_i·k_{i−Δ} over i of the range.
 
-    Of lags from 0 on, as far as they have pairs for a quarter of the range, and as far as the head
-    may look. Keys are of all positions, as in :mod:`geometry.measures.kernels`.
+    Over lags from 0 that have pairs for a quarter of the range and that the head may attend to.
+    Keys are of all positions, as in :mod:`geometry.measures.kernels`.
 
     Returns
     -------
     (n_heads,) int64
     """
-    from scipy import fft  # which the window need not wait for
+    from scipy import fft  # slow to import, so not at start-up
 
     n_heads, n, _ = heads.queries.shape
     first, last = check_range(positions, n)
@@ -121,9 +121,9 @@ def preferred_lags(heads: HeadProjections, positions: tuple[int, int]) -> npt.ND
     if heads.window is not None:
         longest = min(longest, heads.window[0])
     lags = np.arange(longest + 1)
-    # Queries of the range that have a key so far back.
+    # Queries of the range that have a key this far back.
     pairs = last + 1 - np.maximum(first, lags)
-    length = fft.next_fast_len(n + longest, real=True)  # with zeros behind: no lag wraps around
+    length = fft.next_fast_len(n + longest, real=True)  # zero-padded: no lag wraps around
     found = np.empty(n_heads, dtype=np.int64)
     for head in range(n_heads):
         queries = np.zeros((n, heads.queries.shape[2]))

@@ -1,4 +1,4 @@
-"""What each attention head makes of positions alone: its queries and keys."""
+"""Queries and keys of attention heads for positions alone."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class HeadProjections:
     layer
         From 0.
     queries, keys : (n_heads, n_positions, d_head)
-        Of each row; keys that heads share are repeated. Read-only.
+        For each position; keys shared by heads are repeated. Read-only.
     scale
-        What q·k is multiplied by before the softmax.
+        Factor of q·k before the softmax.
     causal
-        A position attends to itself and earlier ones only.
+        Whether a position attends only to itself and earlier ones.
     window
-        How far back and ahead it attends; None for as far as there are positions.
+        How far back and ahead it attends; None if unlimited.
     """
 
     layer: int

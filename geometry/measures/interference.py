@@ -1,7 +1,7 @@
-"""Whether one sum of token and position can be taken for another: E(a) + p_i for E(b) + p_j.
+"""Whether one sum of token and position can be mistaken for another: E(a) + p_i for E(b) + p_j.
 
-A model reads nothing but the sum. Two sums are compared as they are and after LayerNorm, and then
-ranked: among random pairs of sums, how many are farther apart?
+A model reads only the sum. Two sums are compared as they are and after LayerNorm, and then ranked:
+what share of random pairs of sums is farther apart?
 
 After "Insights into GPT-2's positional encodings" (2024): CAT at 3 might be embedded as APPLE at 6.
 """
@@ -19,7 +19,7 @@ from geometry.measures.layernorm import check_tables, token_rows
 from geometry.pca.components import Array, row_norms
 
 SAMPLE = 4096
-#: Pairs whose sums are made at a time.
+#: Pairs whose sums are computed at a time.
 BLOCK_PAIRS = 256
 
 Measure = Literal["distance", "cosine", "layernorm_distance", "layernorm_cosine"]
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ByMeasure(Generic[T]):
-    """How alike two sums are, by each measure.
+    """One value for each measure of similarity.
 
     Attributes
     ----------
@@ -59,21 +59,21 @@ class ByMeasure(Generic[T]):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Likeness(ByMeasure[Array]):
-    """How alike the two sums of each of n pairs are: (n,) float64 by each measure."""
+    """Similarity of the two sums of each of n pairs: (n,) float64 for each measure."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RandomPairs:
-    """Random pairs of sums, to compare with.
+    """Random pairs of sums, for comparison.
 
     Attributes
     ----------
     tokens, positions : (n, 2) int
         Of the two sums of each pair, drawn uniformly, with repetition.
     likeness
-        How alike they are.
+        Their similarities.
     seed
-        What they were drawn with.
+        Seed they were drawn with.
     """
 
     tokens: Indices
@@ -82,13 +82,13 @@ class RandomPairs:
     seed: int
 
     def __len__(self) -> int:
-        """Return how many pairs there are."""
+        """Return the number of pairs."""
         return len(self.tokens)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Interference(ByMeasure[float]):
-    """How alike E(a) + p_i and E(b) + p_j are.
+    """Similarity of E(a) + p_i and E(b) + p_j.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Interference(ByMeasure[float]):
     token_distance, position_distance
         ‖E(a) − E(b)‖ and ‖p_i − p_j‖, in the tables' units.
     among
-        The random pairs that it is ranked in.
+        The random pairs among which it is ranked.
     """
 
     one: tuple[int, int]
@@ -127,13 +127,13 @@ def random_pairs(
     Parameters
     ----------
     W_E, W_pos : (d_vocab, d_model), (n_positions, d_model)
-        The tables; only the rows that are drawn are copied.
+        The tables; only the sampled rows are copied.
     sample, seed
-        How many pairs, and what they are drawn with.
+        Number of pairs, and random seed.
     token_scale
-        What the family multiplies token embeddings by (√d_model in some).
+        The family's factor of token embeddings (√d_model in some).
     type_row : (d_model,)
-        What the family adds to every token (BERT's first token type), or None.
+        Vector the family adds to every token (BERT's first token type), or None.
 
     Raises
     ------
@@ -171,16 +171,16 @@ def interference(
     among
         Random pairs of the same tables; :func:`random_pairs` if None.
     token_scale
-        What the family multiplies token embeddings by (√d_model in some).
+        The family's factor of token embeddings (√d_model in some).
     type_row : (d_model,)
-        What the family adds to every token (BERT's first token type), or None.
+        Vector the family adds to every token (BERT's first token type), or None.
 
     Raises
     ------
     ValueError
         When the tables have different widths.
     RangeError
-        When a token or a position is none of the model's.
+        When the model has no such token or position.
     """
     E, table = check_tables(W_E, W_pos)
     (a, i), (b, j) = one, other
@@ -204,12 +204,12 @@ def interference(
 
 
 def check_rows(what: str, rows: Sequence[int], count: int) -> None:
-    """Refuse rows that a table of ``count`` rows does not have.
+    """Check that a table of ``count`` rows has these rows.
 
     Raises
     ------
     RangeError
-        One is not from 0 to count − 1; the message calls it ``what``.
+        One is not from 0 to count − 1; ``what`` names it in the message.
     """
     for row in rows:
         if not 0 <= row < count:
@@ -247,7 +247,7 @@ def _compare(
 
 
 def _alike(one: Array, other: Array) -> tuple[Array, Array]:
-    """Return distance and cosine, row by row."""
+    """Return distance and cosine of corresponding rows."""
     product = row_norms(one) * row_norms(other)
     inner = np.einsum("nd,nd->n", one, other)
     cosine = np.divide(inner, product, out=np.zeros_like(inner), where=product > 0.0)

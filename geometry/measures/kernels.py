@@ -1,7 +1,7 @@
-"""Where each head looks by position alone: its kernel by lag, its map, its scores.
+"""Attention of each head by position alone: kernel by lag, map, scores.
 
-Score S(i, j) = scale · q_i·k_j; attention A(i, ·) is the softmax of it over all j that the model
-allows, also outside the range whose i are looked at. A lag Δ = i − j counts backwards.
+Score S(i, j) = scale · q_i·k_j; attention A(i, ·) is its softmax over all j that the model allows,
+including those outside the range of i. A lag Δ = i − j counts backwards.
 
 Idea: "Look back N" (comments on "GPT-2's positional embedding matrix is a helix", 2023).
 """
@@ -22,11 +22,11 @@ from geometry.pca.components import Array, check_range, check_table
 BLOCK_ROWS = 128
 #: Lags from 0 to this are near.
 NEAR = 10
-#: Rows and columns of a small picture of a map, at most.
+#: Maximum rows and columns of a small map.
 SMALL = 64
-#: Exponents below this count as this: subnormal numbers are slow, and e^-60 is nothing beside 1.
+#: Exponents are clipped here: subnormal numbers are slow, and e^-60 is negligible beside 1.
 LEAST = -60.0
-#: Neighbours whose rows are averaged, in the helix author's ablation.
+#: Neighbouring rows that are averaged in the helix author's ablation.
 BLOCK = 10
 
 Floats = npt.NDArray[np.floating]
@@ -43,7 +43,7 @@ class HeadKernels:
     positions
         First and last query, both inclusive.
     lags : (L,) int
-        Every lag that some query of the range may look back (ahead, where negative).
+        Every lag that some query of the range may attend to (ahead, where negative).
     scores : (n_heads, L) float64
         κ(Δ), the mean of S(i, i − Δ) over the queries i that have such a position.
     attention : (n_heads, L) float64
@@ -72,7 +72,7 @@ class HeadKernels:
 
     @property
     def n_heads(self) -> int:
-        """How many heads."""
+        """Number of heads."""
         return len(self.own)
 
 
@@ -82,7 +82,7 @@ def head_kernels(
     *,
     on_head: Callable[[float], None] | None = None,
 ) -> HeadKernels:
-    """Find what all heads attend to.
+    """Compute what all heads of a layer attend to.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def head_kernels(
     positions
         First and last query, both inclusive.
     on_head
-        Called after each head with the share of heads that are done; what it raises ends the work.
+        Called after each head with the share of heads done; may raise to stop.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def head_kernels(
     Notes
     -----
     Products and exponentials are in the projections' precision, sums over blocks in float64. Memory
-    is that of a block of scores, whatever the number of positions.
+    use is that of one block of scores, for any number of positions.
     """
     n_heads, n, _ = heads.queries.shape
     first, last = check_range(positions, n)
@@ -125,7 +125,7 @@ def head_kernels(
     queries = last - first + 1
     near = attention[:, (lags >= 0) & (lags <= NEAR)].sum(axis=1) / queries
     distance = attention @ np.abs(lags) / queries
-    # Queries of the range that have a position so far back.
+    # Queries of the range that have a position this far back.
     pairs = np.minimum(last, n - 1 + lags) - np.maximum(first, lags) + 1
     scores /= pairs
     attention /= pairs
@@ -166,7 +166,7 @@ def attention_map(heads: HeadProjections, head: int, positions: tuple[int, int])
 def _add_small(
     small: Floats, block: _Block, inverse: Floats, averaging: Floats, first: int
 ) -> None:
-    """Add what a block's queries have in the small map of a range."""
+    """Add a block's attention to the small map of a range."""
     low, high = max(first, block.start), min(first + len(averaging), block.stop)
     rows = averaging[block.rows.start - first : block.rows.stop - first]
     step = -(-len(averaging) // len(small))
@@ -177,9 +177,9 @@ def _add_small(
 
 
 def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
-    """Give every ``size`` neighbouring rows, counted from position 0, their mean.
+    """Replace every ``size`` neighbouring rows, counted from position 0, by their mean.
 
-    The helix author's ablation: what needs to tell neighbours apart cannot any more.
+    The helix author's ablation: it removes what distinguishes neighbours.
 
     Parameters
     ----------
@@ -203,11 +203,11 @@ def average_blocks(rows: npt.ArrayLike, size: int = BLOCK) -> Array:
 
 
 class _Block:
-    """Scores of some queries with all the positions that one of them may attend to.
+    """Scores of some queries with all positions that any of them may attend to.
 
-    They lie in rows that are each shifted by one more place, so that a column of the buffer behind
-    them holds one lag: a sum by lag is a product with it, and what a query may not attend to, which
-    depends on the lag alone, is a run of columns at either side.
+    Each row is shifted by one more place, so that a column of the underlying buffer holds one lag:
+    a sum by lag is a product with the buffer, and masked scores, which depend on the lag alone, are
+    the columns at either side.
     """
 
     def __init__(
@@ -222,18 +222,18 @@ class _Block:
             self._buffer.reshape(-1)[count - 1 :], (count, width), ((span - 1) * step, step)
         )
         np.matmul(queries, keys.T, out=self.cells)
-        # Lags fall from column to column.
+        # Lags decrease from column to column.
         most = rows.stop - 1 - start
         self._allowed = slice(max(0, most - lags[1]), min(span, most - lags[0] + 1))
         self.least_lag = most - self._allowed.stop + 1
 
     def sum_by_lag(self, weights: Floats) -> Floats:
-        """Return weighted sums over the queries by allowed lag, the least first."""
+        """Return weighted sums over the queries for each allowed lag, in increasing order."""
         sums: Floats = weights @ self._buffer[:, self._allowed]
         return sums[::-1]
 
     def soften(self) -> Floats:
-        """Put exponentials in place of scores; return (rows,) one over their sums."""
+        """Exponentiate the scores in place; return the inverse of their sums, (rows,)."""
         beside = (slice(0, self._allowed.start), slice(self._allowed.stop, None))
         for columns in beside:
             self._buffer[:, columns] = -np.inf
@@ -247,7 +247,7 @@ class _Block:
 
 
 def _blocks(heads: HeadProjections, head: int, first: int, last: int) -> Iterator[_Block]:
-    """Give the scores of the range's queries, block by block."""
+    """Yield the scores of the range's queries, block by block."""
     n = heads.queries.shape[1]
     lags = _lags(heads, first, last)
     queries = heads.queries[head] * heads.queries.dtype.type(heads.scale)
@@ -259,14 +259,14 @@ def _blocks(heads: HeadProjections, head: int, first: int, last: int) -> Iterato
 
 
 def _lags(heads: HeadProjections, first: int, last: int) -> tuple[int, int]:
-    """Return the least and the greatest lag that a query of a range may look at."""
+    """Return the smallest and largest lag that a query of a range may attend to."""
     n = heads.queries.shape[1]
     back, ahead = heads.window or (n, n)
     return -min(0 if heads.causal else ahead, n - 1 - first), min(back, last)
 
 
 def _averaging(size: int, kind: np.dtype[np.floating]) -> Floats:
-    """Return (size, s): what a product with averages to at most :data:`SMALL` columns."""
+    """Return the (size, s) matrix that averages columns in groups, to at most :data:`SMALL`."""
     step = -(-size // SMALL)
     of = np.arange(size) // step
     found: Floats = (of[:, None] == np.arange(of[-1] + 1)).astype(kind)

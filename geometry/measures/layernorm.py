@@ -1,8 +1,8 @@
-"""What LayerNorm makes of token plus position, and two ways to take them apart.
+"""LayerNorm of token plus position, and two approximations that separate them.
 
-With x = E_t + p_i centred over d_model, LN(x) = √d_model · x / ‖x‖ before its gain. The
-denominator mixes token and position. Were the two orthogonal it would be √(‖E_t‖² + ‖p_i‖²); were
-the positions' norms the same as well, √(‖E_t‖² + c²), and the position would be gone from it.
+With x = E_t + p_i centred over d_model, LN(x) = √d_model · x / ‖x‖ before its gain. The denominator
+mixes token and position. Were the two orthogonal it would be √(‖E_t‖² + ‖p_i‖²); were the
+positions' norms equal as well, √(‖E_t‖² + c²), independent of the position.
 
 After "The positional embeddings' norms are stable" (2023), which argues that GPT-2 comes close.
 """
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from geometry.pca.components import Array, check_range, check_table, row_norms
 
-#: Token rows that are widened to float64 at a time.
+#: Token rows converted to float64 at a time.
 BLOCK_ROWS = 2048
 
 
@@ -26,7 +26,7 @@ class LayerNormErrors:
     Attributes
     ----------
     tokens : (m,) int
-        The tokens of the sample, rising.
+        The tokens of the sample, increasing.
     positions
         First and last position, both inclusive; every one is combined with every token.
     orthogonal : (m, p) float64
@@ -65,11 +65,11 @@ def layernorm_errors(
     positions
         First and last position, both inclusive.
     sample, seed
-        How many tokens are drawn, without repetition: all of a smaller vocabulary.
+        Number of tokens drawn without repetition (all of a smaller vocabulary), and random seed.
     token_scale
-        What the family multiplies token embeddings by (√d_model in some).
+        The family's factor of token embeddings (√d_model in some).
     type_row : (d_model,)
-        What the family adds to every token (BERT's first token type), or None.
+        Vector the family adds to every token (BERT's first token type), or None.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def layernorm_errors(
     orthogonal = of_tokens[:, None] + of_positions
     exact = np.maximum(orthogonal + 2 * (E @ p.T), 0.0)
     constant = np.broadcast_to(of_tokens[:, None] + mean_norm**2, exact.shape)
-    # Both keep the direction of x and change its length alone, so that lengths are all to compare.
+    # Both keep the direction of x and change only its length, so comparing lengths suffices.
     errors = (_length_error(exact, orthogonal), _length_error(exact, constant))
     for array in (chosen, *errors):
         array.flags.writeable = False
@@ -123,7 +123,7 @@ class TokenPositionCosines:
     largest : (d_vocab,) float64
         For each token.
     position : (d_vocab,) int
-        Where.
+        The position of that largest value.
     histogram : (bins,) int
         Counts of |cos| of all tokens with all positions, in equal bins from 0 to 1.
     """
@@ -133,7 +133,7 @@ class TokenPositionCosines:
     histogram: npt.NDArray[np.int64]
 
     def most_alike(self, count: int = 10) -> tuple[TokenPosition, ...]:
-        """Return the tokens most like some position, the first most."""
+        """Return the tokens most similar to some position, most similar first."""
         order = np.argsort(-self.largest, kind="stable")[:count]
         return tuple(
             TokenPosition(float(self.largest[t]), int(t), int(self.position[t])) for t in order
@@ -156,10 +156,9 @@ def token_position_cosines(
     W_pos : (n_positions, d_model)
         The table: all stored rows.
     bins
-        Of the histogram: at most 256.
+        Number of histogram bins, at most 256.
     on_block
-        Called after each block with the share of the tokens that are done; what it raises ends the
-        work.
+        Called after each block with the share of tokens done; may raise to stop.
 
     Raises
     ------
@@ -168,7 +167,7 @@ def token_position_cosines(
 
     Notes
     -----
-    Products are made in single precision: cosines are right to 1e-6. Rows of zeros have cosine 0.
+    Products are in single precision: cosines are accurate to 1e-6. Rows of zeros have cosine 0.
     """
     tokens, table = check_tables(W_E, W_pos)
     positions = _units(table).astype(np.float32).T
@@ -193,7 +192,7 @@ def token_position_cosines(
 
 
 def _count(numbers: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-    """Count each number from 0 to 255: two of them at a time, which is twice as fast."""
+    """Count each number from 0 to 255, two at a time, which is twice as fast."""
     flat = numbers.ravel()
     pairs = np.bincount(flat[: len(flat) // 2 * 2].view(np.uint16), minlength=256**2)
     square = pairs.reshape(256, 256)
@@ -205,7 +204,7 @@ def _count(numbers: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
 
 def _inverse_norms(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     norms = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    # What is shorter has no inverse in single precision.
+    # Shorter rows have no inverse norm in single precision.
     seen = norms > np.finfo(np.float32).tiny
     inverse: npt.NDArray[np.float32] = np.zeros(len(norms), dtype=np.float32)
     inverse[seen] = 1.0 / norms[seen]
@@ -220,12 +219,12 @@ def _units(rows: Array) -> Array:
 def check_tables(
     W_E: npt.ArrayLike, W_pos: npt.ArrayLike
 ) -> tuple[npt.NDArray[np.floating], Array]:
-    """Return token embeddings, as they are, and the table.
+    """Return the token embeddings unchanged, and the table as an array.
 
     Raises
     ------
     ValueError
-        When one is no matrix, or they have different widths.
+        When one is not a matrix, or they have different widths.
     """
     table, tokens = check_table(W_pos), np.asarray(W_E)
     if tokens.ndim != 2 or tokens.shape[1] != table.shape[1]:

@@ -1,9 +1,9 @@
-"""What LayerNorm leaves of a curve of positions, and what weight decay asks for it.
+"""What LayerNorm preserves of a curve of positions, and its cost under weight decay.
 
-Why would a model wind its positions up? LayerNorm makes all rows equally long: of a straight line
-through the origin two points are left, of one beside the origin an arc that is crowded at its ends,
-and a circle stays as it is. And weight decay is paid on ‖p_i‖², which grows with the square of a
-line's length. After the discussion of "GPT-2's positional embedding matrix is a helix" (2023).
+Why would a model wind up its positions? LayerNorm makes all rows equally long: a straight line
+through the origin becomes two points, one beside the origin an arc crowded at its ends, and a
+circle is unchanged. And weight decay penalises ‖p_i‖², which grows with the square of a line's
+length. After the discussion of "GPT-2's positional embedding matrix is a helix" (2023).
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from geometry.measures.lookback import longest_lag, look_back
 from geometry.measures.synthetic import DIRECTIONS, KINDS, CurveKind, SyntheticCurve
 from geometry.pca.components import Array
 
-#: Two rows that are no neighbours are alike if they are nearer than this share of the mean step. A
-#: circle that comes round again passes each of its rows at half a step at most.
+#: Rows that are not neighbours count as alike if they are nearer than this share of the mean step.
+#: A circle that overlaps itself passes each of its rows at half a step at most.
 ALIKE = 0.75
-#: In more dimensions than these a tree of the rows is slower than all their products.
+#: In more dimensions, a k-d tree is slower than all pairwise products.
 TREE_DIMENSIONS = 8
 BLOCK_ROWS = 256
-#: In which a screw looks back.
+#: Components in which a screw looks back.
 COMPONENTS = 3
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Distances:
-    """How far the rows of a curve are apart.
+    """Distances between the rows of a curve.
 
     Attributes
     ----------
     steps : (n − 1,) float64
-        From each position to the next.
+        From each position to the next one.
     others : (n,) float64
-        From each position to the nearest one that is no neighbour of it.
+        From each position to the nearest one that is not its neighbour.
     """
 
     steps: Array
@@ -47,22 +47,22 @@ class Distances:
 
     @property
     def mean_step(self) -> float:
-        """The curve's length, shared evenly."""
+        """Mean distance of neighbours."""
         return float(self.steps.mean())
 
     @property
     def evenness(self) -> float:
-        """The shortest step as a share of the mean one: 1 where all are equal; 0 of a point."""
+        """The shortest step as a share of the mean: 1 where all are equal, 0 for a point."""
         return float(self.steps.min() / self.mean_step) if self.mean_step > 0.0 else 0.0
 
     @property
     def alike(self) -> int:
-        """How many rows have one that is no neighbour, and nearer than 3/4 of a mean step."""
+        """Number of rows with a non-neighbour nearer than 3/4 of a mean step."""
         return int(np.count_nonzero(self.others <= ALIKE * self.mean_step))
 
     @property
     def nearest_other(self) -> float:
-        """The smallest distance of rows that are no neighbours, in mean steps; 2 on a line."""
+        """The smallest distance of rows that are not neighbours, in mean steps; 2 on a line."""
         return float(self.others.min() / self.mean_step) if self.mean_step > 0.0 else 0.0
 
 
@@ -73,7 +73,7 @@ class Survival:
     Attributes
     ----------
     curve
-        What was made.
+        The curve.
     before, after
         Distances of its rows, and after LayerNorm.
     look_back_before, look_back_after
@@ -83,7 +83,7 @@ class Survival:
         Coordinates around the axis (two), along it, and away from the origin: along its offset
         and the token together.
     mean_square
-        Mean ‖p_i‖², which weight decay is paid on.
+        Mean ‖p_i‖², which weight decay penalises.
     """
 
     curve: SyntheticCurve
@@ -97,7 +97,7 @@ class Survival:
 
     @property
     def kept(self) -> Array:
-        """(n − 1,) each step after LayerNorm by the one before, as a share of their mean."""
+        """(n − 1,) ratios of steps after to before LayerNorm, as shares of their mean."""
         ratio = self.after.steps / self.before.steps
         mean = float(ratio.mean())
         return np.asarray(ratio / mean if mean > 0.0 else ratio)
@@ -106,23 +106,23 @@ class Survival:
 def compare(
     curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1
 ) -> Mapping[CurveKind, Survival]:
-    """Send line, circle and helix of the same spacing through LayerNorm.
+    """Apply LayerNorm to a line, circle and helix of the same spacing.
 
     Parameters
     ----------
     curve
-        What they have in common; of which kind it is does not count.
+        Their common parameters; its kind is ignored.
     token_norm
         Length of the token embedding that is added to every row, at right angles to all of them; 0
         for positions alone.
     lag
-        How many tokens are looked back, from 1.
+        Number of tokens to look back, from 1.
     """
     return {kind: survival(curve.of_kind(kind), token_norm, lag) for kind in KINDS}
 
 
 def survival(curve: SyntheticCurve, token_norm: float = 0.0, lag: int = 1) -> Survival:
-    """Send a curve through LayerNorm and see what is left; see :func:`compare`."""
+    """Apply LayerNorm to a curve and measure the effect; see :func:`compare`."""
     with one_thread():
         rows = curve.coordinates()
         after = normalised(rows, curve.d_model, token_norm)
@@ -144,7 +144,7 @@ def normalised(coordinates: Array, d_model: int, token_norm: float = 0.0) -> Arr
     Parameters
     ----------
     coordinates : (n, m)
-        Rows in an orthonormal basis at right angles to (1, …, 1): they have no mean to take off.
+        Rows in an orthonormal basis at right angles to (1, …, 1): they have no mean to subtract.
     d_model
         Dimensions of the table.
     token_norm
@@ -152,8 +152,8 @@ def normalised(coordinates: Array, d_model: int, token_norm: float = 0.0) -> Arr
 
     Returns
     -------
-    (n, m) float64; (n, m + 1) with a token, whose part of each row is the last column. All rows
-    have norm √d_model, except that a row of zeros stays one.
+    (n, m) float64; (n, m + 1) with a token, whose component is the last column. All rows have norm
+    √d_model, except rows of zeros.
     """
     if token_norm:
         coordinates = np.column_stack([coordinates, np.full(len(coordinates), token_norm)])
@@ -164,12 +164,12 @@ def normalised(coordinates: Array, d_model: int, token_norm: float = 0.0) -> Arr
 
 
 def look_back_r2(rows: Array, lag: int) -> float | None:
-    """Score one screw for looking back, as :class:`Survival` says.
+    """Return R² of looking back by one screw, as defined in :class:`Survival`.
 
     Parameters
     ----------
     rows : (n, m)
-        In order.
+        Rows in order.
     lag
         From 1.
     """
@@ -182,7 +182,7 @@ def look_back_r2(rows: Array, lag: int) -> float | None:
 
 
 def distances(rows: Array) -> Distances:
-    """Measure how far rows are apart.
+    """Measure the distances between rows.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def distances(rows: Array) -> Distances:
 
 
 def _by_tree(rows: Array) -> Array:
-    # Of the four nearest at most three are the row itself and its neighbours.
+    # Among the four nearest, at most three are the row itself and its neighbours.
     tree = cKDTree(rows, compact_nodes=False, balanced_tree=False)
     apart, which = tree.query(rows, k=4)
     near = np.abs(which - np.arange(len(rows))[:, None]) < 2

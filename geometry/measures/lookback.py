@@ -1,8 +1,9 @@
-"""Looking back N tokens as one motion of the curve: a rotation and a shift, the same everywhere.
+"""Looking back N tokens as one rigid motion of the curve, the same at every position.
 
 For a lag N the motion x → R·x + t is fitted to the pairs (p_i, p_{i−N}) of a range, **both in the
 range**, in coordinates about the range's mean. It is compared with the shift alone, and with the
-rotation alone about that mean. All lags come from their second moments: no pair is visited twice.
+rotation alone about that mean. All lags are computed from second moments, so no pair is visited
+twice.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ Kind = Literal["screw", "translation", "rotation"]
 KINDS: tuple[Kind, ...] = ("screw", "translation", "rotation")
 
 BLOCK_LAGS = 64
-"""Lags that are fitted at a time."""
+"""Lags fitted at a time."""
 CLEAR_R2 = 0.5
-"""A screw that fits worse than this has no angle to speak of."""
+"""A screw that fits worse than this has no meaningful angle."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,7 +39,7 @@ class LookBack:
         "even_odd": fitted on the pairs of even i, scored on those of odd i, which are nearly the
         same points. "halves": fitted on the first half of the pairs, scored on the second.
     lags : (L,) int64
-        N, rising.
+        N, increasing.
     r2
         For "screw", "translation" and "rotation": (L,) float64, 1 − SSE/SST on the scored pairs,
         SST about the mean of their targets; 0 where these do not vary. It may be negative.
@@ -55,17 +56,17 @@ class LookBack:
     shifts: Array
 
     def index(self, lag: int) -> int:
-        """Return where the lag nearest to one is."""
+        """Return the index of the nearest lag."""
         return int(np.abs(self.lags - lag).argmin())
 
     def motion(self, lag: int) -> Motion:
-        """Return the screw of the lag nearest to one."""
+        """Return the screw of the nearest lag."""
         at = self.index(lag)
         return Motion(self.rotations[at], self.shifts[at])
 
     @property
     def angles(self) -> Array:
-        """(L, k // 2) how far every plane is turned, in radians, 0 to π, falling."""
+        """(L, k // 2) rotation angle of every plane, in radians, 0 to π, decreasing."""
         if self.rotations.shape[1] != 3:
             return np.array([Motion(*pair).angles for pair in self._motions()])
         sines, cosines = _turns(self.rotations)
@@ -80,17 +81,17 @@ class LookBack:
 class Turning:
     """How the rotation grows with the lag, in three dimensions.
 
-    An angle of a rotation lies between 0 and π, and one that grows on and on comes back. It is
-    followed about one axis, from lag to lag, as far as the screw fits.
+    Rotation angles lie between 0 and π, so a growing one wraps. It is unwrapped about one axis,
+    from lag to lag, as long as the screw fits.
 
     Attributes
     ----------
     axis : (3,) float64
-        The direction about which the rotations of all these lags turn, on the whole.
+        The common axis of the rotations of all these lags.
     angles : (l,) float64
-        Radians, of the first l lags: those before the first one with R² < 0.5. They go on beyond π.
+        Radians, of the first l lags: those before the first one with R² < 0.5. May exceed π.
     steps : (l,) float64
-        Slide along that axis.
+        Translation along that axis.
     slope
         Radians for each token: the least-squares line through the origin, not negative.
     r2
@@ -105,12 +106,12 @@ class Turning:
 
 
 def longest_lag(n_points: int, n_components: int) -> int:
-    """Return the longest lag whose pairs decide a motion, in both scorings; below 1 for none."""
+    """Return the longest lag with enough pairs for a motion, in both scorings; below 1 if none."""
     return n_points - 2 * (n_components + 1)
 
 
 def all_lags(n_points: int, n_components: int) -> npt.NDArray[np.int64]:
-    """Return the lags from 1 on that leave pairs for a quarter of the points, and enough."""
+    """Return the lags from 1 that have pairs for at least a quarter of the points, and enough."""
     longest = min(longest_lag(n_points, n_components), n_points - n_points // 4)
     return np.arange(1, longest + 1)
 
@@ -134,9 +135,9 @@ def look_back(
     scoring
         See :class:`LookBack`.
     first
-        The position of the first row, which tells even from odd.
+        The position of the first row, for even and odd.
     tell
-        Called with the share that is done; what it raises ends the work.
+        Called with the share done; may raise to stop.
 
     Raises
     ------
@@ -168,7 +169,7 @@ def look_back_each(
     wanted = all_lags(m, k) if lags is None else np.unique(np.asarray(lags, dtype=np.int64))
     if not len(wanted) or wanted[0] < 1 or wanted[-1] > longest_lag(m, k):
         raise ValueError(f"expected lags from 1 to {longest_lag(m, k)} for {m} points of {k}")
-    # About their mean, and with a 1 and the square: all moments of two rows are one product.
+    # Centred, with a 1 and the squared norm appended: one product gives all moments of two rows.
     points = points - points.mean(axis=1, keepdims=True)
     squares = np.einsum("sij,sij->si", points, points)[:, :, None]
     rows = np.concatenate([points, np.ones((s, m, 1)), squares], axis=2)
@@ -178,7 +179,7 @@ def look_back_each(
         if tell is not None:
             tell(start / len(wanted))
         block = slice(start, start + BLOCK_LAGS)
-        with one_thread():  # these are small products, many of them
+        with one_thread():  # many small products
             fitted, scored = _moments(rows, wanted[block], scoring, first)
             rotations[:, block], shifts[:, block] = screw = _fit(fitted)
             still = np.broadcast_to(np.eye(k), screw[0].shape)
@@ -198,12 +199,12 @@ def look_back_each(
 
 
 def follow_turning(found: LookBack) -> Turning | None:
-    """Follow the rotation from lag to lag.
+    """Unwrap the rotation from lag to lag.
 
     Parameters
     ----------
     found
-        Of three components, with the lags 1, 2, 3 …
+        In three components, with the lags 1, 2, 3 …
 
     Returns
     -------
@@ -245,7 +246,7 @@ class _Moments:
 def _moments(
     rows: Array, lags: npt.NDArray[np.int64], scoring: Scoring, first: int
 ) -> tuple[_Moments, _Moments]:
-    """Sum over the pairs that are fitted, and over those that are scored."""
+    """Sum over the fitted pairs, and over the scored ones."""
     s, m, width = rows.shape
     sums = np.empty((2, s, len(lags), width, width))
     for at, lag in enumerate(lags):

@@ -1,4 +1,4 @@
-"""Looking back in a range's principal components: its first three, its first six, or its all."""
+"""Looking back in a range's first three, first six or all principal components."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from geometry.pca.components import Array, PositionPCA, check_range, check_table
 from geometry.pca.pca import fit_pca
 
 SHARE = 0.999
-"""Of the variance: components that hold so much of it are all there are."""
+"""Share of variance explained by the components that count as all."""
 MOST = 64
-"""More components than this are never taken: one lag would take milliseconds."""
+"""Upper limit of components: with more, a single lag would take milliseconds."""
 MANY = 6
-"""With more components than this not every lag is fitted."""
+"""With more components, only some lags are fitted."""
 MOST_LAGS = 256
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RangeLookBack:
-    """The motions that look back, and what they move.
+    """The motions that look back, and their coordinates.
 
     Attributes
     ----------
     pca
-        The components that are moved in, and no others.
+        The components used, and no others.
     coordinates : (m, k) float64
         The range's rows in these, about the range's mean.
     found
@@ -47,7 +47,7 @@ class RangeLookBack:
 
     @property
     def variance_share(self) -> float:
-        """Share of the range's variance that these components hold."""
+        """Share of the range's variance explained by these components."""
         return float(self.pca.explained_variance_ratio.sum())
 
 
@@ -69,8 +69,8 @@ def look_back_range(
     positions
         First and last position, both inclusive.
     n_components
-        How many of the range's components, fewer where it has fewer; None for all: as many as hold
-        99.9 % of its variance, 64 at most.
+        Number of components, or fewer if the range has fewer; None for as many as explain 99.9 % of
+        its variance, at most 64.
     lags, scoring, tell
         As in :func:`geometry.measures.lookback.look_back`. With more than six components the lags
         are :func:`spread_lags` by default.
@@ -111,7 +111,7 @@ def look_back_range(
 
 
 def spread_lags(n_points: int, n_components: int, most: int = MOST_LAGS) -> npt.NDArray[np.int64]:
-    """Return some of :func:`geometry.measures.lookback.all_lags`: first each, then ever fewer."""
+    """Return some of :func:`geometry.measures.lookback.all_lags`, increasingly sparse."""
     longest = len(all_lags(n_points, n_components))
     if longest <= most:
         return np.arange(1, longest + 1)

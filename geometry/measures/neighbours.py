@@ -1,4 +1,4 @@
-"""One position under the lens: norm, coordinates, residual, and who is near it."""
+"""Details of one position: norm, coordinates, residual, and the nearest positions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Neighbour:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PositionDetails:
-    """What the inspector tells about one position.
+    """Details of one position, for the inspector.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class PositionDetails:
     norm
         ‖P_i‖₂, raw, in the table's units.
     coordinates : (k,) float64
-        Coordinates in the range's components that were asked for, in that order.
+        Coordinates in the requested components of the range, in that order.
     residual
         Share of the centred row outside those components, 0…1 ("fraying").
     neighbours
@@ -55,12 +55,12 @@ class PositionDetails:
 
 @dataclass(frozen=True, slots=True)
 class PairDistance:
-    """How far two positions are from each other.
+    """Distance of two positions.
 
     Attributes
     ----------
     positions
-        The two, from 0, in the order they were asked for.
+        The two, from 0, in the requested order.
     shown
         Euclidean distance in the shown components, in the table's units.
     distance
@@ -68,7 +68,7 @@ class PairDistance:
     cosine
         Of the two raw rows; 0 if one of them is zero.
     d_model
-        How many dimensions the rows have.
+        Dimensions of the rows.
     """
 
     positions: tuple[int, int]
@@ -79,7 +79,7 @@ class PairDistance:
 
     @property
     def steps(self) -> int:
-        """How many positions the second one is after the first; negative if it is before."""
+        """Positions from the first to the second; negative if the second is earlier."""
         return self.positions[1] - self.positions[0]
 
 
@@ -89,7 +89,7 @@ def pair_distance(
     positions: tuple[int, int],
     components: Sequence[int] = (1, 2, 3),
 ) -> PairDistance:
-    """Measure how far two positions are from each other, in the shown components and in all.
+    """Measure the distance of two positions, in the shown components and in all dimensions.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def pair_distance(
     table, (first, second) = np.asarray(W_pos), positions
     for position in positions:
         check_range((position, position), len(table))
-    pair = check_table(table[[first, second]])  # of a large table no more than these rows
+    pair = check_table(table[[first, second]])  # only these rows of a large table
     other = _neighbour(pair, 0, 1)
     shown = [c - 1 for c in components if c <= len(pca.components)]
     apart = (pair[1] - pair[0]) @ pca.components[shown].T
@@ -162,7 +162,7 @@ def position_details(
 
 def _distances(table: Array, position: int) -> Array:
     """Euclidean distance of every row to one of them, (n_positions,)."""
-    # In blocks: a large table is never copied as a whole.
+    # In blocks, so that a large table is never copied whole.
     blocks = np.array_split(table, max(1, len(table) // 4096))
     return np.concatenate([row_norms(block - table[position]) for block in blocks])
 

@@ -87,7 +87,7 @@ def _profile(values: Array, centred: bool, after: int, outliers: tuple[int, ...]
 
 
 def _centred_row_norms(table: Array) -> Array:
-    # A few rows at a time, which stay in the processor's cache: no copy of the table is made.
+    # A few rows at a time, which fit into the processor's cache: the table is not copied.
     parts = (table[start : start + CACHED] for start in range(0, len(table), CACHED))
     return np.concatenate([row_norms(rows - rows.mean(axis=1, keepdims=True)) for rows in parts])
 

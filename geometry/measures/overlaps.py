@@ -1,4 +1,4 @@
-"""How far the directions of two matrices coincide: overlaps, capture, sparsity."""
+"""Agreement of the directions of two matrices: overlaps, capture, sparsity."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ HEAVIEST = 40
 class Contrast:
     """Mean of a squared overlap's four corners over chance; 1 means no more than by chance.
 
-    Rows run down, from strong to weak; columns run across. ``TR`` are the strong rows with the
-    weak columns. ``corner`` is the side of the corners: 30, or all that a smaller one has.
-    ``chance`` is 1/d, for directions in d dimensions.
+    Rows and columns are ordered from strong to weak: ``TR`` are the strong rows with the weak
+    columns. ``corner`` is the side of the corners: 30, or less for a smaller matrix. ``chance`` is
+    1/d, for directions in d dimensions.
     """
 
     chance: float
@@ -73,7 +73,7 @@ def top3(overlaps: Array) -> float:
 
 
 def check_rank(rank: int, directions: Directions) -> int:
-    """Return the rank if a matrix has so many directions; RangeError if not."""
+    """Return the rank if a matrix has that many directions; RangeError if not."""
     have = len(directions.vectors)
     if 1 <= rank <= have:
         return rank
@@ -84,7 +84,7 @@ def check_rank(rank: int, directions: Directions) -> int:
 
 
 def capture(subspace: Directions, directions: Directions, rank: int = 30) -> Array:
-    """How much of each direction lies in another matrix's strongest subspace.
+    """Share of each direction that lies in another matrix's strongest subspace.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def capture(subspace: Directions, directions: Directions, rank: int = 30) -> Arr
     Raises
     ------
     RangeError
-        When the subspace has not so many directions.
+        When the subspace has fewer directions.
     ValueError
         When the directions lie in spaces of different size.
 
@@ -119,14 +119,14 @@ def capture(subspace: Directions, directions: Directions, rank: int = 30) -> Arr
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sparsity:
-    """How few entries carry directions of unit length.
+    """Sparsity of directions of unit length.
 
     Attributes
     ----------
     above_0_1
         For each direction: entries of magnitude above 0.1.
     above_0_1_union : (m,) int
-        Indices that are above 0.1 in any of them, rising.
+        Indices above 0.1 in any of them, increasing.
     participation_ratio
         For each: 1/Σv⁴, 1 for a single entry, d for equal ones, about d/3 for a random direction.
     mass_top40

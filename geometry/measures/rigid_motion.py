@@ -1,7 +1,8 @@
-"""Rotations and shifts of points: the best one between two sets, and the way from one to the other.
+"""Rigid motions of points: the best one between two sets, and the path from one to the other.
 
-A motion x → R·x + t with R a rotation is, in three dimensions, a screw: a turn about an axis and a
-slide along it. In more dimensions R turns several planes at once, each by its own angle.
+A motion x → R·x + t with R a rotation is, in three dimensions, a screw: a rotation about an axis
+and a translation along it. In more dimensions R rotates several planes at once, each by its own
+angle.
 """
 
 from collections.abc import Callable
@@ -12,24 +13,24 @@ import numpy.typing as npt
 
 from geometry.pca.components import Array
 
-# Singular values below this share of the first tell nothing about the rotation.
+# Singular values below this share of the first do not determine the rotation.
 FREE = 1e-10
-# Turns by less than this have no axis to speak of: the shift's direction is taken.
+# Smaller rotations (radians) have no meaningful axis: the shift's direction is used.
 NO_TURN = 1e-9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Screw:
-    """A motion in space, as a turn about an axis and a slide along it.
+    """A rigid motion in 3D, as a rotation about an axis and a translation along it.
 
     Attributes
     ----------
     angle
-        Of the turn, in radians, 0 to π: right-handed about the axis.
+        Of the rotation, in radians, 0 to π, right-handed about the axis.
     axis : (3,) float64
-        Its direction, a unit vector; that of the shift where nothing turns.
+        Its direction, a unit vector; that of the shift where there is no rotation.
     step
-        Of the slide along the axis, in the points' units; negative for a left-handed screw.
+        Translation along the axis, in the points' units; negative for a left-handed screw.
     centre : (3,) float64
         The axis' point nearest to the origin.
     """
@@ -56,19 +57,19 @@ class Motion:
     shift: Array
 
     def carry(self, points: npt.ArrayLike) -> Array:
-        """Return where points (m, k) are carried to."""
+        """Map points (m, k)."""
         carried: Array = np.asarray(points, dtype=np.float64) @ self.rotation.T + self.shift
         return carried
 
     @property
     def angles(self) -> Array:
-        """(k // 2,) how far each plane is turned, in radians, 0 to π, falling."""
+        """(k // 2,) rotation angle of each plane, in radians, 0 to π, decreasing."""
         turned = np.sort(np.abs(_planes(self.rotation)[1]))[::-1]
         return np.pad(turned, (0, len(self.shift) // 2 - len(turned)))
 
     @property
     def screw(self) -> Screw:
-        """The motion as a screw; ValueError unless the points are of three dimensions."""
+        """The motion as a screw; ValueError unless the points have three dimensions."""
         if len(self.shift) != 3:
             raise ValueError(f"only a motion in 3 dimensions is a screw, not in {len(self.shift)}")
         basis, angles = _planes(self.rotation)
@@ -78,7 +79,8 @@ class Motion:
             return Screw(0.0, axis, step, np.zeros(3))
         angle = float(angles[0])
         axis = np.cross(basis[:, 0], basis[:, 1]) * (1.0 if angle > 0.0 else -1.0)
-        # The fixed point c of the turn in its plane: c = R c + t without the slide.
+        # Fixed point c of the rotation in its plane: c = R c + t without the translation along the
+        # axis.
         across = self.shift - (axis @ self.shift) * axis
         half = 0.5 / np.tan(abs(angle) / 2)
         return Screw(
@@ -86,21 +88,21 @@ class Motion:
         )
 
     def course(self, points: npt.ArrayLike) -> Callable[[float], Array]:
-        """Return the way that points go, at an even speed.
+        """Return the path of points during the motion, at constant speed.
 
-        Every plane turns about its own centre and all that does not turn slides: part of the way
-        is itself a rotation and a shift.
+        Every plane rotates about its own centre, and the rest translates, so each part of the path
+        is a rigid motion too.
 
         Parameters
         ----------
         points : (m, k)
-            Where they start.
+            Their start.
 
         Returns
         -------
         callable
-            Gives (m, k) float64 for a share of the way: the points themselves for 0, and
-            :meth:`carry` of them for 1.
+            Maps a share of the path to (m, k) float64: the points themselves at 0, :meth:`carry` of
+            them at 1.
         """
         basis, angles = _planes(self.rotation)
         n = len(angles)
@@ -109,7 +111,7 @@ class Motion:
         pull = shift[: 2 * n : 2] + 1j * shift[1 : 2 * n : 2]
 
         def at(share: float) -> Array:
-            # Σ of the shifts on the way: (e^{iθs} − 1)/(e^{iθ} − 1), also where θ is nothing.
+            # Sum of the shifts on the path: (e^{iθs} − 1)/(e^{iθ} − 1), also for θ near 0.
             part = share * np.sinc(share * angles / (2 * np.pi)) / np.sinc(angles / (2 * np.pi))
             part = part * np.exp(0.5j * (share - 1.0) * angles)
             turned = turning * np.exp(1j * share * angles) + part * pull
@@ -132,8 +134,8 @@ def fit_motion(source: npt.ArrayLike, target: npt.ArrayLike) -> Motion:
     Returns
     -------
     Motion
-        A proper rotation, never a reflection. In directions in which the points do not extend it
-        turns as little as it can.
+        A proper rotation, never a reflection. In directions in which the points do not extend, the
+        smallest rotation is chosen.
 
     Raises
     ------
@@ -158,7 +160,7 @@ def best_rotations(products: Array) -> Array:
     Parameters
     ----------
     products : (…, k, k) float64
-        Σ y xᵀ of each set: targets down, sources across.
+        Σ y xᵀ of each set: targets in rows, sources in columns.
 
     Returns
     -------
@@ -177,7 +179,7 @@ def best_rotations(products: Array) -> Array:
 
 
 def _least_turn(U: Array, sizes: Array, Vh: Array) -> Array:
-    """Return the best rotation that is nearest to none, where several directions decide nothing."""
+    """Return the best rotation nearest to the identity, where some directions are undetermined."""
     free = sizes <= FREE * sizes[0] if sizes[0] > 0.0 else np.ones(len(sizes), dtype=bool)
     a, _, bh = np.linalg.svd(Vh[free] @ U[:, free])
     flip = np.ones(len(a))
@@ -188,20 +190,20 @@ def _least_turn(U: Array, sizes: Array, Vh: Array) -> Array:
 
 
 def _planes(rotation: Array) -> tuple[Array, Array]:
-    """Planes that a rotation turns: a basis with their axes, in pairs, before all others; angles.
+    """Return a basis that starts with the axes of the rotated planes, in pairs, and the angles.
 
     Returns
     -------
     (k, k), (p,)
         Orthonormal columns; the angle of columns 2j and 2j + 1, −π to π, none of them zero.
     """
-    from scipy.linalg import schur  # which the window need not wait for
+    from scipy.linalg import schur  # slow to import, so not at start-up
 
     T, basis = schur(rotation, output="real")
     k = len(T)
     turned = [(j, j + 1) for j in range(k - 1) if T[j + 1, j] != 0.0]
     angles = [float(np.arctan2(T[b, a] - T[a, b], T[a, a] + T[b, b])) for a, b in turned]
-    # Half a turn needs no block of its own: the −1s come in pairs, as it is no reflection.
+    # Half a turn has no block of its own: the −1s come in pairs, as there is no reflection.
     in_blocks = {j for pair in turned for j in pair}
     halves = [j for j in range(k) if j not in in_blocks and T[j, j] < 0.0]
     for pair in zip(halves[::2], halves[1::2], strict=False):

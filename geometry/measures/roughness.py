@@ -1,4 +1,4 @@
-"""How smoothly a curve goes on from position to position, and how often it goes round."""
+"""Smoothness of a curve through positions, and its number of loops."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from scipy.fft import dct
 
 from geometry.pca.components import Array
 
-#: What changes within fewer positions than these is no course of the curve but its shaking.
+#: Changes within fewer positions than this count as roughness of the curve.
 SHORT_PERIOD = 8
 
 FEWEST = 8
@@ -16,22 +16,22 @@ FEWEST = 8
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Roughness:
-    """What "shaky" means of a curve through positions, in numbers.
+    """Measures of how "shaky" a curve through positions is.
 
     Attributes
     ----------
     turning_angles : (m − 2,) float64
-        Angle between the step to a position and the step from it, in degrees: 0 where the curve
-        goes straight on, 180 where it goes back. NaN beside a step of no length.
+        Angle between the step to a position and the step from it, in degrees: 0 for a straight
+        course, 180 for a reversal. NaN next to a step of length 0.
     turning_angle
-        Their median. Of a smooth helix 360° · turns / positions at most; of independent random
-        points somewhat above 120°.
+        Their median. At most 360° · turns / positions for a smooth helix; somewhat above 120° for
+        independent random points.
     high_frequency_energy
-        Share of the centred curve's energy in waves shorter than eight positions: 0 of a smooth
-        curve, 0.75 of white noise.
+        Share of the centred curve's energy in waves shorter than eight positions: 0 for a smooth
+        curve, 0.75 for white noise.
     loops
-        How often the curve goes round: the frequency below which half of the energy is that a
-        straight ramp leaves, in turns over the range; N of a helix of N turns. 0 of a line.
+        Number of loops: the median frequency of the energy that remains without a linear trend, in
+        turns over the range; N for a helix of N turns, 0 for a line.
     """
 
     turning_angles: Array
@@ -41,7 +41,7 @@ class Roughness:
 
 
 def roughness(coordinates: npt.ArrayLike) -> Roughness:
-    """Measure how smooth a curve is.
+    """Measure the smoothness of a curve.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ def roughness(coordinates: npt.ArrayLike) -> Roughness:
 
     Notes
     -----
-    Frequencies are those of the cosine transform, which takes a range as half of an even period:
-    the jump between its ends, of which a Fourier transform makes high frequencies, is none.
+    Frequencies are those of the cosine transform, which treats a range as half of an even period,
+    so that the jump between its ends, which adds high frequencies to a Fourier transform, does not
+    occur.
     """
     points = np.asarray(coordinates, dtype=np.float64)
     if points.ndim != 2 or len(points) < FEWEST or points.shape[1] == 0:
@@ -82,7 +83,8 @@ def _turning_angles(points: Array) -> Array:
     lengths = np.linalg.norm(steps, axis=1)
     with np.errstate(invalid="ignore"):
         units = steps / np.where(lengths > 0.0, lengths, np.nan)[:, None]
-    # Between unit vectors, 2·atan2(‖a − b‖, ‖a + b‖) is exact where the arc cosine is not: near 0.
+    # Between unit vectors, 2·atan2(‖a − b‖, ‖a + b‖) is accurate near 0, where the arc cosine is
+    # not.
     apart = np.linalg.norm(units[1:] - units[:-1], axis=1)
     along = np.linalg.norm(units[1:] + units[:-1], axis=1)
     angles: Array = np.degrees(2 * np.arctan2(apart, along))
@@ -90,7 +92,7 @@ def _turning_angles(points: Array) -> Array:
 
 
 def _energy(centred: Array) -> Array:
-    """(m,) energy of the waves of k half-cycles in the range, k from 0."""
+    """(m,) energy of the waves with k half-cycles in the range, k from 0."""
     energy: Array = (dct(centred, norm="ortho", axis=0) ** 2).sum(axis=1)
     return energy
 
@@ -101,6 +103,6 @@ def _loops(centred: Array, total: float) -> float:
     energy = _energy(left)
     if energy.sum() <= 1e-12 * total:
         return 0.0
-    # The middle of each wave's step in the sum, so that one wave alone is its own median.
+    # The middle of each wave's step in the cumulative sum, so that a single wave is its own median.
     middle = (np.cumsum(energy) - energy / 2) / energy.sum()
     return float(np.interp(0.5, middle, np.arange(len(energy)) / 2))

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from geometry.pca.components import Array, check_table, row_norms
 
 BLOCK = 4096
-"""Rows that are looked at together: a large table is never copied as a whole."""
+"""Rows processed at a time, so that a large table is never copied whole."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,7 +30,7 @@ class RowLengths:
     centred_steps: Array
 
     def of(self, quantity: Literal["norm", "step"], *, centred: bool) -> Array:
-        """Return norms or steps, of rows minus their means or of rows as they are."""
+        """Return norms or steps, of centred rows or of rows as they are."""
         if quantity == "norm":
             return self.centred_norms if centred else self.norms
         return self.centred_steps if centred else self.steps
@@ -52,7 +52,7 @@ def row_lengths(W_pos: npt.ArrayLike) -> RowLengths:
     table = check_table(W_pos)
     found: tuple[list[Array], ...] = ([], [], [], [])
     for start in range(0, len(table), BLOCK):
-        rows = table[start : start + BLOCK + 1]  # and the first row of the next block
+        rows = table[start : start + BLOCK + 1]  # including the first row of the next block
         own, steps = rows[:BLOCK], np.diff(rows, axis=0)
         measured = (own, _without_means(own), steps, _without_means(steps))
         for lengths, vectors in zip(found, measured, strict=True):

@@ -1,9 +1,9 @@
-"""Which simple curve the shown components follow: line, circle, helix, or one whose radius drifts.
+"""Fits of simple curves to the shown components: line, circle, helix, helix of drifting radius.
 
 All fits are least squares over the range's points p_i in three components, i counted from the
-middle of the range. For a given frequency ω the best circle or helix is a question of orientation
-alone, an orthogonal Procrustes problem, so that every frequency is tried and the phase can have no
-false minimum; only the best few are then refined.
+middle of the range. For a given frequency ω the best circle or helix is an orthogonal Procrustes
+problem, so every frequency is tried, and the phase has no local minima; only the best few are then
+refined.
 """
 
 from collections.abc import Mapping
@@ -20,30 +20,30 @@ from geometry.pca.components import Array
 
 __all__ = ["ShapeFit", "ShapeName", "Shapes", "fit_shapes"]
 
-#: Frequencies tried for each turn, beginning with a quarter, and how many of them are refined.
+#: Frequencies tried per turn, starting with a quarter turn, and how many of the best are refined.
 PER_TURN = 4
 CANDIDATES = 4
 
-#: Alternations of all frequencies, and then of how many that are left, how many more.
+#: Alternations for all frequencies, then the number of frequencies kept, and their further
+#: alternations.
 FIRST_ALTERNATIONS = 2
 LEFT = 64
 ALTERNATIONS = 10
 
-#: The rule for `best`: how well a helix has to fit, by how much better than line and circle, and
-#: how often it has to turn.
+#: Criteria for a helix as `best`: its R², its margin over line and circle, and its turns.
 CLEAR_R2, CLEAR_MARGIN, CLEAR_TURNS = 0.8, 0.1, 1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shapes:
-    """All fits, and which describes the points: "none" is an answer."""
+    """All fits, and the one that describes the points, which may be "none"."""
 
     fits: Mapping[ShapeName, ShapeFit]
     best: Literal["line", "circle", "helix", "drifting_helix", "none"]
 
 
 def fit_shapes(coordinates: npt.ArrayLike) -> Shapes:
-    """Fit line, circle, helix and drifting helix, and tell which it is.
+    """Fit line, circle, helix and drifting helix, and choose one.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def fit_shapes(coordinates: npt.ArrayLike) -> Shapes:
     -------
     Shapes
         ``best`` is a helix only if the better of the two has R² ≥ 0.8, beats line and circle by at
-        least 0.1 and makes at least one turn; which of them, BIC decides. Else it is the line or
-        the circle that BIC prefers among those with R² ≥ 0.8, or "none".
+        least 0.1 and makes at least one turn; BIC chooses between the two. Otherwise BIC chooses
+        among line and circle with R² ≥ 0.8, or it is "none".
 
     Raises
     ------
@@ -98,16 +98,16 @@ def _line(points: Array) -> ShapeFit:
 
 
 def _turning(points: Array, name: ShapeName) -> ShapeFit:
-    """Fit a circle or helix: every frequency by orientation alone, then the best ones refined."""
+    """Fit a circle or helix: every frequency by orientation alone, then refine the best ones."""
     m = len(points)
     s = steps(m)
     omegas = 2 * np.pi / PER_TURN * np.arange(1, PER_TURN * (m - 1) / 2) / (m - 1)
     centred = points - points.mean(axis=0)
-    # Sums over the points, for every frequency: how they go with each of the curve's coordinates.
+    # Products of the points with each of the curve's coordinates, for every frequency.
     waves = np.conj(np.fft.rfft(centred, n=PER_TURN * (m - 1), axis=0)[1 : len(omegas) + 1])
     waves *= np.exp(-0.5j * (m - 1) * omegas)[:, None]  # counted from the middle of the range
     M = np.stack([waves.real, waves.imag, np.broadcast_to(s @ centred, (len(omegas), 3))], axis=2)
-    # The cosines' sum in closed form; the sines' is zero.
+    # The cosines' sum in closed form; the sines sum to zero.
     size_e = m - (np.sin(m * omegas / 2) / np.sin(omegas / 2)) ** 2 / m
     size_s = float(s @ s)
     total = float((centred**2).sum())
@@ -117,7 +117,7 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
     frames = np.empty_like(M)
 
     def alternate(f: slice | npt.NDArray[np.intp], times: int) -> Array:
-        """Orient the curve, then size it, at some frequencies; tell every frequency's SSE."""
+        """Alternate between orientation and size at some frequencies; return the SSE of each."""
         sums = M[f]
         for _ in range(times):
             sizes = np.stack([radius[f], radius[f], climb[f]], axis=1)
@@ -147,14 +147,14 @@ def _turning(points: Array, name: ShapeName) -> ShapeFit:
 
 
 def _lowest(sse: Array) -> list[int]:
-    """Return the lowest local minima over the frequencies."""
+    """Return the lowest local minima among the frequencies."""
     padded = np.concatenate([[np.inf], sse, [np.inf]])
     minima = np.flatnonzero((padded[1:-1] <= padded[:-2]) & (padded[1:-1] <= padded[2:]))
     return [int(f) for f in minima[np.argsort(sse[minima], kind="stable")[:CANDIDATES]]]
 
 
 def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
-    """Least squares over all free parameters from a start."""
+    """Refine all free parameters by least squares."""
     m = len(points)
     s = steps(m)
     scale = float(np.sqrt(((points - points.mean(axis=0)) ** 2).sum() / m)) or 1.0
@@ -196,10 +196,10 @@ def _refined(points: Array, name: ShapeName, start: ShapeFit) -> ShapeFit:
     x0[6], x0[7] = start.radius / scale, start.omega * half
     if name != "circle":
         x0[8] = start.climb * half / scale
-    # MINPACK's method takes a fifth of the time of the others, whose every step decomposes anew.
+    # MINPACK's method takes a fifth of the others' time, which decompose at every step.
     found = least_squares(residuals, x0, jacobian, method="lm", x_scale="jac", max_nfev=60).x
     centre, frame, radius, drift, omega, climb = unpack(found)
-    # One curve has several descriptions: radius and frequency positive is the one that is told.
+    # Of a curve's equivalent descriptions, use the one with positive radius and frequency.
     if radius < 0.0:
         radius, drift, frame = -radius, -drift, frame * np.array([[-1.0], [-1.0], [1.0]])
     if omega < 0.0:

@@ -1,4 +1,4 @@
-"""A simple curve fitted to points: its parameters, and where it is."""
+"""A simple curve fitted to points: its parameters and values."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ from geometry.pca.components import Array
 
 ShapeName = Literal["line", "circle", "helix", "drifting_helix"]
 
-#: The free parameters of each: of a circle plane, centre, radius, frequency and phase; and so on.
+#: Number of free parameters: for a circle its plane, centre, radius, frequency and phase; etc.
 FREE: dict[ShapeName, int] = {"line": 6, "circle": 8, "helix": 9, "drifting_helix": 10}
 
 
@@ -32,15 +32,15 @@ class ShapeFit:
     values : (m, 3) float64
         The curve at every point's index.
     centre : (3,) float64
-        Of the curve at the middle of the range.
+        The curve at the middle of the range.
     frame : (3, 3) float64
-        Orthonormal rows u, v, axis; of a line only the axis means something.
+        Orthonormal rows u, v, axis; for a line, only the axis is meaningful.
     radius, drift
-        At the middle, and its change for each position; 0 for a line.
+        Radius at the middle, and its change per position; 0 for a line.
     omega
-        Radians for each position; 0 for a line.
+        Radians per position; 0 for a line.
     climb
-        Along the axis, for each position; 0 for a circle.
+        Along the axis, per position; 0 for a circle.
     """
 
     name: ShapeName
@@ -61,19 +61,19 @@ class ShapeFit:
 
     @property
     def climb_per_turn(self) -> float:
-        """Climb during one turn; 0 for what does not turn."""
+        """Climb during one turn; 0 for a curve without turns."""
         return 2 * np.pi * self.climb / self.omega if self.omega else 0.0
 
     def at(self, i: npt.ArrayLike) -> Array:
         """Return the curve at any indices, counted from the first point: (len(i), 3).
 
-        Between two points, and before the first and after the last, it goes on as it is.
+        Indices may lie between two points, before the first or after the last.
         """
         s = np.asarray(i, dtype=np.float64) - (len(self.values) - 1) / 2
         return curve_at(s, self.centre, self.frame, self.radius, self.drift, self.omega, self.climb)
 
     def distances(self, points: npt.ArrayLike) -> Array:
-        """How far each of the fitted points is from where the curve has it: (m,).
+        """Return the distance of each fitted point from the curve at its index, (m,).
 
         Their squares sum to the fit's SSE.
         """
@@ -112,8 +112,8 @@ def closed(
     sse = float(((points - values) ** 2).sum())
     sst = float(((points - points.mean(axis=0)) ** 2).sum())
     m = points.size
-    # A perfect fit has no logarithm, and differences below the rounding of a sine, a rotation and
-    # a sum (some eight units in the last place) prefer no shape.
+    # The logarithm of a perfect fit diverges, and differences below the rounding errors of a sine,
+    # a rotation and a sum (about eight units in the last place) should favour no shape.
     rounding = 8 * np.finfo(float).eps
     floor = max(m * rounding**2 * float((points**2).mean()), np.finfo(float).tiny)
     bic = m * np.log(max(sse, floor) / m) + FREE[name] * np.log(m)

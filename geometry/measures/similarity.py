@@ -8,7 +8,7 @@ import numpy.typing as npt
 from geometry.pca.components import Array, check_range, check_table, row_norms
 from geometry.pca.pca import PositionPCA
 
-#: Columns that are transformed at a time.
+#: Columns transformed at a time.
 COLUMNS = 64
 
 
@@ -43,8 +43,8 @@ def similarity(
     positions
         First and last position, both inclusive.
     pca
-        If given, rows are first projected: mean + projection on these components. What is then
-        still periodic, the shown components explain.
+        If given, rows are first replaced by mean + projection on these components. Any remaining
+        periodicity is explained by these components.
 
     Raises
     ------
@@ -72,8 +72,8 @@ def mean_by_lag(
 ) -> Array:
     """Mean cosine of the rows of a range by their distance, without the cosine of every pair.
 
-    Each entry's part is its autocorrelation, found by Fourier transform: a range of 16,384
-    positions, which has 2 GB of cosines, takes a few MB.
+    The contribution of each column is its autocorrelation, computed by Fourier transform: a range
+    of 16,384 positions, with 2 GB of cosines, takes a few MB.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ def mean_by_lag(
     RangeError, ValueError
         As :func:`similarity`.
     """
-    from scipy import fft  # which the window need not wait for
+    from scipy import fft  # slow to import, so not at start-up
 
     _, units = _units(W_pos, positions, pca)
     m = len(units)
-    length = fft.next_fast_len(2 * m, real=True)  # with zeros behind: no lag wraps around
+    length = fft.next_fast_len(2 * m, real=True)  # zero-padded: no lag wraps around
     power = np.zeros(length // 2 + 1)
     for start in range(0, units.shape[1], COLUMNS):
         found = fft.rfft(units[:, start : start + COLUMNS], n=length, axis=0)
@@ -108,7 +108,7 @@ def mean_by_lag(
 def _units(
     W_pos: npt.ArrayLike, positions: tuple[int, int], pca: PositionPCA | None
 ) -> tuple[tuple[int, int], Array]:
-    """Return the range, and its rows, perhaps projected, at unit length; zeros stay zeros."""
+    """Return the range and its unit-length rows, perhaps projected first; zeros stay zeros."""
     table = check_table(W_pos)
     first, last = check_range(positions, len(table))
     rows = table[first : last + 1]

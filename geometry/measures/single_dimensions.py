@@ -1,4 +1,4 @@
-"""Single entries of the embeddings over position, each with its best sinusoid."""
+"""Single columns of the position table over position, each with its best sinusoid."""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import scipy.fft
 from geometry.pca.components import Array, check_range, check_table
 from geometry.pca.pca import PositionPCA
 
-#: Frequencies tried for each cycle that fits into the range, before the best one is refined.
+#: Frequencies tried per cycle in the range, before the best one is refined.
 PER_CYCLE = 8
 LEAST_CYCLES = 0.5
 STEPS = 24
@@ -31,7 +31,7 @@ class Sinusoids:
     positions
         First and last position, both inclusive.
     cycles : (d_model,) float64
-        Periods in the range: from one half to the Nyquist limit; ω = 2π · cycles / m, m rows.
+        Periods in the range, from one half to the Nyquist limit; ω = 2π · cycles / m, m rows.
     mean, cosine, sine : (d_model,) float64
         The coefficients, in the table's units.
     r2 : (d_model,) float64
@@ -47,7 +47,7 @@ class Sinusoids:
 
     @property
     def amplitude(self) -> Array:
-        """(d_model,) half the height of each wave."""
+        """(d_model,) amplitude of each wave."""
         return np.hypot(self.cosine, self.sine)
 
     def values(self, column: int) -> Array:
@@ -66,7 +66,7 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
     """Fit one sinusoid and a mean to every column over a range, by least squares.
 
     All frequencies between half a cycle in the range and the Nyquist limit are tried on a grid of
-    eighths of a cycle; around the best of them the frequency is refined by golden section.
+    eighths of a cycle; the best one is refined by golden section.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def best_sinusoids(W_pos: npt.ArrayLike, positions: tuple[int, int]) -> Sinusoid
 def r2_after_projection(
     W_pos: npt.ArrayLike, pca: PositionPCA, components: Sequence[int] = (1, 2, 3)
 ) -> Array:
-    """How well the projection on the shown components predicts each column over the PCA's range.
+    """R² of each column as predicted by the projection on the shown components.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def r2_after_projection(
     basis = pca.components[[c - 1 for c in components if c <= len(pca.components)]]
     rest = centred - (centred @ basis.T) @ basis
     sse, sst = (np.einsum("ij,ij->j", part, part) for part in (rest, centred))
-    # Of a column that is constant up to rounding nothing is left to explain.
+    # A column that is constant up to rounding has nothing to explain.
     varies = sst > np.finfo(float).eps ** 2 * len(centred) * pca.mean**2
     unexplained = np.divide(sse, sst, out=np.ones_like(sse), where=varies)
     r2: Array = np.where(varies, 1.0 - unexplained, 0.0)
@@ -143,7 +143,7 @@ def r2_after_projection(
 
 
 def _peaks(centred: Array, low: float, high: float) -> Array:
-    """Return, for each column, the frequency of a grid that explains most, in cycles."""
+    """Return each column's best frequency on a grid, in cycles."""
     m, d = centred.shape
     first, last = int(np.ceil(low * PER_CYCLE)), int(np.floor(high * PER_CYCLE))
     cycles = np.arange(first, last + 1) / PER_CYCLE
@@ -153,15 +153,15 @@ def _peaks(centred: Array, low: float, high: float) -> Array:
     best = np.empty(d, dtype=int)
     for start in range(0, d, COLUMNS):
         part = slice(start, start + COLUMNS)
-        # The transform at eighths of a cycle is that of the rows followed by seven times as many
-        # zeros; its imaginary part has the sines with the other sign.
+        # The transform at eighths of a cycle is that of the rows padded with seven times as many
+        # zeros; its imaginary part is minus the sine sums.
         sums = scipy.fft.rfft(centred[:, part], n=PER_CYCLE * m, axis=0)[first : last + 1]
         best[part] = _quadratic(inverse[:, :, :, None], sums.real, -sums.imag).argmax(axis=0)
     return cycles[best]
 
 
 def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:
-    """Find the best frequency of each column between two, by golden section."""
+    """Return the best frequency of each column between two bounds, by golden section."""
     inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     of_inner, of_outer = _solve(blocks, m, inner)[1], _solve(blocks, m, outer)[1]
     for _ in range(STEPS):
@@ -178,7 +178,7 @@ def _refine(blocks: Array, m: int, low: Array, high: Array) -> Array:
 
 
 def _in_blocks(centred: Array) -> Array:
-    """Cut (m, d) into about √m blocks of as many rows, (a, b, d), with zeros at the end."""
+    """Split (m, d) into about √m blocks of equal length, (a, b, d), zero-padded."""
     m, d = centred.shape
     b = math.isqrt(m - 1) + 1
     blocks = np.zeros((-(-m // b), b, d))
@@ -197,7 +197,8 @@ def _solve(blocks: Array, m: int, cycles: Array) -> tuple[Array, Array]:
 def _sums(blocks: Array, angle: Array) -> tuple[Array, Array]:
     """Sum each column times the cosine, and times the sine, of its angle at every row.
 
-    A row's angle is its block's plus that within the block: cosines and sines of √m rows do.
+    A row's angle is that of its block plus that within the block, so only about √m cosines and
+    sines are computed.
     """
     a, b, _ = blocks.shape
     within, of_block = np.arange(b)[:, None] * angle, b * np.arange(a)[:, None] * angle
@@ -219,7 +220,7 @@ def _inverse_grams(cycles: Array, m: int) -> Array:
     G[:, 0, 2] = G[:, 2, 0] = once.imag
     G[:, 1, 1], G[:, 2, 2] = (m + twice.real) / 2, (m - twice.real) / 2
     G[:, 1, 2] = G[:, 2, 1] = twice.imag / 2
-    # At the Nyquist limit the sine vanishes; of few rows more may.
+    # At the Nyquist limit the sine vanishes; with few rows, so may other columns.
     return np.asarray(np.linalg.pinv(G, rcond=1e-10, hermitian=True), dtype=np.float64)
 
 
@@ -228,7 +229,7 @@ def _geometric(angle: Array, m: int) -> npt.NDArray[np.complex128]:
     half = np.sin(angle / 2)
     small = np.abs(half) < 1e-9
     ratio = np.sin(m * angle / 2) / np.where(small, 1.0, half)
-    # There every term is alike: 1, as angles are multiples of 2π or next to none.
+    # There every term is about 1, since angles are multiples of 2π or nearly so.
     sums: npt.NDArray[np.complex128] = np.where(small, m, ratio) * np.exp(0.5j * (m - 1) * angle)
     return sums
 

@@ -1,4 +1,4 @@
-"""Position tables that are computed, not learned."""
+"""Computed position tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-#: How a table is computed.
+#: Layout of a computed table.
 Sinusoid = Literal["interleaved", "marian", "tensor2tensor"]
 
 
@@ -16,8 +16,8 @@ def sinusoid(kind: Sinusoid, rows: int, d_model: int) -> npt.NDArray[np.float64]
     """Compute a fixed table of sines and cosines, a pair of columns for each frequency.
 
     "interleaved" is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5):
-    a cosine right of each sine. The others have all sines in the first half of the columns and the
-    cosines in the second: "marian" is the same table but for that order, "tensor2tensor" that of
+    each sine is followed by its cosine. The others have all sines in the first half of the columns
+    and all cosines in the second: "marian" is the same table in that order, "tensor2tensor" that of
     fairseq. The frequencies are geometric, from 1 to about 1/10000 radians per position:
     ``10000^(-2k/d_model)``, and for "tensor2tensor" ``10000^(-k/(d_model/2 − 1))``.
 

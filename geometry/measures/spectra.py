@@ -1,4 +1,4 @@
-"""Singular values of a matrix, and what sums them up."""
+"""Singular values of a matrix, and their summaries."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class Spectrum:
     singular_values : (min(n, d),) float64
         Falling, in the matrix's units.
     stable_rank
-        ‖A‖_F² / σ₁²: how many directions carry the matrix; 0 for a zero matrix.
+        ‖A‖_F² / σ₁²: an effective number of directions; 0 for a zero matrix.
     energy_top30
         Σσ² of the first 30 over all; 0 for a zero matrix.
     """
@@ -53,19 +53,19 @@ class Spectrum:
 
 
 def spectrum(matrix: npt.ArrayLike) -> Spectrum:
-    """Singular values of a matrix as it is: P is not centred here, as in the article.
+    """Singular values of a matrix as it is: P is not centred, as in the article.
 
     Parameters
     ----------
     matrix : (n, d)
-        Any real type. One at least 8 times as tall as wide (token embeddings) is summed up as
-        a Gram matrix, in blocks and in float64: no copy of it, and singular values right to
-        1e-8 of the first. All others are decomposed themselves, right to rounding.
+        Any real type. If at least 8 times as tall as wide (token embeddings), its Gram matrix is
+        summed in float64 blocks, without a copy of the matrix: singular values are accurate to 1e-8
+        of the first. Other matrices are decomposed directly, to rounding accuracy.
 
     Raises
     ------
     ValueError
-        When it is no matrix, or empty.
+        When it is not a matrix, or empty.
     """
     values = np.asarray(matrix)
     if values.ndim != 2 or 0 in values.shape:
@@ -81,8 +81,8 @@ def spectrum(matrix: npt.ArrayLike) -> Spectrum:
 
 
 def summarise(singular_values: Array) -> Spectrum:
-    """Sum up singular values that are known, falling."""
-    # As shares of the first, whose square may be too small or too large for a float.
+    """Summarise given singular values, decreasing."""
+    # As shares of the first, whose square may underflow or overflow.
     first = float(singular_values[0])
     shares = (singular_values / first) ** 2 if first > 0.0 else np.zeros_like(singular_values)
     total = float(shares.sum())

@@ -1,4 +1,4 @@
-"""Where a sphere around the origin meets the subspace that is shown."""
+"""Intersection of a sphere around the origin with the shown subspace."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ import numpy.typing as npt
 from geometry.pca.components import Array
 
 FLAT = 1e-9
-"""Below this share of a component's length nothing of it counts: the surface has no end there."""
+"""Below this share, a component's length counts as zero: the surface is unbounded there."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -20,11 +20,11 @@ class SphereSection:
     centre : (k,) float64
         The subspace's point nearest to the origin, in the components' coordinates.
     axes : (k, k) float64 or None
-        The surface is ``centre + axes @ u`` for all unit vectors u; for norms of rows as they are,
-        a multiple of the identity. None where no point of the subspace has that norm, or where
-        the surface is unbounded.
+        The surface is ``centre + axes @ u`` for all unit vectors u; for norms of uncentred rows, a
+        multiple of the identity. None where no point of the subspace has that norm, or where the
+        surface is unbounded.
     distance
-        The least norm in the subspace, in the table's units.
+        The smallest norm in the subspace, in the table's units.
     """
 
     centre: Array
@@ -33,13 +33,13 @@ class SphereSection:
 
     @property
     def radii(self) -> tuple[float, ...]:
-        """Semi-axes of the surface, the longest first; none where there is no surface."""
+        """Semi-axes of the surface, in decreasing order; empty if there is no surface."""
         if self.axes is None:
             return ()
         return tuple(float(r) for r in np.linalg.svd(self.axes, compute_uv=False))
 
     def corners(self) -> Array:
-        """Return the ends of the semi-axes, (2 k, k); none where there is no surface."""
+        """Return the ends of the semi-axes, (2 k, k); empty if there is no surface."""
         if self.axes is None:
             return np.zeros((0, len(self.centre)))
         return self.centre + np.vstack([self.axes.T, -self.axes.T])
@@ -48,12 +48,11 @@ class SphereSection:
 def sphere_section(
     mean: npt.ArrayLike, components: npt.ArrayLike, norm: float, *, centred: bool = False
 ) -> SphereSection:
-    """Cut the sphere ‖x‖ = norm with the subspace x = mean + Cᵀ·y.
+    """Intersect the sphere ‖x‖ = norm with the subspace x = mean + Cᵀ·y.
 
-    With orthonormal rows in C, ‖mean + Cᵀy‖² = ‖y + C·mean‖² + ‖mean‖² − ‖C·mean‖²: a sphere
-    around −C·mean of radius √(norm² − ‖mean − CᵀC·mean‖²), if that is real. Where norms are of
-    rows minus their mean over d_model, it is an ellipsoid: the same with J·mean and J·Cᵀ,
-    J = I − 11ᵀ/d_model.
+    With orthonormal rows in C, ‖mean + Cᵀy‖² = ‖y + C·mean‖² + ‖mean‖² − ‖C·mean‖²: a sphere around
+    −C·mean of radius √(norm² − ‖mean − CᵀC·mean‖²), if that is real. For norms of rows minus their
+    mean over d_model, it is an ellipsoid: the same with J·mean and J·Cᵀ, J = I − 11ᵀ/d_model.
 
     Parameters
     ----------
@@ -78,7 +77,7 @@ def sphere_section(
         m, C = m - m.mean(), C - C.mean(axis=1, keepdims=True)
     scales, directions = np.linalg.eigh(C @ C.T)
     unbounded = bool((scales < FLAT).any())
-    # Along a direction that has no length, any point is as near to the origin as any other.
+    # Along a direction of zero length, all points are equally near to the origin.
     inverse = np.divide(1.0, scales, out=np.zeros_like(scales), where=scales >= FLAT)
     centre: Array = -(directions * inverse) @ directions.T @ (C @ m)
     nearest = m + centre @ C

@@ -1,4 +1,4 @@
-"""How steady values by position are from some position on."""
+"""Mean and spread of values by position, from some position on."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 AFTER = 100
-"""First position of the stretch unless another is asked for: the articles' tables settle by it."""
+"""Default first position: the articles' tables settle before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +16,9 @@ class Stretch:
     Attributes
     ----------
     first, last
-        The positions that are measured, both inclusive.
+        The measured positions, both inclusive.
     whole
-        There were too few positions to leave any out: all are measured.
+        Whether all positions are measured, because there are too few to leave any out.
     mean, std, cv
         Mean, population standard deviation, and their ratio (0 for a zero mean) there; mean and
         std in the values' units.

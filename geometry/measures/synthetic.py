@@ -1,8 +1,8 @@
-"""Lines, circles and helices made by formula, with the same distance between neighbours.
+"""Synthetic lines, circles and helices with equal distances between neighbours.
 
-A line and a circle are the two ends of one family: of the step from a position to the next, a
-helix makes a share along its axis and the rest around it; the line makes all of it along the axis,
-the circle nothing. "A line is just a helix that doesn't curve."
+Line and circle are the two ends of one family: a helix makes part of each step along its axis and
+the rest around it; a line makes all of it along the axis, a circle none. "A line is just a helix
+that doesn't curve."
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ KINDS: tuple[CurveKind, ...] = ("line", "circle", "helix")
 
 #: Around the axis (two), along it, and away from the origin.
 DIRECTIONS = 4
-#: The fewest dimensions: these directions, one for a token, and the mean that LayerNorm removes.
+#: Minimum dimensions: these directions, one for a token, and the mean that LayerNorm removes.
 LEAST_DIMENSIONS = DIRECTIONS + 2
 LEAST_POSITIONS = 4
 LEAST_TURNS = 0.01
-#: Numbers of the largest table: a quarter of a gigabyte.
+#: Size limit of a table in numbers: 256 MiB.
 MOST_NUMBERS = 2**25
 
-#: What the numbers of a curve are called in a source.
+#: Names of a curve's parameters in a source.
 SOURCE_FIELDS = {
     "n": "n_positions", "d": "d_model", "spacing": "spacing", "turns": "turns", "climb": "climb",
     "offset": "offset", "noise": "noise", "seed": "seed",
 }  # fmt: skip
 WHOLE = ("n_positions", "d_model", "seed")
-#: Noise is in so many directions, the curve's among them: enough that it is nearly at right angles
-#: to everything, and few enough that a curve is made and measured while a slider moves.
+#: Number of directions of the noise, including the curve's: enough that it is nearly orthogonal to
+#: everything, and few enough to compute and measure a curve while a slider moves.
 NOISE_DIRECTIONS = 64
 
 
@@ -49,7 +49,7 @@ class SyntheticCurve:
 
     ``radius · (cos(ω s_i) · u + sin(ω s_i) · v) + rise · s_i · axis + offset · w``
 
-    with u, v, axis and w orthonormal, and orthogonal to (1, …, 1), which LayerNorm takes away.
+    with u, v, axis and w orthonormal, and orthogonal to (1, …, 1), which LayerNorm removes.
 
     Attributes
     ----------
@@ -60,20 +60,20 @@ class SyntheticCurve:
     spacing
         Distance between neighbours, before noise.
     turns
-        From the first position to the last, at most half a turn for each; a line has none.
+        From the first position to the last, at most half a turn per step; a line has none.
     climb
-        Share of the spacing that a helix makes along its axis, 0 to 1.
+        Share of a helix's spacing along its axis, 0 to 1.
     offset
         Distance of the origin from the curve's centre, at right angles to the curve.
     noise
-        Root mean square length of the random step by which each row is off the curve, in spacings.
+        Root mean square distance of each row from the curve, in spacings.
     seed
         Of the noise, and of the directions in :meth:`table`.
 
     Raises
     ------
     ValueError
-        When one of these is out of its bounds.
+        When one of these is out of bounds.
     """
 
     kind: CurveKind
@@ -103,32 +103,32 @@ class SyntheticCurve:
 
     @property
     def omega(self) -> float:
-        """Radians around the axis from each position to the next; 0 of a line."""
+        """Radians around the axis from each position to the next; 0 for a line."""
         if self.kind == "line":
             return 0.0
         return float(2 * np.pi * self.turns / (self.n_positions - 1))
 
     @property
     def rise(self) -> float:
-        """Way along the axis from each position to the next."""
+        """Distance along the axis from each position to the next."""
         return self.spacing * {"line": 1.0, "circle": 0.0, "helix": self.climb}[self.kind]
 
     @property
     def radius(self) -> float:
-        """Distance from the axis; 0 of a line."""
+        """Distance from the axis; 0 for a line."""
         if self.kind == "line":
             return 0.0
         chord = np.sqrt(max(self.spacing**2 - self.rise**2, 0.0))
         return float(chord / (2 * np.sin(self.omega / 2)))
 
     def mean_square(self, n_positions: npt.ArrayLike | None = None) -> Array:
-        """Return the mean of ‖p_i‖², which weight decay is paid on, in closed form.
+        """Return the mean of ‖p_i‖², which weight decay penalises, in closed form.
 
         Parameters
         ----------
         n_positions
-            Of as many positions of the same curve: as much around and along for each of them, so
-            that a longer one makes more turns. Its own if None.
+            Number of positions, with the same angle and rise per step, so that a longer curve makes
+            more turns. The curve's own if None.
 
         Returns
         -------
@@ -140,13 +140,13 @@ class SyntheticCurve:
 
     @property
     def source(self) -> str:
-        """What :func:`geometry.models.sources.open_source` opens its table by."""
+        """The source by which :func:`geometry.models.sources.open_source` opens the table."""
         fields = (f"{short}={getattr(self, name)!r}" for short, name in SOURCE_FIELDS.items())
         return f"synthetic:{self.kind}," + ",".join(fields)
 
     @property
     def name(self) -> str:
-        """What it is called in captions."""
+        """Name for captions."""
         many = "" if self.turns == 1 else "s"
         turns = "" if self.kind == "line" else f", {self.turns:.3g} turn{many}"
         return f"synthetic {self.kind}{turns}"
@@ -156,13 +156,13 @@ class SyntheticCurve:
         return replace(self, kind=kind)
 
     def coordinates(self) -> Array:
-        """Return the rows in an orthonormal basis that holds them all.
+        """Return the rows in an orthonormal basis of their span.
 
         Returns
         -------
         (n_positions, m) float64
-            Along u, v, axis and w, m = 4; with noise in :data:`NOISE_DIRECTIONS`, or in all of a
-            narrower table.
+            Along u, v, axis and w, m = 4; with noise m = :data:`NOISE_DIRECTIONS`, or all
+            dimensions of a narrower table.
         """
         n = self.n_positions
         s = np.arange(n) - (n - 1) / 2
@@ -184,14 +184,14 @@ class SyntheticCurve:
 
 
 def parse_curve(text: str) -> SyntheticCurve:
-    """Read a curve from a source, without "synthetic:": ``helix,n=1024,turns=1.85``.
+    """Parse a curve's source without "synthetic:", such as ``helix,n=1024,turns=1.85``.
 
-    Numbers that are left out are the defaults of :class:`SyntheticCurve`.
+    Omitted parameters have the defaults of :class:`SyntheticCurve`.
 
     Raises
     ------
     ValueError
-        It is no curve; the message says why.
+        It is not a valid curve.
     """
     kind, *parts = (part.strip() for part in text.split(","))
     if kind not in KINDS:
@@ -216,7 +216,7 @@ def parse_curve(text: str) -> SyntheticCurve:
 
 
 def mean_free_directions(count: int, d_model: int, seed: int = 0) -> Array:
-    """Draw orthonormal directions at right angles to (1, …, 1).
+    """Draw random orthonormal directions orthogonal to (1, …, 1).
 
     Returns
     -------
@@ -229,21 +229,21 @@ def mean_free_directions(count: int, d_model: int, seed: int = 0) -> Array:
 
 
 def curve_like(rows: npt.ArrayLike, helix: ShapeFit | None = None) -> SyntheticCurve:
-    """Describe a helix with the size of a model's own curve.
+    """Return a synthetic helix with the size of a model's own curve.
 
     Parameters
     ----------
     rows : (n, d)
         A range of a table; at least 4 rows.
     helix
-        The helix that was fitted to them, whose turns, climb and spacing are taken; without one it
-        is two turns, half of each step along the axis, and the median step of the rows.
+        The helix fitted to them, which gives turns, climb and spacing; without it, two turns, half
+        of each step along the axis, and the rows' median step.
 
     Returns
     -------
     SyntheticCurve
-        With n positions, and the distance of the rows' mean from the origin as its offset; without
-        noise. A table of fewer dimensions than a curve needs gets those.
+        With n positions, the distance of the rows' mean from the origin as offset, and no noise. At
+        least as many dimensions as a curve needs.
     """
     table = np.asarray(rows, dtype=np.float64)
     n_positions, d_model = table.shape

@@ -1,4 +1,4 @@
-"""The numbers behind the curve, as a table in a file."""
+"""The numbers behind the curve, written as a table."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ class PositionTable:
     Attributes
     ----------
     positions : (m,) int64
-        The range, one by one.
+        All positions of the range.
     norms : (m,) float64
         ‖P_i‖₂, raw.
     residuals : (m,) float64
@@ -26,7 +26,7 @@ class PositionTable:
     coordinates : (m, k) float64
         Coordinates in the true principal components of the range, PC 1 first.
     pca
-        Those components, their mean and variances.
+        The components, their mean and variances.
     """
 
     positions: npt.NDArray[np.int64]
@@ -69,7 +69,7 @@ def tabulate(
 
 
 def write_table(table: PositionTable, path: Path) -> None:
-    """Write a table in the format that the file's ending names.
+    """Write a table in the format given by the file's suffix.
 
     ``.csv``: one line for each position, with the columns position, norm, residual, pc_1, pc_2,
     …, in full precision. ``.npz``: the arrays positions, norms, residuals, coordinates, and of
@@ -78,7 +78,7 @@ def write_table(table: PositionTable, path: Path) -> None:
     Raises
     ------
     HelixscopeError
-        When the ending is another one, or the file cannot be written; it says why.
+        The suffix is another one, or the file cannot be written.
     """
     by_position: dict[str, np.ndarray] = {
         "position": table.positions,
