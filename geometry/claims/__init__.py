@@ -1,4 +1,4 @@
-"""What is measured on a model as a whole: the claims ledger, reports and single numbers.
+"""Measurements of whole models: the claims ledger, reports and scalar results.
 
 The top of `geometry`: no other package here imports it.
 """

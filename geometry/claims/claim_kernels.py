@@ -1,4 +1,4 @@
-"""The numbers that the ledger's claims about where heads look are about: of the first layer."""
+"""Measures of the claims about where heads attend, in the first layer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from geometry.claims.measurements import Measurements
 from geometry.measures.kernels import NEAR
 
 LOCAL = 0.9
-"""A head with more of its attention than this on the nearest positions is local."""
+"""A head with a larger share of its attention on the nearest positions is local."""
 
 
 def local_heads(measured: Measurements) -> float:
@@ -21,7 +21,7 @@ def local_heads(measured: Measurements) -> float:
 
 
 def blunted(measured: Measurements) -> float:
-    """Best previous-token score with P averaged in blocks of ten, over that without."""
+    """Best previous-token score with P averaged in blocks of ten, relative to that without."""
     plain, averaged = (measured.kernels(0, averaged=flag) for flag in (False, True))
     if not plain.previous_token.any():
         raise CannotTell("no position of the range has one before it")

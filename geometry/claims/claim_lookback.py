@@ -1,4 +1,4 @@
-"""The numbers that the ledger's claims about looking back are about."""
+"""Measures of the claims about looking back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from geometry.measures.head_lookback import HeadLookBack, look_back_heads
 from geometry.measures.lookback import Kind, Scoring
 
 LAG = 50
-"""So far back that a curve of one or two turns has turned visibly."""
+"""A lag over which a curve of one or two turns rotates visibly."""
 HEAD_LAG = 10
-"""So far back that many heads may look there."""
+"""A lag that many heads may attend to."""
 
 
 def _r2(measured: Measurements, kind: Kind, scoring: Scoring) -> float:
@@ -23,18 +23,18 @@ def _r2(measured: Measurements, kind: Kind, scoring: Scoring) -> float:
 
 
 def everywhere(measured: Measurements) -> float:
-    """R² of the motion that looks 50 back: fitted on the first half, scored on the second."""
+    """R² of looking 50 back, fitted on the first half, scored on the second."""
     return _r2(measured, "screw", "halves")
 
 
 def beyond_a_shift(measured: Measurements) -> float:
-    """R² of rotation and shift, above that of the shift alone, or above 0 if that is higher."""
+    """R² of rotation and shift, minus that of the shift alone (or 0 if that is negative)."""
     shift = _r2(measured, "translation", "even_odd")
     return _r2(measured, "screw", "even_odd") - max(shift, 0.0)
 
 
 def steady_turning(measured: Measurements) -> float:
-    """R² of a straight line through the angles by lag."""
+    """R² of a straight line fitted to the angles by lag."""
     if measured.look_back is None:
         raise CannotTell("too few positions are shown")
     if measured.turning is None:
@@ -43,7 +43,7 @@ def steady_turning(measured: Measurements) -> float:
 
 
 def in_heads(measured: Measurements) -> float:
-    """Median over the first layer's heads of the R², of queries or keys, that is lower."""
+    """Median over the first layer's heads of the lower R² of queries and keys."""
     found = _heads(measured)
     worse = [
         min(float(one.r2["screw"][0]) for one in pair)
@@ -58,7 +58,7 @@ def different_lags(measured: Measurements) -> float:
 
 
 def _heads(measured: Measurements) -> HeadLookBack:
-    """Look back in the heads, once for all claims."""
+    """Look back in the heads, computed once for all claims."""
     positions = measured.positions
     if positions[1] - positions[0] < HEAD_LAG + 8:
         raise CannotTell("too few positions are shown")

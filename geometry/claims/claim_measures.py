@@ -1,4 +1,4 @@
-"""The numbers that the ledger's claims are about, each from what is measured on a model."""
+"""The measures of the ledger's claims."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from geometry.pca.components import PositionPCA, row_norms
 from geometry.pca.pca import fit_pca
 
 BLOCK_ROWS = 1024
-"""Rows that are compared with all others at a time."""
+"""Rows compared with all others at a time."""
 
 
 class CannotTell(HelixscopeError):
-    """What a claim is about, the model does not have."""
+    """The model lacks what a claim is about."""
 
 
 def _span(measured: Measurements, first: int, last: int) -> tuple[int, int]:
-    """Return a range of the table by positions counted from the start (or, negative, the end)."""
+    """Return a range of the table; negative positions count from the end."""
     n = measured.model.n_positions
     first, last = first + n * (first < 0), last + n * (last < 0)
     if not 0 <= first <= last < n or last - first < 3:
@@ -39,7 +39,7 @@ def top3(measured: Measurements, first: int, last: int) -> float:
 
 
 def _three(measured: Measurements, first: int, last: int) -> PositionPCA:
-    """Fit three components to a range, once for all claims."""
+    """Fit three components to a range, computed once for all claims."""
     P, span = measured.model.W_pos, _span(measured, first, last)
     return measured.of_model.once(("three components", span), lambda: fit_pca(P, span, 3))
 
@@ -53,7 +53,7 @@ def smallest_distance(measured: Measurements) -> float:
     least, pair = np.inf, (0, 0)
     for start in range(0, len(P), BLOCK_ROWS):
         block = P[start : start + BLOCK_ROWS]
-        # The rows after a block's first one: those before were met before.
+        # Rows after the block's first one; earlier ones have been compared already.
         apart = (
             squares[start : start + len(block), None] + squares[start:] - 2 * block @ P[start:].T
         )
@@ -61,13 +61,13 @@ def smallest_distance(measured: Measurements) -> float:
         i, j = np.unravel_index(int(apart.argmin()), apart.shape)
         if apart[i, j] < least:
             least, pair = apart[i, j], (start + int(i), start + int(j))
-    # Of rows that are nearly alike the difference of squares is rounding; their own is not.
+    # For nearly equal rows the difference of squares is all rounding, so compute their own.
     return float(np.linalg.norm(P[pair[0]] - P[pair[1]]))
 
 
 def hand_made_line(measured: Measurements) -> float:
-    """Variance share of the first component of a table that holds the position in one entry."""
-    # Of all the entries that hold nothing one will do: they have no variance.
+    """Variance share of the first component of a table with the position in one entry."""
+    # One constant entry stands for all others, which have no variance.
     by_hand = np.zeros((measured.model.n_positions, 2))
     by_hand[:, 0] = np.arange(len(by_hand))
     pca = fit_pca(by_hand, _span(measured, 1, -1), 1)
@@ -89,7 +89,7 @@ def turns(measured: Measurements) -> float:
 
 
 def helix_r2(measured: Measurements) -> float:
-    """R² of the better helix; 0 if the points are described by another curve."""
+    """R² of the better helix; 0 if another curve describes the points."""
     shapes = measured.shapes
     if shapes is None:
         raise CannotTell("too few positions are shown")
@@ -99,7 +99,7 @@ def helix_r2(measured: Measurements) -> float:
 
 
 def is_outlier(position: int) -> Callable[[Measurements], float]:
-    """Measure 1 if a position's norm is an outlier by the rule, else 0; −1 is the last one."""
+    """Return a measure that is 1 if a position's norm is an outlier, else 0; −1 is the last one."""
 
     def measure(measured: Measurements) -> float:
         wanted = position if position >= 0 else measured.model.n_positions + position
@@ -109,7 +109,7 @@ def is_outlier(position: int) -> Callable[[Measurements], float]:
 
 
 def fraying(measured: Measurements) -> float:
-    """Median residual of the positions to 20, over that from 100 on."""
+    """Median residual of positions up to 20, relative to that from 100 on."""
     first, last = _span(measured, 100, -2)
     start = measured.positions[0]
     early = measured.residual[: max(0, 21 - start)]
@@ -132,22 +132,22 @@ def shared_subspace(measured: Measurements) -> float:
 
 
 def steps(measured: Measurements) -> float:
-    """Mean step of positions 1–20, over that from 100 on."""
+    """Mean step of positions 1–20, relative to that from 100 on."""
     lengths = row_norms(np.diff(measured.model.W_pos, axis=0))
     first, last = _span(measured, 100, -2)
-    # The first positions without 0, whose row is an outlier.
+    # The first positions, except 0, whose row is an outlier.
     return float(lengths[1:20].mean() / lengths[first:last].mean())
 
 
 def sinusoidal_share(measured: Measurements) -> float:
-    """Share of the variance that one sinusoid for each entry explains."""
+    """Share of the variance explained by one sinusoid per column."""
     variance = measured.rows.var(axis=0)
     return float((measured.sinusoids.r2 * variance).sum() / variance.sum())
 
 
 def lowest_cosine(measured: Measurements) -> float:
-    """Lowest mean cosine by lag, to three quarters of the range."""
-    # The last lags are means of a few pairs only.
+    """Lowest mean cosine by lag, up to three quarters of the range."""
+    # The last lags are means of only a few pairs.
     by_lag = measured.by_lag
     return float(by_lag[: max(1, len(by_lag) * 3 // 4)].min())
 
@@ -163,7 +163,7 @@ def similarity_explained(measured: Measurements) -> float:
 
 
 def entries_explained(measured: Measurements) -> float:
-    """Median R² of three components for the entries that are like sine waves."""
+    """Median R² of three components for the columns that are like sine waves."""
     waves = measured.sinusoids.r2 >= 0.8
     if not waves.any():
         raise CannotTell("no entry is like a sine wave")
@@ -171,7 +171,7 @@ def entries_explained(measured: Measurements) -> float:
 
 
 def early_variation(measured: Measurements) -> float:
-    """Coefficient of variation of the earlier norms, over that of the later."""
+    """Coefficient of variation of the earlier norms, relative to that of the later."""
     first, last = _span(measured, measured.norms.after, -2)
     values = measured.norms.values
     early, late = values[1:first], values[first : last + 1]
@@ -181,7 +181,7 @@ def early_variation(measured: Measurements) -> float:
 
 
 def error(which: Literal["orthogonal", "constant_norm"]) -> Callable[[Measurements], float]:
-    """Measure the median relative error of an approximation of LayerNorm."""
+    """Return a measure of the median relative error of an approximation of LayerNorm."""
     return lambda measured: float(np.median(getattr(measured.layernorm, which)))
 
 
@@ -199,19 +199,19 @@ def captured(first: float, last: float) -> Callable[[Measurements], float]:
 def corner(
     rows: Name, columns: Name, which: Literal["TL", "TR", "BL", "BR"]
 ) -> Callable[[Measurements], float]:
-    """Measure a corner of squared overlaps, over chance."""
+    """Return a measure of a corner of squared overlaps, relative to chance."""
     return lambda measured: float(getattr(measured.contrast(rows, columns), which))
 
 
 def top3_overlap(rows: Name, columns: Name) -> Callable[[Measurements], float]:
-    """Measure the overlap of the first three directions of each, the gain not folded."""
+    """Return a measure of the overlap of the first three directions, without folding the gain."""
     return lambda measured: measured.top3(rows, columns, fold_ln=False)
 
 
 def folded_share(measured: Measurements) -> float:
-    """Overlap of queries with P's top with the gain folded in, over that without."""
+    """Overlap of queries with P's top directions with the gain folded in, relative to without."""
     raw, folded = (measured.top3("W_Q", "P", fold_ln=fold) for fold in (False, True))
-    # A share of nothing is not a number; Python's own division would raise.
+    # numpy gives NaN for 0/0, where Python's division would raise.
     return float(np.divide(folded, raw))
 
 
@@ -240,7 +240,7 @@ def tokens_there(measured: Measurements) -> float:
 def last_departure(measured: Measurements) -> float:
     """Largest share of the last position's row, over training, that is not its decayed beginning.
 
-    Of a model on the Hub, by those of its checkpoints that are on this machine.
+    For a model on the Hub, from its cached checkpoints.
     """
     model = measured.model
     riddle = measured.of_model.once("last position", lambda: last_position(history_here(model)))

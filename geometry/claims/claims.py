@@ -1,9 +1,9 @@
-"""The ledger: what four articles say about positional embeddings, and whether it holds for a model.
+"""The ledger: claims of four articles about positional embeddings, checked on a model.
 
-One claim is no article's: our explanation of a fact that one of them tells.
+One claim is not from an article: our explanation of a fact that one of them reports.
 
 A claim that does not hold for a model is a finding about the model, not an error. Where an article
-speaks in words ("fairly low rank"), the number that is asked for here is our reading of them.
+is verbal ("fairly low rank"), the numerical criterion is our interpretation.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ Panel = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a claim says of a number: a relation to a bound."""
+    """A claim's condition on a number: a relation to a bound."""
 
     relation: Literal["at least", "at most", "more than"]
     bound: float
 
     def holds(self, value: float) -> bool:
-        """Compare."""
+        """Return whether a value meets the condition."""
         return _RELATIONS[self.relation](value, self.bound)
 
     def __str__(self) -> str:
@@ -81,15 +81,15 @@ class Claim:
     id
         Stable name, "topic.what".
     article
-        Whose claim it is.
+        The source of the claim.
     statement
         The claim, in our words.
     quantity
         What is measured, with its unit or scale.
     expected
-        What the claim says of the number.
+        The claim's condition on the number.
     measure
-        Gets the number; TensorUnavailable or CannotTell where there is none.
+        Computes the number; raises TensorUnavailable or CannotTell if it cannot.
     panel
         The panel that shows it.
     """
@@ -105,7 +105,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim checked on a model; ``holds`` None where it cannot be told, and ``why_null`` why."""
+    """A claim checked on a model; ``holds`` is None if undecided, for the reason ``why_null``."""
 
     claim: Claim
     value: float | None
@@ -119,22 +119,22 @@ def check_claims(measured: Measurements) -> tuple[Verdict, ...]:
 
 
 def check(claim: Claim, measured: Measurements) -> Verdict:
-    """Check one claim on one model, unless its verdict is known.
+    """Check one claim on one model, or return its known verdict.
 
-    One that depends on no range of positions is kept with ``measured.of_model``.
+    Verdicts independent of the range are cached in ``measured.of_model``.
     """
     if (kept := known_verdict(claim, measured)) is not None:
         return kept
     measured.range_was_read = False
     try:
-        # A share of nothing is not defined, and said to be so.
+        # 0/0 is undefined, and reported so.
         with np.errstate(divide="ignore", invalid="ignore"):
             value = claim.measure(measured)
     except Cancelled:
         raise
     except HelixscopeError as error:
         verdict = Verdict(claim, None, None, str(error))
-        if isinstance(error, HubError | NotFetched):  # it may be there the next time
+        if isinstance(error, HubError | NotFetched):  # may be available the next time
             return verdict
     else:
         verdict = Verdict(claim, float(value), claim.expected.holds(value), None)
@@ -146,7 +146,7 @@ def check(claim: Claim, measured: Measurements) -> Verdict:
 
 
 def known_verdict(claim: Claim, measured: Measurements) -> Verdict | None:
-    """Return what is known of a claim whichever range is shown; None if that is nothing."""
+    """Return a claim's cached verdict if it is independent of the range; otherwise None."""
     found = measured.of_model.known(claim)
     assert found is None or isinstance(found, Verdict)
     return found

@@ -1,4 +1,4 @@
-"""What is measured on all rows of a model and on its weights, whichever range is shown."""
+"""Measurements of all rows of a model and its weights, independent of the shown range."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ from geometry.pca.components import Array
 DEFAULT_RANK = 30
 LEADING = 5
 EPSILON = 1e-7
-"""A singular value below this share of the first may be rounding, and has no left vector."""
+"""A singular value below this share of the first may be rounding, without a left vector."""
 
 T = TypeVar("T")
 
 
 class MeasuredModel:
-    """What depends on the model and these settings, and on no range of positions.
+    """Measurements that depend on the model and these settings, but not on the range.
 
     Parameters
     ----------
     model
-        The open model; tensors are read when something needs them.
+        The open model; tensors are read on demand.
     layer, rank, after, fold_ln
         As in :class:`geometry.claims.measurements.Scope`.
     stream
         The model's directions; new ones if None.
     once
-        Where what is found is kept, perhaps by others before; of this model alone.
+        Cache of results, which may be shared, for this model only.
     tell
-        Called now and then with a share from 0 to 1 and words by what takes long; what it raises
-        ends the work.
+        Called regularly by long computations with a share from 0 to 1 and a description; may raise
+        to stop.
 
     Raises
     ------
@@ -88,11 +88,11 @@ class MeasuredModel:
         self._once = once or Memo()
 
     def once(self, key: object, find: Callable[[], T]) -> T:
-        """Return what ``find`` finds under these settings, found once."""
+        """Return the value of ``find`` under these settings, computed once."""
         return self._once(self._key(key), find)
 
     def known(self, key: object) -> object | None:
-        """Return what was found under these settings, or None."""
+        """Return the cached value under these settings, or None."""
         return self._once.known(self._key(key))
 
     def _key(self, key: object) -> tuple[object, ...]:
@@ -106,17 +106,17 @@ class MeasuredModel:
         return self.once("norms", lambda: norm_profile(self.model.W_pos, after=self.after))
 
     def subject(self, name: Name, *, fold_ln: bool | None = None) -> Subject:
-        """Return a matrix as these settings look at it."""
+        """Return a matrix with these settings applied."""
         if name in ("P", "E"):
             return Subject(name)
         return Subject(name, self.layer, fold_ln=self.fold_ln if fold_ln is None else fold_ln)
 
     def directions(self, name: Name, *, fold_ln: bool | None = None) -> Directions:
-        """Directions of a matrix in the residual stream; TensorUnavailable if it is not there."""
+        """Directions of a matrix in the residual stream; TensorUnavailable if it is missing."""
         return self.stream.directions(self.subject(name, fold_ln=fold_ln))
 
     def spectrum(self, name: Name) -> Spectrum:
-        """Singular values and what sums them up."""
+        """Singular values and their summaries."""
         return summarise(self.directions(name).singular_values)
 
     @property
@@ -144,7 +144,7 @@ class MeasuredModel:
     # ---- overlaps ------------------------------------------------------------------------
 
     def overlaps(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Array:
-        """Squared overlaps of two matrices, not kept; TensorUnavailable if one is not there."""
+        """Squared overlaps of two matrices, not cached; TensorUnavailable if one is missing."""
         return self.stream.overlaps(
             self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln)
         )
@@ -158,7 +158,7 @@ class MeasuredModel:
         return self._compared(rows, columns, fold_ln)[1]
 
     def _compared(self, rows: Name, columns: Name, fold_ln: bool | None) -> tuple[Contrast, float]:
-        """Reduce overlaps to what is told of them: a matrix of them is large."""
+        """Reduce overlaps to their summaries, since the matrix of them is large."""
         subjects = (self.subject(rows, fold_ln=fold_ln), self.subject(columns, fold_ln=fold_ln))
 
         def find() -> tuple[Contrast, float]:
@@ -170,12 +170,12 @@ class MeasuredModel:
 
     @property
     def capture(self) -> Array:
-        """How much of each of E's directions lies in P's strongest ``rank``."""
+        """Share of each of E's directions in P's strongest ``rank``."""
         return self.once("capture", self._find_capture)
 
     @property
     def capture_chance(self) -> float:
-        """What of any direction lies there by chance: rank over the dimensions of their space."""
+        """The same by chance: rank over the dimensions of their space."""
         P, _ = self.stream.pair(self.subject("P"), self.subject("E"))
         return float(self.rank / P.vectors.shape[1])
 

@@ -1,4 +1,4 @@
-"""What is measured on the rows of a range of positions, each once and only when asked for."""
+"""Measurements of the rows of a range, each computed once, on demand."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from geometry.pca.pca import fit_pca, off_subspace_residual
 
 N_COMPONENTS = 10
 LAGS = (1, 5, 10, 20, 50, 100, 200)
-"""How far back is looked; for angles, by every lag up to the last of these."""
+"""Reported lags; angles use every lag up to the last of these."""
 
 
 class MeasuredRange:
-    """What depends on the range, and on nothing else of what the user chose.
+    """Measurements that depend on the range, and on no other setting.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class MeasuredRange:
 
     @cached_property
     def turning(self) -> Turning | None:
-        """How the rotation grows with the lag; None where none fits."""
+        """Growth of the rotation with the lag; None if none fits."""
         return None if self.look_back is None else follow_turning(self.look_back["even_odd"])
 
     @cached_property

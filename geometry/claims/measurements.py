@@ -1,4 +1,4 @@
-"""Everything that is measured on a model, each once and only when it is asked for."""
+"""All measurements of a model, each computed once, on demand."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ __all__ = ["DEFAULT_RANK", "LEADING", "N_COMPONENTS", "Measurements", "Scope"]
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What is measured.
+    """Settings of the measurements.
 
     Attributes
     ----------
     positions
-        First and last position, both inclusive, for what is of the shown range only; 1 to the last
-        if None.
+        First and last position, both inclusive, of the range; 1 to the last if None.
     layer
-        Of the weights.
+        Layer of the weights.
     rank
-        How many of P's directions count as its subspace; 30, or all that a smaller table has, if
-        None.
+        Number of P's directions that count as its subspace; if None, 30, or fewer for a smaller
+        table.
     after
-        First position of the stretch whose norms' stability is measured.
+        First position of the stretch over which the norms' stability is measured.
     fold_ln
-        Multiply what a weight reads by the gain of the LayerNorm before it.
+        Multiply the input of a weight by the gain of the LayerNorm before it.
     """
 
     positions: tuple[int, int] | None = None
@@ -54,19 +53,19 @@ class Scope:
 
 
 class Measurements:
-    """What is measured on one model in one scope.
+    """The measurements of one model in one scope.
 
-    All that depends on the shown range is reached through :attr:`of_range`, so that
-    :attr:`range_was_read` tells whether a number does.
+    Everything that depends on the range is accessed through :attr:`of_range`, so that
+    :attr:`range_was_read` shows whether a number depends on it.
 
     Parameters
     ----------
     model
-        The open model; tensors are read when something needs them.
+        The open model; tensors are read on demand.
     scope
         See :class:`Scope`.
     of_model
-        What was measured of the model before, in the same scope but for the positions; nothing if
+        Earlier measurements of the model, in the same scope except for the positions; new ones if
         None.
 
     Raises
@@ -101,7 +100,7 @@ class Measurements:
 
     @property
     def of_range(self) -> MeasuredRange:
-        """What depends on the shown range."""
+        """Measurements of the range."""
         self.range_was_read = True
         return self._range
 
@@ -167,7 +166,7 @@ class Measurements:
 
     @property
     def turning(self) -> Turning | None:
-        """How the rotation grows with the lag; None where none fits."""
+        """Growth of the rotation with the lag; None if none fits."""
         return self.of_range.turning
 
     def heads(self, layer: int) -> HeadProjections:
@@ -177,19 +176,19 @@ class Measurements:
         return self._heads[layer]
 
     def kernels(self, layer: int | None = None, *, averaged: bool = False) -> HeadKernels:
-        """Where the heads of a layer look by position alone, for the queries of the range.
+        """Attention of a layer's heads by position alone, for the queries of the range.
 
         Parameters
         ----------
         layer
-            That of the scope if None.
+            The scope's layer if None.
         averaged
             Average P in blocks of ten neighbours first.
 
         Raises
         ------
         TensorUnavailable
-            The checkpoint or the family lacks what this needs.
+            The checkpoint or the family lacks the required weights.
         """
         key = (self.of_model.layer if layer is None else layer, averaged)
         positions = self.positions
@@ -210,7 +209,7 @@ class Measurements:
 
     @property
     def rank(self) -> int:
-        """How many of P's directions count as its subspace."""
+        """Number of P's directions that count as its subspace."""
         return self.of_model.rank
 
     @property
@@ -219,15 +218,15 @@ class Measurements:
         return self.of_model.norms
 
     def subject(self, name: Name, *, fold_ln: bool | None = None) -> Subject:
-        """Return a matrix as this scope looks at it."""
+        """Return a matrix with this scope's settings applied."""
         return self.of_model.subject(name, fold_ln=fold_ln)
 
     def directions(self, name: Name, *, fold_ln: bool | None = None) -> Directions:
-        """Directions of a matrix in the residual stream; TensorUnavailable if it is not there."""
+        """Directions of a matrix in the residual stream; TensorUnavailable if it is missing."""
         return self.of_model.directions(name, fold_ln=fold_ln)
 
     def spectrum(self, name: Name) -> Spectrum:
-        """Singular values and what sums them up."""
+        """Singular values and their summaries."""
         return self.of_model.spectrum(name)
 
     @property
@@ -241,7 +240,7 @@ class Measurements:
         return self.of_model.sparsity
 
     def overlaps(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Array:
-        """Squared overlaps of two matrices, not kept; TensorUnavailable if one is not there."""
+        """Squared overlaps of two matrices, not cached; TensorUnavailable if one is missing."""
         return self.of_model.overlaps(rows, columns, fold_ln=fold_ln)
 
     def contrast(self, rows: Name, columns: Name, *, fold_ln: bool | None = None) -> Contrast:
@@ -254,12 +253,12 @@ class Measurements:
 
     @property
     def capture(self) -> Array:
-        """How much of each of E's directions lies in P's strongest ``rank``."""
+        """Share of each of E's directions in P's strongest ``rank``."""
         return self.of_model.capture
 
     @property
     def capture_chance(self) -> float:
-        """What of any direction lies there by chance: rank over the dimensions of their space."""
+        """The same by chance: rank over the dimensions of their space."""
         return self.of_model.capture_chance
 
     @property

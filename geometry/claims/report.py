@@ -1,4 +1,4 @@
-"""Everything measured on a model, as the dictionary that becomes ``report.json``."""
+"""All measurements of a model, as the dictionary that becomes ``report.json``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -19,19 +19,18 @@ from geometry.models.residual_stream import Name
 from geometry.pca.components import Array
 
 NOT_HERE = "not on this machine, and the network may not be used"
-"""Why there is none of what would have to be fetched."""
+"""Reason for a section that would need a download."""
 LAGS = (1, 2, 5, 10, 20, 50, 100, 200, 300, 500)
 _WEIGHTS: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
-#: Pairs whose overlaps are reported: the first one's directions down, the second one's across.
+#: Pairs whose overlaps are reported: rows, columns.
 PAIRS: tuple[tuple[Name, Name], ...] = (
     ("E", "P"),
     ("P", "E"),
     *((weight, table) for weight in _WEIGHTS for table in ("P", "E")),
 )
 
-# What of the report needs which matrices besides P. A section is impossible as soon as one of
-# them is absent.
+# Matrices besides P that each section needs; it is impossible if one of them is missing.
 NEEDS: Mapping[str, tuple[str, ...]] = {
     "spectrum.E": ("W_E",),
     "spectrum.stable_rank.E": ("W_E",),
@@ -62,25 +61,23 @@ def report(
     model
         The open model.
     positions
-        Inclusive range for everything that is of the shown range only; 1 to the last position
-        if None.
+        Inclusive range, for everything that depends on it; 1 to the last position if None.
     layer
-        Of the weights in `overlaps`, from 0.
+        Layer of the weights in `overlaps`, from 0.
     rank
-        How many directions of P count as its subspace in `capture`; 30, or all that a smaller
-        table has, if None.
+        Number of P's directions that count as its subspace in `capture`; if None, 30, or fewer for
+        a smaller table.
     after
-        First position of the stretch whose norms' stability is measured.
+        First position of the stretch over which the norms' stability is measured.
     fold_ln
-        Multiply what weights read by the gain of the LayerNorm before them.
+        Multiply the inputs of weights by the gain of the LayerNorm before them.
 
     Returns
     -------
     dict
         Sections model, missing, pca, norms, spectrum, … of plain numbers, strings, lists and
-        dictionaries: it can be written as JSON as it is. Sections that are not measured are
-        None. ``missing`` says by dotted name what this checkpoint's absent tensors make
-        impossible, and why.
+        dictionaries: ready to be written as JSON. Sections that are not measured are None.
+        ``missing`` has, by dotted name, what cannot be measured for lack of tensors, and why.
 
     Raises
     ------
@@ -95,23 +92,23 @@ def report(
 def describe(
     measured: Measurements, check: Callable[[Measurements], Sequence[Verdict]] = check_claims
 ) -> dict[str, Any]:
-    """Measure everything; see :func:`report`.
+    """Return all measurements; see :func:`report`.
 
     Parameters
     ----------
     measured
-        What is measured is kept there.
+        The measurements, which are cached there.
     check
-        Checks the claims; who needs the verdicts too looks on here.
+        Checks the claims; may be replaced to get at the verdicts.
     """
     missing = _missing(measured.model)
 
     def possible(section: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-        """Measure, or give None for what this checkpoint lacks or may not be fetched now."""
+        """Measure a section; None if the checkpoint lacks a tensor or a download is not allowed."""
         try:
             return measure()
         except TensorUnavailable as error:
-            if section == "kernels":  # they need more than the matrices that NEEDS knows of
+            if section == "kernels":  # they need more than the matrices in NEEDS
                 missing.setdefault(section, str(error).rstrip("."))
             return None
         except Offline:
@@ -145,7 +142,7 @@ def describe(
 
 
 def _model(model: PositionalModel) -> dict[str, Any]:
-    """Say what was measured; files that are of no commit have no such key."""
+    """Describe the model; without the key for the commit if there is none."""
     return {
         "source": model.source,
         **({"commit": model.commit} if model.commit else {}),
@@ -165,7 +162,7 @@ def _missing(model: PositionalModel) -> dict[str, str]:
         section: [absent[name] for name in needs if name in absent]
         for section, needs in NEEDS.items()
     }
-    # Each reason once: a bare table lacks everything for the same one.
+    # Each reason once, since a bare table lacks everything for the same one.
     return {section: "; ".join(dict.fromkeys(why)) for section, why in reasons.items() if why}
 
 
@@ -273,7 +270,7 @@ def _layernorm(measured: Measurements) -> dict[str, Any]:
 
 
 def _token(model: PositionalModel, token: int) -> str | int:
-    """Return a token's text; its number where there is no tokenizer to tell."""
+    """Return a token's text, or its number without a tokenizer."""
     try:
         text = model.token_text(token)
     except HelixscopeError:

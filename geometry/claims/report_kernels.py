@@ -1,4 +1,4 @@
-"""The section of a report about where heads look by position alone."""
+"""The report's section about where heads attend by position alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def describe_kernels(measured: Measurements) -> dict[str, Any]:
     Raises
     ------
     TensorUnavailable
-        The checkpoint or the family lacks what queries and keys are made with.
+        The checkpoint or the family lacks the weights of queries and keys.
     """
     found = measured.kernels()
     scores = zip(found.previous_token, found.own, found.mass_lag_0_10, strict=True)

@@ -1,4 +1,4 @@
-"""The section of a report about looking back."""
+"""The report's section about looking back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from geometry.measures.lookback import KINDS, LookBack
 
 
 def describe_lookback(measured: Measurements) -> dict[str, Any] | None:
-    """Return R² of the motions at some lags; None for a range that is too short for any."""
+    """Return R² of the motions at some lags; None if the range is too short."""
     found = measured.look_back
     if found is None:
         return None

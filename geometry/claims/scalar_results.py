@@ -1,4 +1,4 @@
-"""The single numbers that sum a position table up: what a table of several models compares."""
+"""Single numbers that summarise a position table, for comparing several models."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from geometry.pca.pca import fit_pca, off_subspace_residual
 
 Value = float | int | str
 Kind = Literal["count", "share", "number", "text"]
-"""How a value is written: as an integer, in percent, with decimals, as it is."""
+"""Format of a value: integer, percent, with decimals, unchanged."""
 Of = Literal["model", "range", "components"]
-"""What decides a value: all stored rows, the range, or the range in three of its components."""
+"""What a value depends on: all stored rows, the range, or the range in three of its components."""
 
 VERDICTS = {
     "line": "line", "circle": "circle", "helix": "helix", "drifting_helix": "drifting helix",
@@ -45,17 +45,17 @@ class Quantity:
     title
         Its name in a table: a word or two.
     unit
-        Of the value as it is shown: a "share" in percent, others as they are; "" for none.
+        Unit of the displayed value ("%" for a "share"); "" for none.
     kind
-        How it is written.
+        Its format.
     of
-        What decides it.
+        What it depends on.
     meaning
         Its definition, as a sentence.
     measure
-        Gets it; what it raises as HelixscopeError says why there is none.
+        Computes it; raises HelixscopeError with the reason if it cannot.
     decimals
-        How many are shown of a share or a number.
+        Number of decimals of a share or a number.
     """
 
     key: str
@@ -70,7 +70,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A quantity of one table: its value, or None and ``why`` there is none."""
+    """A quantity of one table: its value, or None, and ``why``."""
 
     quantity: Quantity
     value: Value | None
@@ -89,18 +89,19 @@ def scalar_results(
     Parameters
     ----------
     model
-        The open model; of its tensors only the position table is read.
+        The open model; only its position table is read.
     positions
-        Inclusive range of what is not of all stored rows; 1 to the last position if None.
+        Inclusive range, for quantities that depend on it; 1 to the last position if None.
     components
-        Three principal components of the range, from 1, in which the curve is looked at.
+        Three principal components of the range, from 1, for the curve's shape.
     check
-        Called between two of them; what it raises ends the work.
+        Called between two quantities; may raise to stop.
 
     Returns
     -------
     tuple of Scalar
-        In the order of :data:`QUANTITIES`. What a short range or a small table has not is None.
+        In the order of :data:`QUANTITIES`. None for those that a short range or a small table does
+        not have.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def scalar_results(
 
 def _measured(quantity: Quantity, table: _Table) -> Scalar:
     try:
-        # A share of nothing is not defined, and said to be so.
+        # 0/0 is undefined, and reported so.
         with np.errstate(divide="ignore", invalid="ignore"):
             value = quantity.measure(table)
     except Cancelled:
@@ -131,7 +132,7 @@ def _measured(quantity: Quantity, table: _Table) -> Scalar:
 
 
 class _Table:
-    """What several of the quantities need, each found once."""
+    """Intermediate results shared by several quantities, each computed once."""
 
     def __init__(
         self,
@@ -159,20 +160,20 @@ class _Table:
 
     @cached_property
     def shapes(self) -> Shapes:
-        """The simple curves, fitted to these."""
+        """The simple curves fitted to these."""
         if len(self.coordinates) < 4:
             raise CannotTell("too few positions are shown")
         return fit_shapes(self.coordinates)
 
     @property
     def helix(self) -> ShapeFit:
-        """The better of the two helices, whether or not it is one."""
+        """The better of the two helices, even if it does not describe the points."""
         fits = self.shapes.fits
         return max(fits["helix"], fits["drifting_helix"], key=lambda fit: fit.r2)
 
     @cached_property
     def roughness(self) -> Roughness:
-        """How smoothly the curve goes on in the three components."""
+        """Smoothness of the curve in the three components."""
         return _rough(self.coordinates)
 
     def variance(self, count: int) -> float:
@@ -185,7 +186,7 @@ class _Table:
         return float(np.median(off_subspace_residual(measured.rows, measured.pca)))
 
     def period(self) -> float:
-        """Tokens that one turn takes, by the rotation that looks back."""
+        """Tokens per turn, from the rotation that looks back."""
         turning = self.measured.turning
         if turning is None or not turning.slope > 0.0:
             raise CannotTell("no rotation fits")

@@ -1,4 +1,4 @@
-"""What a model is: sources, families, its table of positions, token embeddings and weights.
+"""Opening models: sources, families, position tables, token embeddings and weights.
 
-Reads checkpoints in one orientation; measures nothing.
+Gives all matrices in one orientation; measures nothing.
 """

@@ -1,4 +1,4 @@
-"""Token embeddings where they can be added to positions as both are stored."""
+"""Token embeddings of the same width as the positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geometry.models.model import PositionalModel
 
 
 def addable_tokens(model: PositionalModel) -> npt.NDArray[np.float32]:
-    """Return (d_vocab, d_model) token embeddings that positions can be added to as they are.
+    """Return the (d_vocab, d_model) token embeddings, if positions can be added to them directly.
 
     Raises
     ------

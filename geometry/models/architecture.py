@@ -1,6 +1,6 @@
-"""Which family a checkpoint is of, and where its table of positions is.
+"""The family of a checkpoint, and the location of its position table.
 
-Decided by ``config.json`` and the tensors' names alone; no tensor is read.
+Determined by ``config.json`` and tensor names alone; no tensor is read.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from geometry.models.without_table import why_no_table
 
 Index = Mapping[str, TensorInfo]
 
-#: transformers' default, where a RoBERTa-like configuration does not say.
+#: transformers' default where a RoBERTa-like configuration has none.
 DEFAULT_PADDING = 1
 
 
 class UnknownArchitecture(SourceError):
-    """No family of the table fits; ``candidates`` are the tensors that could be the positions."""
+    """No known family fits; ``candidates`` are the tensors that could be the positions."""
 
     def __init__(self, message: str, candidates: tuple[TensorInfo, ...], advice: str = "") -> None:
         super().__init__(message, advice)
@@ -32,24 +32,24 @@ class UnknownArchitecture(SourceError):
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """Where a checkpoint keeps its positions.
+    """Location of a checkpoint's positions.
 
     Attributes
     ----------
     family
         transformers' ``model_type``; None for a bare table.
     stack
-        The row of the family table; None for a bare table.
+        Its row of the family table; None for a bare table.
     root
-        What goes before the row's names.
+        Prefix of the tensor names in that row.
     table
         The tensor that holds P; "" where it is computed and not stored.
     config
         The configuration of this part of the model; empty without a ``config.json``.
     note
-        What had to be guessed, as a sentence, or "".
+        A sentence about guesses, or "".
     sides
-        For a model with two tables, "decoder" and "encoder": each can be asked for. Else empty.
+        For a model with two tables, "decoder" and "encoder"; otherwise empty.
     """
 
     family: str | None
@@ -62,7 +62,7 @@ class Architecture:
 
     @property
     def row_of_position_0(self) -> int:
-        """The row of the table that belongs to position 0."""
+        """The row of the table for position 0."""
         if self.stack is None:
             return 0
         if self.stack.row_of_position_0 is not None:
@@ -72,7 +72,7 @@ class Architecture:
         return max(0, (DEFAULT_PADDING if padding is None else padding) + 1)
 
     def setting(self, *keys: str) -> int | None:
-        """Read a whole number of the configuration; ``{side}`` in a key is this tower's side."""
+        """Return an integer of the configuration; ``{side}`` in a key is this tower's."""
         side = self.stack.side if self.stack else "decoder"
         return first_int(self.config, [key.format(side=side) for key in keys])
 
@@ -87,19 +87,19 @@ def find_architecture(index: Index, config: Mapping[str, Any], table: str | None
     config
         ``config.json``, or empty.
     table
-        A tensor to take as positions; or "encoder" or "decoder" where a model has both; or None.
+        A tensor to use as positions; or "encoder" or "decoder" where a model has both; or None.
 
-    Only names are looked at, but for the tensors that may be the table: an index that is spread
-    over several files reads no more of them.
+    Only names are used, and shapes only of possible tables, so that no further files of a sharded
+    index are read.
 
     Raises
     ------
     NoPositionalEmbeddings
         The family stores none.
     UnknownArchitecture
-        No family of the table fits.
+        No known family fits.
     SourceError
-        ``table`` names nothing usable.
+        ``table`` names no usable tensor.
     """
     found, reason = _towers(index, config)
     sides = tuple(dict.fromkeys(tower.stack.side for tower in found if tower.stack is not None))
@@ -168,7 +168,7 @@ def _unknown(
 
 
 def _instead(index: Index) -> str:
-    """Say what a source without any floating-point matrix holds, if it is little."""
+    """Describe the content of a source without any floating-point matrix, if it is short."""
     if not 0 < len(index) <= 3:
         return ""
     shapes = ", ".join(f"{i.name} is {i.dtype} of shape {i.shape}" for i in index.values())
@@ -176,12 +176,12 @@ def _instead(index: Index) -> str:
 
 
 def table_shape(info: TensorInfo) -> tuple[int, ...]:
-    """Return the shape without a leading batch axis of one, as vision models store it."""
+    """Return the shape without a leading batch axis of size 1, as in vision models."""
     return info.shape[1:] if len(info.shape) == 3 and info.shape[0] == 1 else info.shape
 
 
 def candidates(index: Index) -> tuple[TensorInfo, ...]:
-    """Every floating-point matrix; those called positions first, then in the file's order."""
+    """Return all floating-point matrices: first those named like positions, then in file order."""
 
     def rank(info: TensorInfo) -> int:
         name = info.name.lower()
@@ -196,7 +196,7 @@ def _can_be_positions(info: TensorInfo) -> bool:
 
 
 def _towers(index: Index, config: Mapping[str, Any]) -> tuple[list[Architecture], str]:
-    """Return the towers with a table, best first, and why there are none if that is known."""
+    """Return the towers with a table, best first, and the reason if there are none."""
     kind = config.get("model_type")
     if not isinstance(kind, str) or not kind:
         if reason := why_no_table(index, config):
@@ -229,7 +229,7 @@ def _parts(
 
 
 class _Part(Mapping[str, TensorInfo]):
-    """Some tensors of an index, which may not know all shapes before it is asked."""
+    """Some tensors of an index whose shapes may be read lazily."""
 
     def __init__(self, index: Index, names: tuple[str, ...]) -> None:
         self._index = index
@@ -253,7 +253,7 @@ class _Part(Mapping[str, TensorInfo]):
 def _match(
     index: Index, config: Mapping[str, Any], family: str, stack: Stack
 ) -> Architecture | None:
-    """Place a row of the family table in the index, or None if its table is not there."""
+    """Find a row of the family table in the index; None if its table is missing."""
     stack = stack.for_config(config)
     if stack.positions:
         for name in _ending(index, stack.positions):
@@ -267,13 +267,13 @@ def _match(
 
 
 def _ending(index: Iterable[str], suffix: str) -> list[str]:
-    """Names that end in the suffix at a dot, shortest first; a vision tower's are left out."""
+    """Return names that end in the suffix at a dot, shortest first, without a vision tower's."""
     names = [name for name in index if name == suffix or name.endswith(f".{suffix}")]
     return sorted((name for name in names if "vision" not in name), key=len)
 
 
 def _guess(index: Index, config: Mapping[str, Any]) -> list[Architecture]:
-    """Without a ``model_type``: the family whose names fit best."""
+    """Without a ``model_type``, find the family whose names fit best."""
     scores = {kind: _score(index, config, kind) for kind in FAMILIES}
     best = max(scores, key=lambda kind: scores[kind])
     if scores[best] <= 0:
@@ -296,7 +296,7 @@ def _score(index: Index, config: Mapping[str, Any], kind: str) -> float:
     score = 1.0 + sum(place.root + name.format(layer=0, group=0) in index for name in names if name)
     word = kind.replace("-", "").replace("_", "")
     score += 2 * any(word == part.replace("_", "") for part in place.root.split("."))
-    # Tables with rows before position 0 are two rows longer than a round number.
+    # Tables with rows before position 0 have two rows more than a round number.
     shape = index[place.table].shape
     score += 0.5 * ((shape[0] % 8 == 2) == (place.row_of_position_0 == 2)) if shape else 0
     fused = index.get(place.root + stack.query.format(layer=0, group=0))

@@ -1,4 +1,4 @@
-"""What one layer's attention computes its queries and keys with, and from what."""
+"""The input, queries and keys of one layer's attention."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AttentionLayer:
     Parameters
     ----------
     layers
-        The checkpoint's.
+        The checkpoint's layers.
     layer
         From 0.
 
@@ -39,12 +39,12 @@ class AttentionLayer:
 
     @property
     def n_heads(self) -> int:
-        """Heads of queries.
+        """Number of query heads.
 
         Raises
         ------
         TensorUnavailable
-            The configuration does not say.
+            The configuration lacks it.
         """
         heads = self._layers.n_heads
         if heads is None or heads < 1:
@@ -54,7 +54,7 @@ class AttentionLayer:
         return heads
 
     def scale(self, d_head: int) -> float:
-        """Return what scores q·k are multiplied by before the softmax."""
+        """Return the factor of the scores q·k before the softmax."""
         unscaled = self._stack.attention_scale == "1"
         if unscaled or self._config.get("scale_attn_weights") is False:
             scale = 1.0
@@ -65,10 +65,10 @@ class AttentionLayer:
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """How far back and ahead a position attends; None for as far as there are positions.
+        """How far back and ahead a position attends; None if unlimited.
 
-        BigBird's random blocks are no window: its attention is taken as full, as its module does
-        with all but long texts.
+        BigBird's random blocks are not a window: its attention counts as full, as in its module for
+        all but long texts.
         """
         if self._stack.window == "some layers":
             kinds = self._config.get("attention_layers")
@@ -82,12 +82,12 @@ class AttentionLayer:
             return (size // 2, size // 2) if type(size) is int and size > 0 else None
         return None
 
-    # ---- from embeddings to what queries and keys are made of --------------------------------
+    # ---- from embeddings to the input of queries and keys --------------------------------------
 
     def norms(self) -> tuple[BlockNorm | None, BlockNorm | None]:
         """Return the LayerNorm over the sum of embeddings, and the one right before this attention.
 
-        Where the two are one, as before BERT's first layer, it is the former.
+        Where the two are the same, as before BERT's first layer, it is the former.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class AttentionLayer:
         Raises
         ------
         TensorUnavailable
-            The rows do not have the size that they would need, and no map is there.
+            The rows have the wrong size, and there is no map.
         """
         matrix = self._layers.embedding_map("positions")
         if matrix is not None:
@@ -144,7 +144,7 @@ class AttentionLayer:
         Raises
         ------
         TensorUnavailable
-            The checkpoint lacks one that the family has.
+            The checkpoint lacks a tensor of its family.
         """
         weight = self._layers.weight(name, self.layer)
         without = any(self._config.get(setting) is False for setting in ("enable_bias", "use_bias"))

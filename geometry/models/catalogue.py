@@ -1,4 +1,4 @@
-"""The catalogue of models worth a look, and which models are on this machine already."""
+"""The catalogue of interesting models, and the models already on this machine."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 State = Literal["bundled", "computed", "installed", "cached", "online"]
 
-#: The source that is the bundled model, and its id in the catalogue.
+#: Source and catalogue id of the bundled model.
 SAMPLE = "sample"
 
 #: Group of the models found in the Hub cache that the catalogue does not know.
 OTHER_GROUP = "In your Hub cache"
-#: Group of those that were fetched piece by piece.
+#: Group of those that were downloaded piece by piece.
 FETCHED_GROUP = "Fetched before"
 
 
@@ -48,11 +48,11 @@ class CatalogueEntry:
     n_positions, d_model
         Shape of its position table.
     package, folder
-        A package that brings the checkpoint along, and where in it; or None.
+        A package that contains the checkpoint, and its folder there; or None.
     checkpoint_bytes
-        Bytes of its whole weights file, to three digits at least; None where that is not known.
+        Size of its whole weights file, to three digits at least; None if unknown.
     downloads
-        Downloads of the last month, where the Hub told of it; else None.
+        Downloads of the last month; None if unknown.
     """
 
     id: str
@@ -80,7 +80,7 @@ def read_catalogue() -> tuple[CatalogueEntry, ...]:
 
 
 def find_entry(name: str) -> CatalogueEntry | None:
-    """Find an entry by its id, or by the id's last part ("gpt2"), whatever the case."""
+    """Find an entry by its id, or by the id's last part ("gpt2"), case-insensitively."""
     wanted = name.casefold()
     for entry in read_catalogue():
         if wanted in (entry.id.casefold(), _short(entry.id).casefold()):
@@ -93,7 +93,7 @@ def _short(name: str) -> str:
 
 
 def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | None:
-    """Find a model on this machine; the network is never asked.
+    """Find a model on this machine, without the network.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ def locate(entry: CatalogueEntry | str, revision: str | None = None) -> Path | N
 
 
 def state(entry: CatalogueEntry) -> State:
-    """Tell where a model is: with us or in another package, kept by the Hub cache or us, online.
+    """Return where a model is: bundled, in a package, in a cache, or online.
 
-    One that is computed is nowhere, and always at hand.
+    A computed model is always available.
     """
     if is_computed(entry.id):
         return "computed"
@@ -128,7 +128,7 @@ def state(entry: CatalogueEntry) -> State:
 
 
 def is_here(source: str) -> bool:
-    """Return whether a model opens by its id without the network."""
+    """Return whether a model opens without the network."""
     if is_computed(source):
         return True
     address = parse_address(source)
@@ -138,12 +138,12 @@ def is_here(source: str) -> bool:
 
 
 def locate_address(address: HubAddress) -> Path | None:
-    """Find a model on this machine as :func:`locate` does."""
+    """Find a model on this machine, like :func:`locate`."""
     return locate(address.repo, None if address.revision == "main" else address.revision)
 
 
 def canonical(address: HubAddress) -> HubAddress:
-    """Return an address with the catalogue's id, if it knows the model by the one given."""
+    """Return an address with the catalogue's id, if the catalogue has the model."""
     entry = find_entry(address.repo)
     return address if entry is None else HubAddress(entry.id, address.revision)
 
@@ -171,7 +171,7 @@ def _in_package(entry: CatalogueEntry) -> Path | None:
 def hub_cache() -> Path:
     """Return the user's standard Hub cache, by the same variables as huggingface_hub.
 
-    Its own constant is not asked: it is fixed when first imported, and that import is slow.
+    Its own constant is not used: it is fixed on import, and the import is slow.
     """
     home = os.getenv("XDG_CACHE_HOME", "~/.cache")
     home = os.getenv("HF_HOME", os.path.join(home, "huggingface"))
@@ -182,14 +182,14 @@ def hub_cache() -> Path:
 def _in_cache(name: str, revision: str | None) -> Path | None:
     """Find a model's snapshot in the Hub cache, if its configuration and weights are there.
 
-    Not by huggingface_hub's ``try_to_load_from_cache``, whose import takes longer than all else at
-    the start; where things are is documented under "Understand caching" in its guide: ``refs``
-    holds a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
+    Does not use huggingface_hub's ``try_to_load_from_cache``, whose import would dominate the
+    start-up time. The layout is documented under "Understand caching" in its guide: ``refs`` holds
+    a file for each branch and tag, with the commit, and ``snapshots`` a folder for each.
     """
     model = hub_cache() / f"models--{name.replace('/', '--')}"
     commit = _resolved(model, revision or "main") or revision or ""
     folder = model / "snapshots" / commit
-    # What is no plain name would lead elsewhere.
+    # A commit that is not a plain name would lead out of the folder.
     if commit in ("", "..") or Path(commit).name != commit:
         return None
     if not (folder / "config.json").is_file():
@@ -198,7 +198,7 @@ def _in_cache(name: str, revision: str | None) -> Path | None:
 
 
 def _resolved(model: Path, revision: str) -> str | None:
-    """Return which commit a branch or tag was when the Hub cache last heard of it."""
+    """Return the commit of a branch or tag in the Hub cache."""
     try:
         return (model / "refs" / revision).read_text("utf-8").strip()
     except (OSError, ValueError):
@@ -206,18 +206,18 @@ def _resolved(model: Path, revision: str) -> str | None:
 
 
 def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None = None) -> bool:
-    """Return whether we were told of a newer commit of a model than the Hub cache has, and kept it.
+    """Return whether our cache has a newer commit of a model than the Hub cache.
 
-    Of two answers to which commit a branch is, the later one counts.
+    Of two recorded commits of a branch, the later record counts.
 
     Parameters
     ----------
     folder
-        Where :func:`locate_address` found the model.
+        Its folder, from :func:`locate_address`.
     address
-        What was asked for.
+        The requested address.
     cache
-        What was fetched piece by piece; the user's own if None.
+        The cache of piecewise downloads; the user's own if None.
     """
     told = folder.parent.parent / "refs" / address.revision
     if folder.parent.name != "snapshots":
@@ -232,12 +232,12 @@ def is_superseded(folder: Path, address: HubAddress, cache: TensorCache | None =
         return False
     try:
         return ours[1] > told.stat().st_mtime and _is_kept(known, cache)
-    except OSError:  # it is asked for by its commit
+    except OSError:  # requested by commit
         return False
 
 
 def _is_complete(folder: Path) -> bool:
-    """Return whether a download was not broken off before the weights, or between their parts."""
+    """Return whether a download has its weights, with all their parts."""
     try:
         weights = weights_in(folder)
         if not weights.name.endswith(".index.json"):
@@ -251,8 +251,8 @@ def _is_complete(folder: Path) -> bool:
 def cached_models() -> tuple[CatalogueEntry, ...]:
     """List the models on this machine that the catalogue lacks.
 
-    First those in the user's Hub cache, then those that were fetched piece by piece, the one used
-    last before the others; among these, other revisions of the catalogue's models too.
+    First those in the user's Hub cache, then those downloaded piece by piece, most recently used
+    first; these include other revisions of the catalogue's models.
     """
     cached = tuple(_cached())
     known = {entry.id for entry in cached}
@@ -269,7 +269,7 @@ def _cached() -> Iterator[CatalogueEntry]:
         try:
             config = read_json(folder / "config.json")
         except SourceError:
-            # Someone else's half-written file is no reason to hide the other models.
+            # Another program's half-written file must not hide the other models.
             continue
         if _opens(config):
             yield _describe(HubAddress(identity), config, OTHER_GROUP)
@@ -300,6 +300,6 @@ def _describe(address: HubAddress, config: dict[str, Any], group: str) -> Catalo
 
 
 def _opens(config: dict[str, Any]) -> bool:
-    """Return whether a configuration is one of a family with positions."""
+    """Return whether a configuration belongs to a family with positions."""
     family = config.get("model_type")
     return isinstance(family, str) and (family in FAMILIES or family in PARTS)

@@ -1,9 +1,9 @@
-"""Tables that no model has learned, opened by name like one: sinusoidal encodings, curves.
+"""Computed tables, opened by name like a model: sinusoidal encodings, curves.
 
-``sinusoidal`` is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5), a
-cosine right of each sine; ``sinusoidal-fairseq`` that of fairseq and tensor2tensor, all sines left
-of all cosines. A size may follow: ``sinusoidal:512x128`` has 512 positions and 128 dimensions.
-``synthetic:helix,n=1024,turns=1.85`` is a curve of :mod:`geometry.measures.synthetic`.
+``sinusoidal`` is the encoding of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5),
+each sine followed by its cosine; ``sinusoidal-fairseq`` that of fairseq and tensor2tensor, with all
+sines before all cosines. A size may follow: ``sinusoidal:512x128`` has 512 positions and 128
+dimensions. ``synthetic:helix,n=1024,turns=1.85`` is a curve of :mod:`geometry.measures.synthetic`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from geometry.models.stack import ALONE
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
-#: Positions and dimensions of a table whose size is not said: those of GPT-2 small.
+#: Default positions and dimensions of a table: those of GPT-2 small.
 DEFAULT_SIZE = (1024, 768)
 _SINUSOIDS: Mapping[str, Sinusoid] = {
     "sinusoidal": "interleaved",
@@ -39,12 +39,12 @@ _SIZE = re.compile(r"([1-9][0-9]{0,8})\s*[x×]\s*([1-9][0-9]{0,8})", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class ComputedTable:
-    """A table that is computed when it is opened.
+    """A table that is computed on opening.
 
     Attributes
     ----------
     source
-        What it is opened by.
+        Its source.
     family
         Which formula: "sinusoidal", …
     name
@@ -60,16 +60,16 @@ class ComputedTable:
 
 
 def find_computed(source: str) -> ComputedTable | None:
-    """Read a source as the name of a computed table.
+    """Parse a source as the name of a computed table.
 
     Returns
     -------
-    None if it is none.
+    None if it is not one.
 
     Raises
     ------
     SourceError
-        What follows the name is no size, or the size of no table; or no curve.
+        The size or the curve after the name is invalid.
     """
     name, colon, size = source.strip().partition(":")
     if name == _CURVE and colon:
@@ -88,19 +88,19 @@ def find_computed(source: str) -> ComputedTable | None:
 
 
 def is_computed(source: str) -> bool:
-    """Return whether a source names a computed table, perhaps with a size that cannot be."""
+    """Return whether a source names a computed table, even with an invalid size."""
     name, colon, _ = source.strip().partition(":")
     return name in _SINUSOIDS or (name == _CURVE and bool(colon))
 
 
 def computed_name(source: str) -> str:
-    """Return what a computed table is called in captions; the source where it is none."""
+    """Return the caption of a computed table; other sources unchanged."""
     found = _found(source)
     return source if found is None else found.name
 
 
 def computed_source(source: str) -> str:
-    """Return the one source of a computed table that may be written in many ways; or as it is."""
+    """Return the canonical source of a computed table; other sources unchanged."""
     found = _found(source)
     return source if found is None else found.source
 
@@ -114,7 +114,7 @@ def _found(source: str) -> ComputedTable | None:
 
 def open_computed(table: ComputedTable) -> PositionalModel:
     """Compute a table, and open it as a model without tokens and layers."""
-    from geometry.models.model import PositionalModel  # what only lists the tables need not load it
+    from geometry.models.model import PositionalModel  # avoids loading it just to list the tables
 
     store = OneTable(table.family, table.make())
     place = Architecture(table.family, ALONE, "", table.family, {})
@@ -127,7 +127,7 @@ class OneTable(OnThisMachine):
     Parameters
     ----------
     name
-        What the table is called.
+        The table's name.
     values : (n_positions, d_model) float64
         Its numbers.
     """
@@ -144,7 +144,7 @@ class OneTable(OnThisMachine):
 
     @property
     def bytes_read(self) -> int:
-        """Nothing is read from anywhere."""
+        """Zero: nothing is read."""
         return 0
 
     def read(self, name: str) -> FloatArray:

@@ -1,10 +1,9 @@
-"""Where each family of models keeps its positions and first weights: one table.
+"""The families of models: names of their positions and weights, as one table.
 
 A row is a :class:`geometry.models.stack.Stack`: one tower of layers with its table of positions.
 Names are matched by suffix, since prefixes vary (``transformer.``, ``model.``, ``bert.``, none);
-what is before the suffix of the position table, the root, then goes before all other names of the
-row. Each row was checked against the family's module in transformers 5.23, and the tests do so
-again.
+the prefix of the position table, the root, is then put before all other names of the row. Each row
+was checked against the family's module in transformers 5.23; the tests repeat this.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ _ESM = replace(
 
 
 def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
-    """Describe one side of a BART-like model; LayerNorm comes after each block."""
+    """Return one tower of a BART-like model, with LayerNorm after each block."""
     return Stack(
         positions=f"{root}embed_positions.weight",
         tokens=(f"{root}embed_tokens.weight", "shared.weight", "embed_tokens.weight"),
@@ -134,7 +133,7 @@ def _tower(side: Literal["decoder", "encoder"], root: str) -> Stack:
 
 
 def _pre_norm(row: Stack) -> Stack:
-    """Change a BART-like row to LayerNorm before each block."""
+    """Return a BART-like row with LayerNorm before each block."""
     return replace(
         row,
         attention_norm=row.mlp_norm,
@@ -146,7 +145,7 @@ def _pre_norm(row: Stack) -> Stack:
 
 _TOWERS = (_tower("decoder", "decoder."), _tower("encoder", "encoder."))
 _PRE_NORM = (_pre_norm(_TOWERS[0]), _pre_norm(_TOWERS[1]))
-# Here one LayerNorm follows the other.
+# Here two LayerNorms follow each other.
 _MBART = tuple(
     replace(row, sum_norm=tower.sum_norm) for row, tower in zip(_PRE_NORM, _TOWERS, strict=True)
 )
@@ -188,7 +187,7 @@ _WHISPER = (
         scaled_tokens=None,
         without_bias=("W_K",),
     ),
-    # The encoder reads sound, not tokens.
+    # The encoder reads audio, not tokens.
     replace(_BLENDERBOT[1], tokens=(), computed="tensor2tensor", without_bias=("W_K",)),
 )
 _PEGASUS = tuple(replace(row, computed="marian") for row in _BLENDERBOT)
@@ -216,7 +215,7 @@ _CLIP = Stack(
 )
 _SIGLIP = replace(_CLIP, causal=False, epsilon=("layer_norm_eps", 1e-6))
 
-#: The output matrix, which is E itself where the two are tied; some files keep only this one.
+#: The output matrix, which equals E where the two are tied; some files store only this one.
 TIED = ("lm_head.weight", "lm_head.decoder.weight", "cls.predictions.decoder.weight",
         "proj_out.weight")  # fmt: skip
 
@@ -261,7 +260,7 @@ FAMILIES: Mapping[str, tuple[Stack, ...]] = MappingProxyType(
     }
 )
 
-#: Models made of models: where their text part's configuration is.
+#: Composite models: the key of their text model's configuration.
 PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "clip": ("text_config",),

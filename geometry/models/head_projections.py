@@ -1,8 +1,8 @@
-"""Positions projected into every head's query and key space, through a model's own weights.
+"""Positions projected into every head's query and key space by the model's weights.
 
-Exact for the first layer, whose input is token plus position. In deeper layers the rows are what
-the embeddings bring into the residual stream, read through that layer's own LayerNorm: an
-extrapolation, since by then the layers before have written to it.
+Exact for the first layer, whose input is token plus position. For deeper layers the embeddings are
+read through that layer's own LayerNorm: an extrapolation, since earlier layers have written to the
+residual stream by then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from geometry.models.attention_layer import AttentionLayer
 from geometry.models.model import PositionalModel
 from geometry.pca.components import Array
 
-#: Token rows that are widened to float64 at a time.
+#: Token rows converted to float64 at a time.
 BLOCK_ROWS = 4096
 
 
@@ -31,7 +31,7 @@ def project_heads(
 ) -> HeadProjections:
     """Project positions into every head's query and key space.
 
-    Rows pass what the family puts before this layer's attention: LayerNorm over the embeddings' sum
+    Rows pass through what precedes this layer's attention: LayerNorm over the embeddings' sum
     or right before the attention, with gain, bias and epsilon; the map to the layers' size; the
     biases of queries and keys. Tokens and token types are left out.
 
@@ -42,19 +42,19 @@ def project_heads(
     layer
         From 0; see the module on deeper ones.
     content
-        Let a token be there as LayerNorm's denominator sees it: √(‖p_i‖² + e²) with e the mean norm
+        Include a token in LayerNorm's denominator: √(‖p_i‖² + e²) with e the mean norm
         of the token embeddings (as the family scales them, with the token type, centred where
         LayerNorm centres).
     rows : (n_positions, d_embedding)
-        Other rows than ``model.W_pos``.
+        Rows to use instead of ``model.W_pos``.
     dtype
-        Of the result and the products; LayerNorm is always in float64.
+        Type of the result and the products; LayerNorm is always in float64.
 
     Raises
     ------
     TensorUnavailable
-        The checkpoint or the family lacks what this needs; or, with content, not exactly one
-        LayerNorm is on the way.
+        The checkpoint or the family lacks a tensor; or, with content, there is not exactly one
+        LayerNorm before the attention.
     """
     attention = AttentionLayer(model.layers, layer)
     x = attention_input(model, attention, model.W_pos if rows is None else rows, content=content)
@@ -85,7 +85,7 @@ def attention_input(
     *,
     content: bool = False,
 ) -> Array:
-    """Return (n, d_hidden) float64: what queries and keys of a layer are made of.
+    """Return the (n, d_hidden) float64 input of a layer's queries and keys.
 
     See :func:`project_heads`.
     """
@@ -112,7 +112,7 @@ def attention_input(
 
 
 def mean_token_norm(model: PositionalModel, *, centred: bool = True) -> float:
-    """Return the mean norm of the token embeddings as the family adds them to positions.
+    """Return the mean norm of the token embeddings as they are added to positions.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def _project(
 
 
 def _split(flat: npt.NDArray[np.floating], heads: int) -> npt.NDArray[np.floating]:
-    """Turn (n, heads · d_head) into (heads, n, d_head)."""
+    """Reshape (n, heads · d_head) to (heads, n, d_head)."""
     n, width = flat.shape
     if width % heads:
         raise TensorUnavailable(f"{width} dimensions of queries do not fit {heads} heads.")

@@ -1,7 +1,7 @@
-"""Singular directions kept on disk, so that a matrix is decomposed once and not at every start.
+"""Disk cache of singular directions, so that a matrix is not decomposed at every start.
 
-Each entry is one file that carries its own key and checksum (:mod:`geometry.hub.entries`): whole
-or not there. What does not work, such as a full disk, costs time and nothing else.
+Each entry is one file with its own key and checksum (:mod:`geometry.hub.entries`), written
+atomically. Failures, such as a full disk, only cost time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from geometry.models.residual_stream import Subject
 
 log = logging.getLogger(__name__)
 
-#: Bound on all entries together.
+#: Size limit of all entries together.
 MAX_BYTES = 1_000_000_000
 
-#: What is smaller than this is decomposed sooner than written.
+#: Smaller matrices are decomposed faster than written.
 SMALL = 200_000
 
-#: Raised when directions are computed otherwise, or written otherwise.
+#: Increased when the computation or the file format changes.
 VERSION = 1
 
 _SUFFIX = ".directions"
@@ -50,11 +50,11 @@ class DirectionsOnDisk:
     Parameters
     ----------
     model
-        Whose they are; what identifies its weights is found out when first needed.
+        The model; its weights are identified on first use.
     root
-        The folder; the user's cache if None. Made when first written to.
+        The folder; the user's cache if None. Created on the first write.
     max_bytes
-        Bound on the folder's files together; the longest unused go first.
+        Size limit of the folder; least recently used entries are removed first.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class DirectionsOnDisk:
         self._lock = threading.Lock()
 
     def get(self, subject: Subject, *, mapped: bool) -> Directions | None:
-        """Return what was put, or None; a damaged entry is removed."""
+        """Return cached directions, or None; a damaged entry is removed."""
         key = self._key(subject, mapped)
         if key is None:
             return None
@@ -86,7 +86,7 @@ class DirectionsOnDisk:
         return None
 
     def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
-        """Keep directions, unless they are small or the model has nothing to know it by."""
+        """Cache directions, unless they are small or the model cannot be identified."""
         key = self._key(subject, mapped) if found.vectors.nbytes >= SMALL else None
         if key is None:
             return
@@ -125,13 +125,13 @@ class DirectionsOnDisk:
 
 
 def weights_identity(model: PositionalModel) -> str | None:
-    """Return a text that is another one when the weights are others, without reading them.
+    """Return a text that identifies the weights, without reading them.
 
-    A commit; or else for each of the model's files its path, its size and when it was changed last.
+    The commit; otherwise path, size and modification time of each of the model's files.
 
     Returns
     -------
-    None where nothing tells: then nothing may be kept.
+    None if they cannot be identified; then nothing may be cached.
     """
     store = model.store
     if model.commit is not None:

@@ -1,4 +1,4 @@
-"""The layers of a checkpoint, each matrix read when asked for and turned into one orientation."""
+"""The layers of a checkpoint: each matrix read on demand, in one orientation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Layers:
     store
         The checkpoint's tensors.
     architecture
-        Where they are; without a family there are no layers.
+        Their location; without a family there are no layers.
     """
 
     def __init__(self, store: TensorStore, architecture: Architecture) -> None:
@@ -33,21 +33,21 @@ class Layers:
 
     @property
     def count(self) -> int | None:
-        """Layers by the configuration, or None."""
+        """Number of layers from the configuration, or None."""
         return self.architecture.setting(
             "{side}_layers", "n_layer", "num_hidden_layers", "n_layers", "num_layers"
         )
 
     @property
     def n_heads(self) -> int | None:
-        """Attention heads of each layer by the configuration, or None."""
+        """Attention heads per layer from the configuration, or None."""
         return self.architecture.setting(
             "{side}_attention_heads", "n_head", "num_attention_heads", "n_heads", "num_heads",
             "attention_heads",
         )  # fmt: skip
 
     def missing(self) -> dict[str, str]:
-        """Return why each matrix of the first layer is missing, if it is, by the index alone."""
+        """Return why matrices of the first layer are missing, by the index alone."""
         stack = self.architecture.stack
         if stack is None:
             return dict.fromkeys(WEIGHTS, "the source is a bare table of positions")
@@ -71,7 +71,7 @@ class Layers:
         return orient(stored, self.architecture.stack, name, self.n_heads)
 
     def tensor(self, name: WeightName, layer: int = 0) -> str:
-        """Name the tensor that holds a matrix, perhaps with others.
+        """Return the name of the tensor that holds a matrix, perhaps with others.
 
         Raises
         ------
@@ -83,12 +83,12 @@ class Layers:
     def norm_gain(
         self, reader: Literal["attention", "mlp"], layer: int = 0
     ) -> npt.NDArray[np.float64] | None:
-        """Read the gain γ of the LayerNorm that the attention or the MLP of a layer reads.
+        """Read the gain γ of the LayerNorm before a layer's attention or MLP.
 
         Returns
         -------
-        (d_hidden,) float64, read-only; None where none comes directly before, as before the first
-        attention of GPT-1 and ALBERT
+        (d_hidden,) float64, read-only; None if there is none directly before it, as before the
+        first attention of GPT-1 and ALBERT
 
         Raises
         ------
@@ -110,11 +110,11 @@ class Layers:
         return gain
 
     def embedding_map(self, what: Literal["positions", "tokens"]) -> npt.NDArray[np.float64] | None:
-        """Read the matrix that takes embeddings to the layers' size, where the two differ.
+        """Read the matrix that maps embeddings to the layers' size, where the two differ.
 
         Returns
         -------
-        (d_hidden, d_embedding) float64, read-only; None where embeddings enter as they are
+        (d_hidden, d_embedding) float64, read-only; None where there is no map
         """
         stack = self.architecture.stack
         if stack is None or not stack.map_in or (what == "positions" and not stack.map_positions):
@@ -154,7 +154,7 @@ class Layers:
 
     def name_of(self, suffix: str, layer: int) -> str:
         """Return a tensor's name from the family table's suffix."""
-        # ALBERT shares weights: its layers are dealt out evenly to groups.
+        # ALBERT shares weights: its layers are divided evenly into groups.
         groups, count = self.architecture.setting("num_hidden_groups") or 1, self.count or 1
         return self.architecture.root + suffix.format(
             layer=layer,

@@ -1,4 +1,4 @@
-"""Matrices as the program wants them, whatever way a family stores them."""
+"""Matrices in one orientation and precision, for all families' formats."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from geometry.models.architecture import Architecture, table_shape
 from geometry.models.stack import Fused, Stack
 
 WeightName = Literal["W_Q", "W_K", "W_V", "W_O", "W_in"]
-#: No computed table is longer; a damaged configuration may say so.
+#: Size limit of a computed table, in case of a damaged configuration.
 MAX_NUMBERS = 2**28
 
 WEIGHTS: tuple[WeightName, ...] = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 
 
 def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
-    """Read P: (n_positions, d_model), row i for position i, as precise as stored, read-only."""
+    """Read P: (n_positions, d_model), row i for position i, in stored precision, read-only."""
     table: FloatArray
     if not place.table:
         table = _computed(place)
@@ -48,7 +48,7 @@ def read_positions(store: TensorStore, place: Architecture) -> FloatArray:
 
 
 def _check_finite(place: Architecture, table: FloatArray) -> None:
-    # A sum of squares is finite only if all numbers are; where it is not, it may have overflowed.
+    # A finite sum of squares implies finite numbers; otherwise it may have overflowed.
     if np.isfinite(np.einsum("ij,ij->", table, table)):
         return
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
@@ -79,7 +79,7 @@ def _computed(place: Architecture) -> npt.NDArray[np.float64]:
 
 
 def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
-    """Compare the table with the configuration, as transformers would."""
+    """Check the table's shape against the configuration, as transformers does."""
     if place.stack is None:
         return
     factorised = ("embedding_size",) if place.stack.map_positions else ()
@@ -105,7 +105,7 @@ def _check_shape(place: Architecture, shape: tuple[int, ...]) -> None:
 def orient(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None
 ) -> npt.NDArray[np.float64]:
-    """Turn a stored matrix into (d_out, d_in) and cut its part out of a fused one."""
+    """Convert a stored matrix to (d_out, d_in), and extract its part of a fused one."""
     part = stored.T if stack is not None and stack.conv1d else stored
     if stack is not None and stack.fused and name in ("W_Q", "W_K", "W_V"):
         part = _cut(part, name, stack.fused, n_heads, part.shape[1])
@@ -117,7 +117,7 @@ def orient(
 def orient_bias(
     stored: FloatArray, stack: Stack | None, name: WeightName, n_heads: int | None, d_model: int
 ) -> npt.NDArray[np.float64]:
-    """Cut the part of W_Q, W_K or W_V out of a bias that goes with a fused matrix."""
+    """Extract the bias of W_Q, W_K or W_V from that of a fused matrix."""
     column = stored[:, None]
     if stack is not None and stack.fused:
         column = _cut(column, name, stack.fused, n_heads, d_model)
@@ -131,7 +131,7 @@ def _cut(
     n_heads: int | None,
     d_model: int,
 ) -> FloatArray:
-    """Return W_Q, W_K or W_V of a fused matrix (d_out of all three, d_model), or their bias."""
+    """Return W_Q, W_K or W_V of a fused (d_out of all three, d_model) matrix, or its bias."""
     rows, columns = matrix.shape
     if fused == "side by side":
         parts: Sequence[FloatArray] = np.split(matrix, 3) if rows % 3 == 0 else ()
@@ -145,7 +145,7 @@ def _cut(
         by_head = matrix.reshape(n_heads, 3, d_head, columns) if rows == 3 * d_model else None
         parts = () if by_head is None else [by_head[:, i].reshape(-1, columns) for i in range(3)]
     else:
-        # All queries, then the one key and the one value that the heads share.
+        # All queries, then the one key and the one value shared by all heads.
         d_head = d_model // n_heads
         fits = rows == d_model + 2 * d_head
         parts = np.split(matrix, (d_model, d_model + d_head)) if fits else ()

@@ -1,4 +1,4 @@
-"""A model seen through its positions: P, E and the first weights, each in one orientation."""
+"""An open model: P, E and weights, in one orientation."""
 
 from __future__ import annotations
 
@@ -25,32 +25,34 @@ from geometry.models.tokens import TokenizedPrompt, Tokenizer, begin_token, load
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import Transfer
 
-#: What can be asked of a layer, and the token embeddings.
+#: A weight matrix, or the token embeddings.
 Matrix = WeightName | Literal["W_E"]
 
 __all__ = ["PositionalModel", "TokenizedPrompt", "WeightName"]
 
-#: ESM was trained with 80 % of each 15 % of tokens set to zero; without, it makes up for them so.
+#: ESM was trained with 80 % of 15 % of tokens masked to zero; at inference it rescales the
+#: embeddings to compensate.
 ESM_TOKENS_KEPT = 1 - 0.15 * 0.8
 
 
 class PositionalModel:
-    """One opened checkpoint; P is read at once, everything else when first asked for.
+    """An open checkpoint; P is read at once, everything else on demand.
 
     Parameters
     ----------
     store
         The checkpoint's tensors.
     architecture
-        Where its positions are.
+        The location of its positions.
     source
         What the user opened.
     name
-        Short, for captions.
+        Short name for captions.
     folder
-        Where the tokenizer is, if anywhere; or what brings it there when it is first asked for.
+        Folder of the tokenizer, or None; or a function that downloads it on first use and returns
+        its folder.
     commit
-        Of which commit the files are, 40 hexadecimal digits; None where they are of none.
+        Commit of the files, 40 hexadecimal digits, or None.
 
     Raises
     ------
@@ -89,12 +91,12 @@ class PositionalModel:
         """P: (n_positions, d_model) float64, row i for position i, read-only."""
         wide = self._stored_W_pos.astype(np.float64)
         wide.setflags(write=False)
-        self._stored_W_pos = wide  # one copy is enough
+        self._stored_W_pos = wide  # keep only one copy
         return wide
 
     @property
     def stored_W_pos(self) -> FloatArray:
-        """P in the precision it is stored in, or :attr:`W_pos` if that was asked for before."""
+        """P in stored precision, or :attr:`W_pos` if that has been read before."""
         return self._stored_W_pos
 
     @property
@@ -104,13 +106,13 @@ class PositionalModel:
 
     @property
     def computed(self) -> bool:
-        """P follows a formula, such as a fixed sinusoid, and is not learned."""
+        """Whether P is computed by a formula, such as a sinusoid, and not learned."""
         stack = self._architecture.stack
         return stack is not None and (stack.alone or stack.computed is not None)
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The tables to choose from, "decoder" and "encoder", where the model has both.
+        """The available tables, "decoder" and "encoder", where the model has both.
 
         ``open_source(source, table=side)`` opens the other one.
         """
@@ -118,27 +120,27 @@ class PositionalModel:
 
     @property
     def side(self) -> str | None:
-        """Which of :attr:`sides` this table is; None for a model with one table."""
+        """The entry of :attr:`sides` of this table; None for a model with one table."""
         stack = self._architecture.stack
         return stack.side if stack is not None and self.sides else None
 
     @property
     def causal(self) -> bool:
-        """Each position attends only to itself and earlier ones."""
+        """Whether each position attends only to itself and earlier ones."""
         stack, config = self._architecture.stack, self._architecture.config
         return stack is not None and (stack.causal or config.get("is_decoder") is True)
 
     @property
     def home(self) -> Path | None:
-        """The folder that it was opened from; None of a bare table, and of a model on the Hub."""
+        """The folder it was opened from; None for a bare table or a model on the Hub."""
         return None if callable(self._bring_folder) else self._bring_folder
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hexadecimal digest of P and of what else the checkpoint has.
+        """Hexadecimal digest of P and of the other tensors' names.
 
-        Of the other tensors only the names count: so its cost does not grow with the checkpoint,
-        and a model on the Hub has the same one as its files on this machine.
+        Independent of the other tensors' values, so its cost does not grow with the checkpoint, and
+        a model on the Hub has the same one as its local files.
         """
         place, digest = self._architecture, hashlib.sha256()
         for name in sorted(self._store.tensors):
@@ -151,26 +153,26 @@ class PositionalModel:
 
     @property
     def d_vocab(self) -> int | None:
-        """Tokens in the vocabulary; None where nothing tells. Asking may make a small request."""
+        """Tokens in the vocabulary; None if unknown. May make a small request."""
         name = self._tokens_name()
-        with suppress(Offline):  # then what the configuration says has to do
+        with suppress(Offline):  # then the configuration's value is used
             if name is not None and (shape := self._store.tensors[name].shape):
                 return shape[0]
         return self._architecture.setting("vocab_size")
 
     @property
     def n_layers(self) -> int | None:
-        """Layers of the tower that reads these positions."""
+        """Layers of the tower with these positions."""
         return self.layers.count
 
     @property
     def n_heads(self) -> int | None:
-        """Attention heads of each layer."""
+        """Attention heads per layer."""
         return self.layers.n_heads
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What is odd about this table, as sentences."""
+        """Peculiarities of this table, as sentences."""
         notes = [self._architecture.note] if self._architecture.note else []
         constant = np.flatnonzero(np.ptp(self.W_pos, axis=1) == 0)
         if len(constant) and self.d_model > 1:  # in one dimension every row is
@@ -185,14 +187,14 @@ class PositionalModel:
     def W_E(self) -> npt.NDArray[np.float32]:
         """Token embeddings, (d_vocab, d_embedding) float32, read-only; read once and kept.
 
-        d_embedding is d_model but for factorised models (OPT-350m's tokens).
+        d_embedding is d_model except in factorised models (OPT-350m's tokens).
 
         Raises
         ------
         TensorUnavailable
             The checkpoint has none.
         SourceError
-            It is no matrix, or cannot be fetched.
+            It is not a matrix, or cannot be downloaded.
         """
         name = self._tokens_name()
         if name is None:
@@ -205,9 +207,9 @@ class PositionalModel:
 
     @property
     def token_scale(self) -> float:
-        """What the family multiplies token embeddings by before it adds positions.
+        """The family's factor of token embeddings before positions are added.
 
-        √d_model in some, 1 in most; not in :attr:`W_E`, which is as it is stored.
+        √d_model in some, 1 in most; not included in :attr:`W_E`, which is as stored.
         """
         place = self._architecture
         if place.family == "esm" and place.config.get("token_dropout") is True:
@@ -219,7 +221,7 @@ class PositionalModel:
 
     @cached_property
     def token_type(self) -> npt.NDArray[np.float64] | None:
-        """What BERT-like models add to every token of a single text: row 0 of their token types.
+        """The first row of the token types, which BERT-like models add to every token of a text.
 
         (d_embedding,) float64, read-only; None where the family has no such table.
         """
@@ -231,7 +233,7 @@ class PositionalModel:
         return row
 
     def weight(self, name: WeightName, layer: int = 0) -> npt.NDArray[np.float64]:
-        """Read a weight matrix of a layer, whatever the family stores, in one orientation.
+        """Read a weight matrix of a layer, in one orientation for all families.
 
         Parameters
         ----------
@@ -243,7 +245,7 @@ class PositionalModel:
 
         Returns
         -------
-        float64, read-only, not kept
+        float64, read-only, not cached
 
         Raises
         ------
@@ -282,10 +284,10 @@ class PositionalModel:
     # -- network -----------------------------------------------------------------------------
 
     def bytes_to_fetch(self, name: Matrix, layer: int = 0) -> int:
-        """Bytes that have to come over the network before a matrix is here; 0 for most models.
+        """Bytes to download for a matrix; 0 for most models.
 
-        Above :data:`geometry.hub.network.LARGE` the user is told before it is asked for. Of a model
-        whose files on the Hub are several, asking may make a small request.
+        Above :data:`geometry.hub.network.LARGE` the user is informed first. For a model in several
+        files on the Hub, this may make a small request.
 
         Raises
         ------
@@ -295,10 +297,9 @@ class PositionalModel:
         return self._store.bytes_to_fetch(self._tensor(name, layer))
 
     def bytes_to_fetch_for(self, matrices: Iterable[tuple[Matrix, int]]) -> int:
-        """Bytes that have to come before all of these matrices (name, layer) are here.
+        """Bytes to download for all of these matrices (name, layer).
 
-        As :meth:`bytes_to_fetch`, and what several of them need counts once; what the checkpoint
-        lacks counts nothing.
+        Like :meth:`bytes_to_fetch`; shared tensors count once, missing ones not at all.
         """
         tensors = set()
         for name, layer in matrices:
@@ -313,21 +314,21 @@ class PositionalModel:
         return tensor
 
     def agree(self, to: Consent) -> None:
-        """Note that the user agreed to a large download, for as long as the model is open.
+        """Record the user's consent to a large download, for as long as the model is open.
 
         Parameters
         ----------
         to
-            "whole files", where the server sends no parts of them (see
+            "whole files", if the server does not support ranges (see
             :class:`geometry.hub.faults.WholeDownload`); "tokenizer", a large one (see
             :class:`geometry.hub.faults.LargeTokenizer`).
         """
         self._store.agree(to)
 
     def through(self, transfer: Transfer) -> AbstractContextManager[None]:
-        """Let what this thread asks of the model within be told of, and stopped, by ``transfer``.
+        """Report this thread's reads in the block to ``transfer``, which can also cancel them.
 
-        Without, what has to be fetched is fetched unwatched.
+        Other downloads are not reported.
         """
         return self._store.through(transfer)
 
@@ -348,14 +349,14 @@ class PositionalModel:
         return load_tokenizer(self._folder)
 
     def token_text(self, token: int) -> str | None:
-        """Return what a token stands for, readable; None where there is no tokenizer."""
+        """Return a token's readable text; None if there is no tokenizer."""
         try:
             return self._tokenizer.text_of(token)
         except TensorUnavailable:
             return None
 
     def token_ids(self, text: str) -> tuple[int, ...]:
-        """Split a text into this model's tokens, without any that the family puts around it.
+        """Split a text into this model's tokens, without special tokens.
 
         Raises
         ------
@@ -367,15 +368,15 @@ class PositionalModel:
     def tokenize(self, text: str) -> TokenizedPrompt:
         """Split a prompt into this model's tokens, one per position from 0.
 
-        The beginning-of-text token comes first where the family is used so; BERT-like models put
-        their own first and last.
+        Starts with the beginning-of-text token where the family uses it; BERT-like models add their
+        own at both ends.
 
         Raises
         ------
         TensorUnavailable
             There is no tokenizer.
         HelixscopeError
-            There is one that cannot be read, or not be fetched.
+            The tokenizer cannot be read or downloaded.
         """
         stack, begin = self._architecture.stack, None
         if stack is not None and stack.begin and self._bring_folder is not None:

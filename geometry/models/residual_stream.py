@@ -22,35 +22,35 @@ from geometry.pca.components import Array
 Name = Literal["P", "E", "W_Q", "W_K", "W_V", "W_O", "W_in"]
 NAMES: tuple[Name, ...] = get_args(Name)
 
-#: What of these reads the residual stream through a LayerNorm, and whose gain that is.
+#: Matrices that read the residual stream through a LayerNorm, and whose gain that is.
 _READERS: dict[str, Literal["attention", "mlp"]] = {
     "W_Q": "attention", "W_K": "attention", "W_V": "attention", "W_in": "mlp",
 }  # fmt: skip
 _BY_HEAD = ("W_Q", "W_K", "W_V", "W_O")
 
-#: Directions in memory together; the longest unused go first.
+#: Limit on directions in memory; least recently used ones are removed first.
 MAX_BYTES = 400_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A matrix of a model and how it is looked at.
+    """A matrix of a model, and options of its decomposition.
 
     Attributes
     ----------
     name
-        P, E or a weight.
+        P, E or a weight matrix.
     layer
-        Of a weight, from 0.
+        Layer of a weight, from 0.
     head
-        One attention head's part of W_Q, W_K, W_V or W_O; None for all heads together.
+        An attention head, for its part of W_Q, W_K, W_V or W_O; None for all heads together.
     side
-        None for the side in the residual stream: what W_O writes, what all others read (of P and E
-        the rows' space).
+        None for the side in the residual stream: the output of W_O, the input of all others (for P
+        and E the row space).
     fold_ln
-        Multiply what a weight reads by the gain of the LayerNorm before it.
+        Multiply the input of a weight by the gain of the LayerNorm before it.
     centred
-        Take the mean row off P or E first; the articles do not.
+        Subtract the mean row of P or E first, unlike the articles.
     """
 
     name: Name
@@ -62,24 +62,24 @@ class Subject:
 
 
 class KeptDirections(Protocol):
-    """Where directions outlive the program; see :mod:`geometry.models.kept_directions`."""
+    """A persistent cache of directions; see :mod:`geometry.models.kept_directions`."""
 
     def get(self, subject: Subject, *, mapped: bool) -> Directions | None:
-        """Return what was put, or None."""
+        """Return cached directions, or None."""
 
     def put(self, subject: Subject, found: Directions, *, mapped: bool) -> None:
-        """Keep directions; ``mapped`` means through the model's map to the layers' size."""
+        """Cache directions; ``mapped`` means through the model's map to the layers' size."""
 
 
 class ResidualStream:
-    """Directions of a model's matrices, kept; threads may share one, and decompose nothing twice.
+    """Cached directions of a model's matrices; thread-safe, each decomposed once.
 
     Parameters
     ----------
     model
-        The open model; a tensor is read when it is first needed.
+        The open model; tensors are read on demand.
     kept
-        Where directions are looked for before a matrix is read, and put afterwards.
+        Persistent cache, or None.
     """
 
     def __init__(self, model: PositionalModel, kept: KeptDirections | None = None) -> None:
@@ -91,12 +91,12 @@ class ResidualStream:
         self._tell: Callable[[float, str], None] | None = None
 
     def told(self, tell: Callable[[float, str], None]) -> ResidualStream:
-        """Return the same stream, which tells how far a decomposition is.
+        """Return the same stream, with reports of a decomposition's progress.
 
         Parameters
         ----------
         tell
-            Called now and then with a share from 0 to 1 and words; what it raises ends the work.
+            Called regularly with a share from 0 to 1 and a description; may raise to stop.
         """
         other = copy.copy(self)
         other._tell = tell
@@ -133,10 +133,10 @@ class ResidualStream:
         return self._directions(subject, mapped=False)
 
     def overlaps(self, rows: Subject, columns: Subject) -> Array:
-        """Squared overlaps, ``rows``' directions down and ``columns``' across.
+        """Squared overlaps of the directions of ``rows`` with those of ``columns``.
 
-        Where embeddings are of another size than the layers (ALBERT, ELECTRA, OPT-350m), they go
-        through the model's own map to that size.
+        Embeddings of another size than the layers (ALBERT, ELECTRA, OPT-350m) are mapped to that
+        size by the model's own map.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class ResidualStream:
         Raises
         ------
         TensorUnavailable
-            The checkpoint lacks one of them, or a map that they would need.
+            The checkpoint lacks one of them, or a required map.
         """
         return squared_overlaps(*self.pair(rows, columns))
 
@@ -220,7 +220,7 @@ class ResidualStream:
         if heads is None or not 0 <= head < heads:
             have = "no known number of heads" if heads is None else f"heads 0–{heads - 1}"
             raise TensorUnavailable(f"{self._model.name} has {have}, asked for head {head}.")
-        # Keys and values may be shared by groups of heads: then there are fewer of them.
+        # Keys and values may be shared by groups of heads, so there may be fewer of them.
         size = self._head_size(matrix, heads, axis)
         start = head * matrix.shape[axis] // size // heads * size
         return matrix[start : start + size] if axis == 0 else matrix[:, start : start + size]

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["UnknownArchitecture", "is_on_hub", "open_source"]
 
-#: Names of files and folders that say nothing about the model in them.
+#: Names of files and folders that do not identify the model in them.
 _GENERIC = re.compile(r"(pytorch_)?model([.-].*)?|checkpoint|weights", re.IGNORECASE)
 
-#: A snapshot's folder in the Hub cache is called by its commit.
+#: Name of a snapshot's folder in the Hub cache.
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -43,7 +43,7 @@ def open_source(
     table: str | None = None,
     network: Network | None = None,
 ) -> PositionalModel:
-    """Open a checkpoint: its configuration, its index and P are read, nothing else.
+    """Open a checkpoint, reading only its configuration, its index and P.
 
     Parameters
     ----------
@@ -51,24 +51,23 @@ def open_source(
         "sample", the bundled model; "sinusoidal" or "sinusoidal:512x128", a computed table (see
         :mod:`geometry.models.computed`); a folder in the Hugging Face layout; a file (safetensors,
         torch's zip format, npy, npz); or a model's id, perhaps with "@revision", or the address of
-        its page. A model is looked for in the installed packages, in the Hub cache and in what was
-        fetched before; from the Hub itself only what is needed is fetched, and kept.
+        its page. A model is searched in the installed packages, the Hub cache and our own cache;
+        from the Hub itself only what is needed is downloaded, and cached.
     table
-        The tensor to take as positions, where no family fits; or "encoder" or "decoder".
+        The tensor to use as positions, where no family fits; or "encoder" or "decoder".
     network
-        What a model from the Hub goes through; the usual Hub and the user's cache if None.
+        Access to the Hub and the cache; the defaults if None.
 
     Raises
     ------
     SourceError
-        It cannot be opened; the message says why. What the Hub has to do with is a
-        :class:`geometry.hub.faults.HubError`.
+        It cannot be opened; for a model on the Hub usually a :class:`geometry.hub.faults.HubError`.
     Cancelled
-        Someone cancelled the network's transfer.
+        The network's transfer was cancelled.
     NoPositionalEmbeddings
         The family stores no table of positions.
     UnknownArchitecture
-        No family fits; its ``candidates`` can be given as ``table``.
+        No known family fits; one of its ``candidates`` can be given as ``table``.
     """
     text = os.fspath(source)
     if text == SAMPLE:
@@ -93,9 +92,9 @@ def open_source(
 
 
 def is_on_hub(source: str) -> bool:
-    """Return whether a source is a model's id, and nothing that lies at such a path here.
+    """Return whether a source is a model's id, and not a local path.
 
-    Opening it may take a request, even if some installed package or cache has it.
+    Opening it may need a request, even if a package or cache has it.
     """
     try:
         if source == SAMPLE or is_computed(source):
@@ -106,7 +105,7 @@ def is_on_hub(source: str) -> bool:
 
 
 def _path(text: str) -> Path | None:
-    """Return what a source is the path of, if there is such a thing."""
+    """Return the local path of a source, if it exists."""
     try:
         path = Path(text).expanduser()
         return path if text and path.exists() else None
@@ -117,7 +116,7 @@ def _path(text: str) -> Path | None:
 
 
 def _address(text: str) -> HubAddress | None:
-    """Return a source's address on the Hub; None if it is none, or rather a file's name."""
+    """Return a source's address on the Hub; None if it is not one, or looks like a file name."""
     looks_like_file = "://" not in text and text.endswith(SUFFIXES)
     return None if looks_like_file else parse_address(text)
 
@@ -126,7 +125,7 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
     weights = weights_in(path) if path.is_dir() else path
     store = open_store(weights)
     if weights.suffix in (".npy", ".npz"):
-        # A bare table: what lies beside it need not belong to it.
+        # A bare table: a configuration next to it need not belong to it.
         place = find_architecture(store.tensors, {}, table)
         return PositionalModel(store, place, source=source, name=name)
     folder = weights.parent
@@ -147,7 +146,7 @@ def _open(path: Path, source: str, name: str, table: str | None) -> PositionalMo
 def _fetch(
     text: str, address: HubAddress, table: str | None, network: Network | None
 ) -> PositionalModel:
-    """Open a model from what was fetched before, and from the Hub."""
+    """Open a model from the cache and the Hub."""
     from geometry.hub.checkpoint import open_checkpoint
     from geometry.hub.faults import NotOnHub, Offline
     from geometry.hub.keeping import opening
@@ -176,7 +175,7 @@ def _fetch(
 def _model_of(
     checkpoint: HubCheckpoint, source: str, name: str, table: str | None
 ) -> PositionalModel:
-    """Make the model; what came on the way does not stay if that is not possible."""
+    """Create the model; on failure, remove what was cached for it."""
     try:
         return PositionalModel(
             checkpoint.store,
@@ -186,14 +185,14 @@ def _model_of(
             folder=checkpoint.tokenizer_folder,
             commit=checkpoint.commit,
         )
-    # Whatever it was, a fault of ours too: it goes on as it was.
+    # Any exception, even a bug of ours, passes through.
     except Exception:
         checkpoint.drop()
         raise
 
 
 def _snapshot(path: Path) -> Path:
-    """Go from a model's folder in the Hub cache to its newest snapshot."""
+    """Return the newest snapshot of a model's folder in the Hub cache; other folders unchanged."""
     if not (path / "snapshots").is_dir() or (path / "config.json").is_file():
         return path
     main = path / "refs" / "main"

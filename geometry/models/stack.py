@@ -1,4 +1,4 @@
-"""A row of the family table: one tower of layers, and where its tensors are."""
+"""A row of the family table: one tower of layers, and the names of its tensors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from geometry.measures.sinusoids import Sinusoid
 
-#: How W_Q, W_K and W_V lie in one stored matrix, along its output axis.
+#: Layout of W_Q, W_K and W_V in one stored matrix, along its output axis.
 Fused = Literal["side by side", "by head", "multi-query"]
 
-#: What attention scores are multiplied by, if the configuration does not say otherwise.
+#: Default factor of attention scores, if the configuration has none.
 Scale = Literal["1/sqrt(d_head)", "1"]
 
-#: Which positions beside a query's own its layer reads, where these are not all.
+#: Which layers attend to near positions only.
 Window = Literal["some layers", "all layers"]
 
 
@@ -29,43 +29,43 @@ class Stack:
     tokens
         Suffixes of E; the first one present counts.
     query, key, value, out, fan_out
-        W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{group}`` ALBERT's
-        shared group. With ``fused``, ``query`` names the matrix that holds all three.
+        Suffixes of W_Q, W_K, W_V, W_O and W_in of a layer; ``{layer}`` is its number, ``{group}``
+        ALBERT's shared group. With ``fused``, ``query`` names the matrix that holds all three.
     attention_norm, mlp_norm
-        The LayerNorm that the attention and the MLP read from ("" for none); ``{before}`` is the
-        layer before.
+        The LayerNorm before the attention and the MLP ("" for none); ``{before}`` is the previous
+        layer.
     embedding_norm
-        What the first layer reads instead, where LayerNorm comes after each block; "" for none, or
-        where a map to the hidden size comes between.
+        The LayerNorm before the first layer, where LayerNorm comes after each block; "" for none,
+        or where a map to the hidden size comes between.
     sum_norm
-        The LayerNorm over the sum of embeddings, whatever comes between it and the first layer;
+        The LayerNorm over the sum of embeddings, even if a map follows it;
         ``sum_norm_if`` is the setting that must be true for it, and its default.
     epsilon
-        The setting for what LayerNorm adds to the variance ("" for none), and its default.
+        The setting of LayerNorm's epsilon ("" for none), and its default.
     root_mean_square
-        LayerNorm does not centre, and adds no bias.
+        Whether LayerNorm is RMSNorm, without centring and bias.
     without_bias
-        The weights of queries and keys that no bias goes with; those of all others do.
+        The weights of queries and keys without a bias; all others have one.
     window
-        How the configuration tells of layers that attend to near positions only.
+        How the configuration describes layers that attend to near positions only.
     conv1d
         Matrices are stored (in, out) as in GPT-2, not (out, in) as in ``nn.Linear``.
     row_of_position_0
         Row of P that belongs to position 0; None for padding_idx + 1.
     computed
-        A fixed sinusoid: labelled so, and computed by this formula where it is not stored.
+        Formula of a fixed sinusoid, used where the table is not stored; None for learned ones.
     alone
-        There is no model around the table: neither tokens nor layers.
+        Whether there is only a table, without tokens and layers.
     map_in
-        The matrix from embedding size to hidden size, where they differ; ``map_positions`` tells
-        whether positions pass through it too.
+        The matrix from embedding size to hidden size, where they differ; ``map_positions``: whether
+        positions pass through it too.
     scaled_tokens
-        Whether token embeddings are multiplied by √d_model before positions are added, where the
-        configuration's ``scale_embedding`` does not say; None where the family has no such setting.
+        Whether token embeddings are multiplied by √d_model before positions are added, if the
+        configuration lacks ``scale_embedding``; None where the family has no such setting.
     begin
-        Put the beginning-of-text token first even though the family's tokenizer does not.
+        Whether to prepend the beginning-of-text token although the tokenizer does not.
     variants
-        Setting of the configuration, its value, and the row that then counts instead.
+        A setting of the configuration, its value, and the row to use in that case.
     """
 
     positions: str
@@ -99,14 +99,14 @@ class Stack:
     variants: tuple[tuple[str, bool, Stack], ...] = ()
 
     def for_config(self, config: Mapping[str, Any]) -> Stack:
-        """Return the row that counts under this configuration."""
+        """Return the row for this configuration."""
         for setting, value, row in self.variants:
             if config.get(setting) is value:
                 return row
         return self
 
 
-#: The row of a table that is computed and opened by itself.
+#: The row of a computed table that is opened by itself.
 ALONE = Stack(
     positions="", tokens=(), query="", key="", value="", out="", fan_out="", attention_norm="",
     mlp_norm="", causal=False, alone=True,

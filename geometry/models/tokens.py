@@ -1,4 +1,4 @@
-"""The model's own tokenizer, read when first asked for."""
+"""The model's own tokenizer, read on first use."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class TokenizedPrompt:
     ids
         Rows of W_E.
     texts
-        What each token stands for, readable: "Hello", " my", "[CLS]".
+        Readable text of each token: "Hello", " my", "[CLS]".
     truncated
-        Tokens beyond the last position, dropped.
+        Number of tokens dropped beyond the last position.
     """
 
     ids: tuple[int, ...]
@@ -33,16 +33,16 @@ class TokenizedPrompt:
 
 
 class Tokenizer(Protocol):
-    """Splits a text into tokens, special ones as the family does it."""
+    """Splits a text into tokens, with the family's special tokens."""
 
     def encode(self, text: str) -> list[int]:
-        """Token ids."""
+        """Token ids, with special tokens."""
 
     def pieces(self, text: str) -> list[int]:
-        """Token ids of the text alone."""
+        """Token ids, without special tokens."""
 
     def text_of(self, token: int) -> str:
-        """One token, readable."""
+        """Return a token's readable text."""
 
     def id_of(self, token: str) -> int | None:
         """Return the id of a token, or None."""
@@ -52,7 +52,7 @@ class FastTokenizer:
     """A ``tokenizer.json``, by the tokenizers library."""
 
     def __init__(self, backend: Any) -> None:
-        # Sentence encoders ask for padding and cutting, which would hide or invent tokens.
+        # Sentence encoders pad and truncate, which would add or hide tokens.
         backend.no_padding()
         backend.no_truncation()
         self._backend = backend
@@ -67,7 +67,7 @@ class FastTokenizer:
         return list(self._backend.encode(text, add_special_tokens=False).ids)
 
     def text_of(self, token: int) -> str:
-        """One token, readable."""
+        """Return a token's readable text."""
         piece = self._backend.id_to_token(token) or ""
         return readable_bytes(piece) if self._bytes else readable(piece)
 
@@ -78,7 +78,7 @@ class FastTokenizer:
 
 
 class SlowTokenizer:
-    """A tokenizer that only transformers can read."""
+    """A tokenizer that only transformers can load."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -92,7 +92,7 @@ class SlowTokenizer:
         return list(self._backend.encode(text, add_special_tokens=False))
 
     def text_of(self, token: int) -> str:
-        """One token, readable."""
+        """Return a token's readable text."""
         return readable(str(self._backend.convert_ids_to_tokens(token)))
 
     def id_of(self, token: str) -> int | None:
@@ -102,28 +102,28 @@ class SlowTokenizer:
 
 
 def readable(token: str) -> str:
-    """Show a token's piece marks as text: "▁my" is " my", GPT-1's "my</w>" is "my"."""
+    """Convert a piece's marks to text: "▁my" is " my", GPT-1's "my</w>" is "my"."""
     byte = _BYTE_PIECE.fullmatch(token)
     return f"⟨{byte[1]}⟩" if byte else token.replace("▁", " ").removesuffix("</w>")
 
 
 def readable_bytes(token: str) -> str:
-    """Show a token of a byte-level vocabulary as text: "Ġmy" is " my".
+    """Convert a token of a byte-level vocabulary to text: "Ġmy" is " my".
 
-    Such a token may end in the middle of a character: bytes that are no whole character are
-    written as ⟨F0⟩. What was added to the vocabulary, such as "<|endoftext|>", is text already.
+    Such a token may end in the middle of a character: incomplete characters are written as bytes,
+    ⟨F0⟩. Added tokens, such as "<|endoftext|>", are text already.
     """
     if not all(character in _BYTES for character in token):
         return token
     text = bytes(_BYTES[character] for character in token).decode("utf-8", "surrogateescape")
-    # "surrogateescape" turns a byte of no character, 80 to FF, into the code U+DC80 to U+DCFF.
+    # "surrogateescape" maps an undecodable byte, 80 to FF, to U+DC80 to U+DCFF.
     return "".join(f"⟨{ord(c) - 0xDC00:02X}⟩" if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
 
 
 def _byte_alphabet() -> dict[str, int]:
     """Return the byte of each character of GPT-2's vocabulary.
 
-    Printable bytes stand for themselves, the other 68 are numbered from U+0100 on (GPT-2's
+    Printable bytes map to themselves, the other 68 to U+0100 and up (GPT-2's
     ``bytes_to_unicode``).
     """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -137,14 +137,14 @@ _BYTE_PIECE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
-    """Read the tokenizer of a checkpoint folder; nothing is downloaded, no code of it is run.
+    """Load the tokenizer of a checkpoint folder, without downloads or running its code.
 
     Raises
     ------
     TensorUnavailable
         The folder has none.
     HelixscopeError
-        It has one that cannot be read.
+        Its tokenizer cannot be read.
     """
     file = folder / "tokenizer.json"
     if not file.is_file() and not any((folder / name).is_file() for name in VOCABULARIES):
@@ -164,7 +164,7 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         )
         backend = getattr(slow, "backend_tokenizer", None)
         return SlowTokenizer(slow) if backend is None else FastTokenizer(backend)
-    # Both libraries raise bare Exception and much else on a malformed file.
+    # Both libraries raise many kinds of exceptions on malformed files, including bare Exception.
     except Exception as error:
         raise HelixscopeError(
             f"The tokenizer in {folder.name} cannot be read: {error}.",
@@ -186,14 +186,14 @@ def begin_token(folder: Path, config: Mapping[str, Any], tokenizer: Tokenizer) -
 def tokenize(
     tokenizer: Tokenizer, text: str, begin: int | None, n_positions: int
 ) -> TokenizedPrompt:
-    """Split a text, one token per position.
+    """Split a text into one token per position.
 
     Parameters
     ----------
     begin
-        The token to put first if the tokenizer did not, or None.
+        Token to prepend if the tokenizer did not, or None.
     n_positions
-        Tokens beyond are dropped and counted.
+        Further tokens are dropped and counted.
     """
     ids = tokenizer.encode(text)
     if begin is not None and ids[:1] != [begin]:

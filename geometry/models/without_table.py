@@ -1,4 +1,4 @@
-"""Families that store no table of positions, and what they do instead."""
+"""Families without a position table, and their alternatives."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RELATIVE_FAMILIES = (
     "t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "deberta", "deberta-v2",
 )  # fmt: skip
 
-#: transformers' ``model_type`` → the second half of "llama stores no positional embeddings: …".
+#: ``model_type`` of transformers → the second half of "llama stores no positional embeddings: …".
 WITHOUT_TABLE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_ROTARY_FAMILIES, ROTARY),
@@ -42,9 +42,9 @@ _ROTARY_SETTINGS = ("rope_theta", "rope_parameters", "rope_scaling", "rotary_dim
 
 
 def why_no_table(index: Mapping[str, TensorInfo], config: Mapping[str, Any]) -> str:
-    """Return what a model does instead of storing positions, by its configuration and names.
+    """Return what a model uses instead of a position table, from its configuration and names.
 
-    "" if nothing tells that it does so.
+    "" if unknown.
     """
     attention = config.get("attn_config")
     kind = config.get("position_embedding_type")

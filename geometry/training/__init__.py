@@ -1,4 +1,4 @@
-"""Training a small GPT-2 on any text, and keeping its positions as they form.
+"""Training a small GPT-2 on any text, and recording its positions as they form.
 
-The only package that imports torch to train; nothing below imports it.
+The only package that imports torch for training.
 """

@@ -1,4 +1,4 @@
-"""The gradient of a step, on all cores: one share of the batch after the other, whoever is free."""
+"""Gradients on all cores, each taking shares of the batch."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     import torch
 
-#: Tokens of a share on a processor: its activations about fit into a core's own cache.
+#: Tokens per share on a CPU: the activations roughly fit into a core's own cache.
 _SHARE = 2048
 
 
-#: Its windows, its mean loss, and the gradient of that.
+#: Number of windows, their mean loss, and its gradient.
 _Share: TypeAlias = "tuple[int, float, Sequence[torch.Tensor]]"
 
 
 class Gradients:
     """Computes losses and gradients of a network.
 
-    On a processor each core takes shares of the batch. A core that others use too takes fewer, and
-    none waits within a product for another; the gradients are summed in the order of the shares,
-    so how many cores there are does not change the result.
+    On a CPU each core takes shares of the batch: a busy core takes fewer, and none waits for
+    another within a product. The gradients are summed in the order of the shares, so the result
+    does not depend on the number of cores.
 
     Parameters
     ----------
     network
-        Its parameters get the gradients.
+        The network, whose parameters get the gradients.
     device
-        Where it is.
+        Its device.
     bfloat16
-        Whether products are taken in bfloat16.
+        Whether to use bfloat16 products.
     """
 
     def __init__(self, network: Any, device: torch.device, *, bfloat16: bool) -> None:
@@ -43,12 +43,12 @@ class Gradients:
         self._pool = ThreadPoolExecutor(_cores(), "training", _alone) if on_cpu else None
 
     def close(self) -> None:
-        """End the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
 
     def compute(self, tokens: torch.Tensor) -> float:
-        """Put the gradient of a batch in ``grad`` of the parameters; return the mean loss.
+        """Set ``grad`` of the parameters to a batch's gradient; return the mean loss.
 
         Parameters
         ----------
@@ -82,9 +82,9 @@ class Gradients:
         import torch
 
         with self._precision():
-            # transformers shifts the labels: the last position has none, and gets no gradient.
+            # transformers shifts the labels: the last position has none, and so gets no gradient.
             loss = self._network(input_ids=tokens, labels=tokens, use_cache=False).loss
-        # Not backward(), which would let the threads add to the same numbers.
+        # Not backward(), with which threads would add to the same tensors.
         return len(tokens), loss.item(), torch.autograd.grad(loss, self._parameters)
 
     def _precision(self) -> AbstractContextManager[Any]:
@@ -102,7 +102,7 @@ def _cores() -> int:
 
 
 def _alone() -> None:
-    """Keep a thread's products to itself: the other cores have shares of their own."""
+    """Limit a thread's products to one core; the other cores have their own shares."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""Files that are there at once and whole, or not at all."""
+"""Atomic writing of files, with errors of training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from geometry.training.settings import TrainingError
 
 @contextmanager
 def atomically(file: Path) -> Iterator[Path]:
-    """Give a name to write to; what is there takes its place when the block ends well.
+    """Yield a temporary path, which replaces ``file`` when the block succeeds.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def atomically(file: Path) -> Iterator[Path]:
 
 
 def write_json(file: Path, content: dict[str, Any]) -> None:
-    """Write JSON that people read too.
+    """Write human-readable JSON.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is kept of P as the run goes on, and the file it is written to."""
+"""Snapshots of P during a run, and the file they are written to."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from geometry.training.settings import TrainingSettings
 
 @dataclass(slots=True)
 class Memory:
-    """P after some of the steps.
+    """Snapshots of P.
 
     Attributes
     ----------
     steps
-        How many steps were done.
+        Number of steps done at each snapshot.
     losses
-        Of the last step's text before that step; at 0 that of the first step's; nats per token.
+        Loss of the last step before its update (at 0, of the first step), in nats per token.
     decays
-        What weight decay alone would have left of a number.
+        Factor by which weight decay alone would have shrunk a parameter.
     tables : each (n_positions, d_model) float16
         P.
     """
@@ -36,14 +36,14 @@ class Memory:
     tables: list[npt.NDArray[np.float16]] = field(default_factory=list)
 
     def add(self, step: int, loss: float, decay: float, table: npt.NDArray[Any]) -> None:
-        """Keep P as it is after a step."""
+        """Add a snapshot of P after a step."""
         self.steps.append(step)
         self.losses.append(loss)
         self.decays.append(decay)
         self.tables.append(table.astype(np.float16))
 
     def tensors(self, settings: TrainingSettings) -> dict[str, npt.NDArray[Any]]:
-        """Return it as tensors, by the names of :mod:`geometry.history.record`."""
+        """Return the tensors of :mod:`geometry.history.record`."""
         steps = np.asarray(self.steps, np.int64)
         shape = (len(steps), settings.positions, settings.width)
         return {
@@ -56,7 +56,7 @@ class Memory:
 
     @classmethod
     def of_tensors(cls, tensors: dict[str, npt.NDArray[Any]]) -> Memory:
-        """Take it from such tensors."""
+        """Create from the tensors of :meth:`tensors`."""
         return cls(
             tensors["steps"].tolist(),
             [float(loss) for loss in tensors["losses"]],

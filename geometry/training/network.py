@@ -1,4 +1,4 @@
-"""The network that is trained: transformers' own GPT-2, without dropout."""
+"""The trained network: transformers' GPT-2, without dropout."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def new_network(settings: TrainingSettings, end: int) -> Any:
-    """Make the network with its first weights.
+    """Create the network with initial weights.
 
     Parameters
     ----------
     settings
-        Its sizes, and the seed and spread of its weights.
+        Its sizes, and the seed and standard deviation of its weights.
     end
         Id of the token that ends a document.
     """
@@ -41,16 +41,14 @@ def new_network(settings: TrainingSettings, end: int) -> Any:
     with torch.random.fork_rng():
         torch.manual_seed(settings.seed)
         network = GPT2LMHeadModel(config)
-        network.loss_type = (
-            "ForCausalLM"  # transformers guesses it, and says so, by a name it lacks
-        )
-        # Noise as large as the other weights' is a saw that the decay takes long to wear off.
+        network.loss_type = "ForCausalLM"  # otherwise transformers guesses it and logs a message
+        # Noise as large as the other weights' would take long to decay.
         torch.nn.init.normal_(network.transformer.wpe.weight, std=settings.position_std)
     return network
 
 
 def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW:
-    """Make AdamW: what has two axes decays, P and the token embeddings too."""
+    """Create AdamW with decay of all matrices, including P and the token embeddings."""
     import torch
 
     weights = [weight for weight in network.parameters() if weight.dim() >= 2]
@@ -63,7 +61,7 @@ def new_optimizer(network: Any, settings: TrainingSettings) -> torch.optim.AdamW
 
 
 def bfloat16_is_faster(device: torch.device) -> bool:
-    """Return whether products of bfloat16 have instructions of their own there."""
+    """Return whether the device has native bfloat16 products."""
     import torch
 
     if device.type != "cpu":

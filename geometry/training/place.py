@@ -1,4 +1,4 @@
-"""The folder a run writes to: what is in it, and whether this run may go on there."""
+"""The output folder of a run: its state, and whether a run may continue there."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ _ABOUT = "training.json"
 
 
 class Place:
-    """A run's folder, and in it the folder of what an interrupted run goes on from.
+    """A run's output folder, with a subfolder for its saved state.
 
     Parameters
     ----------
     folder
-        Made if need be.
+        Created if necessary.
     settings, corpus
         The run's settings, and its text's fingerprint.
 
     Attributes
     ----------
     finished
-        Whether the run is over: its model is there.
+        Whether the run is complete, with its model written.
     tokens
         The file of the text as tokens.
     schedules
-        How many steps the run was to have, each with the step from which that held: whoever goes
-        on with a run may change his mind.
+        Planned number of steps, each with the step from which it holds, since it may be changed
+        when a run is continued.
 
     Raises
     ------
     TrainingError
-        Something else is there already, or it cannot be written to.
+        The folder contains something else, or is not writable.
     """
 
     def __init__(self, folder: Path, settings: TrainingSettings, corpus: str) -> None:
@@ -63,7 +63,7 @@ class Place:
             raise TrainingError(f"{folder} cannot be written to: {error.strerror}.") from error
 
     def _is_empty(self) -> bool:
-        """Return whether nothing is there, or what a run left that was killed at its first word."""
+        """Return whether the folder is empty, except for remains of a run killed at its start."""
         return all(path == part_of(self._about) for path in self.folder.iterdir())
 
     def _go_on(self) -> None:
@@ -86,7 +86,7 @@ class Place:
                 f"{self._about} is damaged.", "Choose another folder, or remove this one."
             ) from error
         if not self.finished and not self.tokens.is_file():
-            # It was refused, or stopped, before there was anything to go on from.
+            # The previous run was refused or stopped before its first saved state.
             self.schedules = [[0, self._settings.steps]]
             self._note(finished=False)
         elif difference:
@@ -110,7 +110,7 @@ class Place:
         from safetensors.torch import save
 
         dtype = torch.float16 if half else torch.float32
-        # The token embeddings are the last product too, and kept once.
+        # The token embeddings are also the output matrix, and stored once.
         weights = {
             name: weight.detach().to("cpu", dtype).contiguous()
             for name, weight in network.named_parameters()
@@ -125,12 +125,12 @@ class Place:
             temporary.write_bytes(save(weights, metadata={"format": "pt"}))
 
     def go_on_from(self, step: int) -> None:
-        """Note that from a step on the run is to have as many steps as the settings say.
+        """Record that from a step on, the settings' number of steps holds.
 
         Raises
         ------
         TrainingError
-            It has as many already.
+            That number of steps is done already.
         """
         steps = self._settings.steps
         if steps == self.schedules[-1][1]:
@@ -145,12 +145,12 @@ class Place:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other runs out while the block runs; a run that was killed keeps nobody out.
+        """Lock the folder while the block runs; the lock ends with the process.
 
         Raises
         ------
         TrainingError
-            Another one is working there.
+            Another run is using the folder.
         """
         from filelock import FileLock, Timeout
 
@@ -164,7 +164,7 @@ class Place:
             ) from error
 
     def finish(self) -> None:
-        """Note that the run is over, and remove what it would have gone on from."""
+        """Mark the run as complete, and remove its saved state."""
         self._note(finished=True)
         self.finished = True
         shutil.rmtree(self.work, ignore_errors=True)

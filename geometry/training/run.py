@@ -1,4 +1,4 @@
-"""A training run from text to model: it can be interrupted, and goes on where it was."""
+"""A training run from text to model, which can be interrupted and continued."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from geometry.training.text import Corpus
 from geometry.training.tokenization import END, learn_tokens, write_tokenizer, write_tokens
 from geometry.training.windows import Windows
 
-#: So much work is lost at most by an interruption.
+#: Interval between saved states: the most work lost by an interruption.
 _WRITE_AFTER_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingProgress:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class TrainingProgress:
     done, total
         Documents or steps.
     loss
-        Of the last step's text before that step, in nats per token; NaN before there is one.
+        Loss of the last step before its update, in nats per token; NaN before the first.
     """
 
     what: str
@@ -54,28 +54,28 @@ def train(
     bfloat16: bool | None = None,
     on_progress: Callable[[TrainingProgress], None] | None = None,
 ) -> bool:
-    """Train a model, or go on with it.
+    """Train a model, or continue its training.
 
-    Whoever interrupts it, in whatever way, loses a minute: called again it goes on from what was
-    kept, and makes the same model on the same machine as if it had not been interrupted; only the
-    steps may be others then, and from there on the learning rate is that of so many. With each
-    snapshot the model so far and its history are written.
+    An interruption of any kind loses at most a minute of work. Called again, it continues from the
+    saved state and gives the same model on the same machine as without interruption. The number of
+    steps may be changed then, which changes the learning rate from there on. The model and its
+    history so far are written with each snapshot.
 
     Parameters
     ----------
     folder
-        Of the text: its .txt files, and those of the folders in it, are the documents.
+        Folder of the text; its .txt files, including those in subfolders, are the documents.
     out
-        Gets ``config.json``, ``model.safetensors``, ``tokenizer.json``,
+        Output folder for ``config.json``, ``model.safetensors``, ``tokenizer.json``,
         ``tokenizer_config.json``, ``history.safetensors`` and ``training.json``.
     settings
-        The model's and the run's.
+        Settings of the model and the run.
     half
-        Whether the weights are written as float16.
+        Whether to write the weights as float16.
     bfloat16
-        Whether products are taken in bfloat16; None: where that is faster.
+        Whether to use bfloat16 products; None for where that is faster.
     on_progress
-        Told of each document batch and each step.
+        Called after each batch of documents and each step.
 
     Returns
     -------
@@ -84,8 +84,8 @@ def train(
     Raises
     ------
     TrainingError
-        The text is missing or too short, the folder is another run's or cannot be written to, or
-        the loss is no number any more.
+        The text is missing or too short, the folder belongs to another run or is not writable, or
+        the loss has become NaN.
     """
     corpus = Corpus(folder, settings.seed)
     place = Place(out, settings, corpus.fingerprint())
@@ -105,7 +105,7 @@ def _tokens(
     settings: TrainingSettings,
     tell: Callable[[TrainingProgress], None],
 ) -> tuple[np.ndarray[Any, Any], int]:
-    """Return the text's tokens, and the id of the one that ends documents."""
+    """Return the text's tokens, and the id of the end-of-document token."""
     from tokenizers import Tokenizer
 
     if not place.tokens.is_file():
@@ -123,7 +123,7 @@ def _tokens(
 
 
 class _Run:
-    """The network, and where it stands."""
+    """The network and the state of its run."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Run:
         place.go_on_from(self._step)
 
     def to_the_end(self, tell: Callable[[TrainingProgress], None]) -> None:
-        """Do the steps that are left."""
+        """Do the remaining steps."""
         try:
             self._go_on(tell)
         finally:

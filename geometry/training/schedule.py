@@ -1,4 +1,4 @@
-"""The learning rate of each step, and the steps at which P is kept."""
+"""The learning rate of each step, and the steps of the snapshots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from geometry.training.settings import TrainingSettings
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
-    """Return the rate of a step, from 0: up in a line, then down half a cosine to the last."""
+    """Return the rate of a step, from 0: linear warm-up, then cosine decay to the last."""
     if step < settings.warm_up:
         return settings.learning_rate * (step + 1) / settings.warm_up
     left = max(1, settings.steps - 1 - settings.warm_up)
@@ -20,10 +20,10 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
 
 
 def snapshot_steps(settings: TrainingSettings) -> tuple[int, ...]:
-    """Return how many steps are done at each snapshot: 0, then log-spaced, the last the run's end.
+    """Return the steps done at each snapshot: 0, then log-spaced up to the run's end.
 
-    They begin at a thousandth of the run: before that P is noise. Where they would be less than a
-    step apart there are fewer.
+    The log-spaced ones start at a thousandth of the run, before which P is noise. There are fewer
+    where they would be less than a step apart.
     """
     first = max(1, settings.steps // 1000)
     steps = np.rint(np.geomspace(first, settings.steps, settings.snapshots - 1))

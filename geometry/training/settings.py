@@ -1,4 +1,4 @@
-"""What a training run is told, and what can be wrong with it."""
+"""Settings of a training run, and their validation."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, fields
 
 from geometry.checkpoints.errors import HelixscopeError
 
-#: The bytes and the token that ends a document: what every vocabulary holds.
+#: The bytes and the end-of-document token, which every vocabulary contains.
 SMALLEST_VOCABULARY = 257
 
-#: Token ids are kept as 16 bits.
+#: Token ids are stored in 16 bits.
 LARGEST_VOCABULARY = 65536
 
 
 class TrainingError(HelixscopeError):
-    """A training run that cannot start or go on; the message says why."""
+    """A training run cannot start or continue; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class TrainingSettings:
     layers, heads, width
         Layers, heads of each, and d_model.
     vocabulary
-        Tokens of the byte-level BPE: the 256 bytes, the end of a document, and what is merged.
+        Tokens of the byte-level BPE: the 256 bytes, the end of a document, and merges.
     batch
         Windows of a step.
     steps
@@ -39,20 +39,20 @@ class TrainingSettings:
     warm_up
         Steps over which the learning rate rises from zero.
     weight_decay
-        Of AdamW, on matrices and embeddings; not on biases and LayerNorms.
+        Weight decay of AdamW, for matrices and embeddings, not for biases and LayerNorms.
     std, position_std
-        Standard deviations of the first weights, and of P's first rows.
+        Standard deviations of the initial weights, and of the initial P.
     clip
-        The longest gradient.
+        Maximum norm of the gradient.
     snapshots
-        How many times P is kept, at log-spaced steps, the first and the last included.
+        Number of snapshots of P, at log-spaced steps including the first and the last.
     seed
-        Of the first weights and of the order of the text.
+        Seed of the initial weights and of the order of the text.
 
     Raises
     ------
     TrainingError
-        One of them is out of its bounds, or two do not fit together.
+        A setting is out of bounds, or two are inconsistent.
     """
 
     positions: int = 512
@@ -99,15 +99,15 @@ class TrainingSettings:
 
     @property
     def tokens_per_step(self) -> int:
-        """Tokens of a step: those of its windows."""
+        """Tokens of a step, in all its windows."""
         return self.batch * self.positions
 
     def to_json(self) -> str:
-        """Write them as JSON, by their names."""
+        """Return the settings as JSON."""
         return json.dumps(asdict(self))
 
     def difference(self, other: str) -> str:
-        """Name the first setting that is another one in JSON; "" if all are the same."""
+        """Return the name of the first setting that differs from JSON; "" if all are equal."""
         theirs = json.loads(other)
         for field in fields(self):
             mine = getattr(self, field.name)

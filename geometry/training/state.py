@@ -1,4 +1,4 @@
-"""Where a run stands, on disk: what an interrupted one goes on from."""
+"""The saved state of a run, from which an interrupted one continues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_state(
     step: int,
     decay: float,
 ) -> None:
-    """Write weights, the optimizer's averages, what is kept of P, and how many steps are done."""
+    """Write the weights, the optimizer's state, the snapshots of P and the number of steps."""
     import torch
     from safetensors.torch import save
 
@@ -44,12 +44,12 @@ def write_state(
 def read_state(
     folder: Path, network: Any, optimizer: torch.optim.AdamW
 ) -> tuple[Memory, int, float] | None:
-    """Put a network and its optimizer where a run stood.
+    """Restore a network and its optimizer.
 
     Returns
     -------
-    What was kept of P, how many steps were done, and what weight decay had left by then; None
-    where no step was kept.
+    The snapshots of P, the number of steps done, and the factor of weight decay so far; None if
+    there is no saved state.
 
     Raises
     ------

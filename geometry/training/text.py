@@ -1,4 +1,4 @@
-"""The text to train on: a folder of .txt files, each a document."""
+"""The training text: a folder of .txt files, each a document."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from geometry.training.settings import TrainingError
 
 
 class Corpus:
-    """The .txt files of a folder and its folders, in an order drawn from a seed.
+    """The .txt files of a folder and its subfolders, in a random order.
 
     Parameters
     ----------
     folder
-        Where they are.
+        Their folder.
     seed
-        Of their order.
+        Seed of their order.
 
     Raises
     ------
@@ -41,7 +41,7 @@ class Corpus:
         return len(self._files)
 
     def fingerprint(self) -> str:
-        """Tell this text from another: by the names and sizes of its files."""
+        """Return an identifier of this text, from the names and sizes of its files."""
         names = (
             f"{path.relative_to(self._folder).as_posix()} {path.stat().st_size}\n"
             for path in self._files
@@ -49,7 +49,7 @@ class Corpus:
         return hashlib.sha256("".join(names).encode("utf-8", "replace")).hexdigest()[:16]
 
     def documents(self) -> Iterator[str]:
-        """Give the documents in their order; what is no UTF-8 in them is replaced."""
+        """Yield the documents in order; invalid UTF-8 is replaced."""
         for index in self.order:
             path = self._files[index]
             try:

@@ -1,4 +1,4 @@
-"""From text to token ids: a byte-level BPE of the text's own, and the text written in it."""
+"""From text to token ids, by a byte-level BPE trained on the text itself."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from geometry.training.keeping import atomically, write_json
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.text import Corpus
 
-#: Ends a document; of every vocabulary the first token.
+#: End of a document; the first token of every vocabulary.
 END = "<|endoftext|>"
 
-#: Characters of text that the merges are learnt from: more change nothing for so few of them.
+#: Characters of text used to train the merges; more hardly change them.
 _LEARNT_FROM = 50_000_000
 
-#: Documents encoded at once: enough for all cores.
+#: Documents encoded at once, enough to use all cores.
 _AT_ONCE = 256
 
-#: Steps' worth of tokens without which there is nothing to learn from.
+#: Minimum length of the text, in steps.
 _LEAST_WINDOWS = 2
 
 
 def learn_tokens(corpus: Corpus, vocabulary: int) -> Any:
-    """Learn a byte-level BPE from the first documents; 257 tokens are the bytes, without merges.
+    """Train a byte-level BPE on the first documents; 257 tokens are the bytes, without merges.
 
     Raises
     ------
     TrainingError
-        The text is too short for so many tokens.
+        The text is too short for that many tokens.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -71,16 +71,16 @@ def write_tokens(
     file: Path,
     on_documents: Callable[[int], None] | None = None,
 ) -> None:
-    """Write the text as one row of token ids, uint16, each document ended by the end's token.
+    """Write the text as one row of uint16 token ids, each document with an end token.
 
     Parameters
     ----------
     corpus, tokenizer, settings
-        What is written, and by which vocabulary.
+        The text, its tokenizer, and the run's settings.
     file
-        The .npy file; there at once and whole, or not at all.
+        The .npy file, written atomically.
     on_documents
-        Told how many documents are done.
+        Called with the number of documents done.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def write_tokens(
 
 
 def write_tokenizer(tokenizer: Any, folder: Path, positions: int) -> None:
-    """Write ``tokenizer.json``, and what transformers needs to open it."""
+    """Write ``tokenizer.json``, and the configuration that transformers needs to load it."""
     with atomically(folder / "tokenizer.json") as temporary:
         tokenizer.save(str(temporary))
     about = {

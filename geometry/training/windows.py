@@ -1,4 +1,4 @@
-"""Which tokens a step sees: known from the seed and the step alone."""
+"""The tokens of each step, determined by the seed and the step alone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 
 class Windows:
-    """Windows of exactly n_positions tokens, each seen once in an epoch, in an order of its own.
+    """Windows of exactly n_positions tokens, each seen once per epoch, in random order.
 
-    An epoch's windows start at an offset of its own too: no token always stands at one position.
+    Each epoch has a random offset, so that no token is always at the same position.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ class Windows:
     batch
         Windows of a step.
     seed
-        Of offsets and orders.
+        Seed of offsets and orders.
     """
 
     def __init__(self, tokens: np.ndarray[Any, Any], positions: int, batch: int, seed: int) -> None:
         self._tokens, self._positions, self._batch, self._seed = tokens, positions, batch, seed
-        # One less than there are: each epoch starts up to a window later.
+        # One less than fit, because each epoch starts up to a window later.
         self._n = len(tokens) // positions - 1
         self._epoch: tuple[int, int, np.ndarray[Any, Any]] | None = None
 
