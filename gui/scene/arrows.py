@@ -1,4 +1,4 @@
-"""Three arrows in a corner of the scene: how the components lie, and what each is called."""
+"""Three arrows in a corner of the scene that show the components' directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyvista as pv
 
 LENGTH = 40.0
-"""Of an arrow that lies across the view, in logical pixels."""
+"""Length of an arrow parallel to the screen, in logical pixels."""
 
 
 class ComponentArrows:
@@ -65,9 +65,9 @@ class ComponentArrows:
         origin
             (2,) where they begin, in pixels.
         scale, dpi
-            Pixels per logical pixel; of the texts.
+            Pixels per logical pixel; resolution of the texts.
         length
-            Of an arrow that lies across the view, in logical pixels.
+            Length of an arrow parallel to the screen, in logical pixels.
         """
         tips = axes[:2].T * length * scale
         polylines: list[np.ndarray] = []
@@ -89,7 +89,7 @@ class ComponentArrows:
     def _place(
         self, words: Sequence[str], places: Sequence[tuple[np.ndarray, Align]], dpi: int
     ) -> None:
-        """Put the labels at their places, from the lowest to the highest."""
+        """Place the labels, from the lowest to the highest."""
         raised: list[Box] = []
         for i in sorted(range(3), key=lambda i: places[i][0][1]):
             (left, height), side = places[i]
@@ -97,7 +97,7 @@ class ComponentArrows:
             text.write(words[i])
             text.place(left, height, side, middle=True)
             box = text.box(dpi)
-            # Arrows that nearly coincide would write their labels over each other.
+            # Labels of nearly coincident arrows would overlap.
             for other in raised:
                 if box[0] < other[2] and other[0] < box[2] and box[1] < other[3] + 2:
                     height += max(other[3] + 2 - box[1], 0)

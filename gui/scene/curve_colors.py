@@ -1,4 +1,4 @@
-"""The colours of the curve in the scene: all of it as it is, or pale around what lights up."""
+"""Colours of the curve in the scene: normal, or pale around highlighted positions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyvista as pv
 from gui.state.colors import ColorScale, legible, lookup_table
 
 PALE = 0.28
-"""How much of its colour the curve keeps where other positions light up."""
+"""Share of its colour that the curve keeps while positions are highlighted."""
 
 
 class CurveColors:
@@ -34,7 +34,7 @@ class CurveColors:
         self.dim(on=False)
 
     def show(self, scale: ColorScale, background: str) -> np.ndarray:
-        """Take a scale's colours on a background, ``#rrggbb``; return them, (n, 4) uint8."""
+        """Set the colours of a scale on a background, ``#rrggbb``; return them, (n, 4) uint8."""
         table = legible(lookup_table(scale.colormap), background)
         pale = table.astype(np.float64)
         ground = np.array(pv.Color(background).int_rgb)
@@ -45,6 +45,6 @@ class CurveColors:
         return table
 
     def dim(self, *, on: bool) -> None:
-        """Make the curve pale, or not."""
+        """Make the curve pale or normal."""
         for mapper in self._mappers:
             mapper.SetLookupTable(self._pale if on else self.table)

@@ -1,4 +1,4 @@
-"""The guides in the scene: thin grey lines and points, and positions that light up. No Qt here."""
+"""Guides in the scene: thin grey lines and points, and highlighted positions."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from gui.style.theme import Theme
 
 LINE_WIDTH, POINT_SIZE, MATCHED_SIZE = 1.5, 4.0, 6.0
 DASHES, DASH_SHARE, DASH_POINTS = 28, 0.6, 4
-"""Of a line as long as a guide is large: dashes, how much of it they are, points on each."""
+"""For a line as long as a guide's size: number of dashes, their share of it, points on each."""
 LEAST_DASHES = 3
 LIT_SIZES = (9.0, 11.0, 13.0, 16.0, 19.0)
-"""Sizes of positions that light up, by equal steps of their weight, in logical pixels."""
+"""Sizes of highlighted positions in logical pixels, by equal steps of their weight."""
 LEAST_WEIGHT = 0.02
-"""A position of less weight does not light up."""
+"""Positions of less weight are not highlighted."""
 
 
 class GuideLines:
-    """Draws guides under the display transform, and updates in place what keeps its size.
+    """Draws guides under the display transform, reusing meshes of unchanged size.
 
     Parameters
     ----------
     plotter
-        Gets the lines. They cannot be picked, and the camera is not moved for them.
+        The plotter. The lines are not pickable and do not move the camera.
     table
-        The lookup table of the curve's colours, which positions that light up keep.
+        The lookup table of the curve's colours, also for highlighted positions.
     """
 
     def __init__(self, plotter: pv.BasePlotter, table: pv.LookupTable) -> None:
@@ -48,7 +48,7 @@ class GuideLines:
         self._all = (*thin, self._points, self._matched, *self._lit)
 
     def style(self, theme: Theme, scale: float) -> None:
-        """Take a theme's colours, and how many pixels a logical pixel has."""
+        """Set the theme, and the number of pixels per logical pixel."""
         self._lines.style(theme.text, LINE_WIDTH * scale)
         self._pale.style(theme.faint, scale)
         self._dashes.style(theme.muted, scale)
@@ -59,16 +59,16 @@ class GuideLines:
             batch.style(theme.text, size * scale)
 
     def show(self, guides: tuple[Guide, ...], coordinates: np.ndarray, values: np.ndarray) -> None:
-        """Draw guides, or nothing.
+        """Draw guides, or none.
 
         Parameters
         ----------
         guides
-            What to draw.
+            The guides.
         coordinates : (n_positions, 3)
-            Where the positions are.
+            Coordinates of the positions.
         values : (n_positions,)
-            What colours them.
+            Values for their colours.
         """
         if guides != self._shown:
             self._shown = guides
@@ -130,7 +130,7 @@ class Batch:
         self.actor.prop.line_width = self.actor.prop.point_size = width
 
     def show(self, parts: Sequence[np.ndarray], values: np.ndarray | None = None) -> None:
-        """Draw polylines or points of (m, 3) each, or nothing; with values, coloured by these."""
+        """Draw polylines or points of (m, 3) each, optionally coloured by values."""
         self.actor.SetVisibility(bool(len(parts)))
         if not len(parts):
             return
@@ -152,7 +152,7 @@ class Batch:
 
 
 def dashes_of(guide: Guide) -> list[np.ndarray]:
-    """Return the dashes of all dashed lines, about alike in length: each (points, 3)."""
+    """Return the dashes of all dashed lines, of similar length, each (points, 3)."""
     if not guide.dashed:
         return []
     drawn = np.concatenate([*guide.lines, *guide.dashed])
@@ -165,7 +165,7 @@ def dashes_of(guide: Guide) -> list[np.ndarray]:
 
 
 def dashes(line: np.ndarray, count: int = DASHES) -> np.ndarray:
-    """Return the dashes of a polyline, alike in length: (count, points, 3)."""
+    """Return the dashes of a polyline, of equal length: (count, points, 3)."""
     along = _along(line)
     # The last dash ends where the line does.
     starts = np.arange(count) / (count - 1 + DASH_SHARE)
@@ -175,13 +175,13 @@ def dashes(line: np.ndarray, count: int = DASHES) -> np.ndarray:
 
 
 def _along(line: np.ndarray) -> np.ndarray:
-    """Return how far each point of a polyline is from its beginning, along it."""
+    """Return the arc length from a polyline's beginning to each point."""
     steps = np.linalg.norm(np.diff(line, axis=0), axis=1)
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
 def lit_levels(guide: Guide) -> list[np.ndarray]:
-    """Return the positions that light up, for each of the sizes."""
+    """Return the highlighted positions, for each of the sizes."""
     if guide.positions is None or guide.weights is None:
         return [np.zeros(0, np.intp)] * len(LIT_SIZES)
     count = len(LIT_SIZES)
@@ -191,7 +191,7 @@ def lit_levels(guide: Guide) -> list[np.ndarray]:
 
 
 def polyline_cells(sizes: Sequence[int]) -> np.ndarray:
-    """Return VTK's cells of polylines of so many points, one after another."""
+    """Return VTK's cells of consecutive polylines with these numbers of points."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     cells = [
         np.concatenate([[size], np.arange(start, start + size)])

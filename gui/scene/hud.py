@@ -1,7 +1,7 @@
-"""Flat things over the 3D scene: lines, texts and a colour bar, placed in pixels.
+"""Heads-up display over the 3D scene: lines, texts and a colour bar, placed in pixels.
 
-They are VTK's own 2D actors and not widgets laid over the viewport, so that the window, pictures
-saved from it and headless renders show exactly the same.
+These are VTK 2D actors and not widgets over the viewport, so that the window, saved pictures and
+headless renders show exactly the same.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ MIN_FONT_SIZE = 5
 
 @functools.cache
 def font_file() -> str:
-    """Path of a font with the signs we use (VTK's own lack the minus sign and the arrows).
+    """Path of a font with all needed characters (VTK's own lack minus signs and arrows).
 
-    DejaVu Sans comes with Matplotlib, which is found here without being imported.
+    DejaVu Sans is part of Matplotlib, which is located without importing it.
     """
     spec = importlib.util.find_spec("matplotlib")
     assert spec is not None
@@ -42,17 +42,17 @@ def font_file() -> str:
 
 @functools.cache
 def _glyphs() -> frozenset[int]:
-    """Code points that the font can draw."""
-    # pyvista has imported Matplotlib by the time something is drawn.
+    """Code points that the font has."""
+    # pyvista has imported Matplotlib before anything is drawn.
     from matplotlib.ft2font import FT2Font
 
     return frozenset(FT2Font(font_file()).get_charmap())
 
 
 def drawable(text: str) -> str:
-    """Replace what the font cannot draw, and VTK would leave out, by boxes.
+    """Replace characters missing in the font, which VTK would omit, by boxes.
 
-    Tokens may be in any script; a label of boxes at least says that there is a token.
+    Tokens may be in any script; boxes at least show that there is a token.
     """
     if text.isascii():
         return text
@@ -101,7 +101,7 @@ class Lines2D:
 
 
 class Text2D:
-    """One line or several of text, placed in pixels from the lower left corner."""
+    """One or several lines of text, placed in pixels from the lower left corner."""
 
     def __init__(self, renderer: pv.Renderer) -> None:
         self.actor = vtkTextActor()
@@ -132,14 +132,14 @@ class Text2D:
         self.actor.SetVisibility(bool(text))
 
     def box(self, dpi: int) -> Box:
-        """Return the pixels it covers where it is now, with what is behind the letters."""
+        """Return the pixels it covers now, including its background."""
         bounds = [0, 0, 0, 0]
         vtkTextRenderer.GetInstance().GetBoundingBox(self._prop, self._drawn, bounds, dpi)
         x, y = self.actor.GetPosition()
         return (x + bounds[0], y + bounds[2], x + bounds[1], y + bounds[3])
 
     def fit(self, width: float, dpi: int) -> None:
-        """Write smaller if that is what it takes to be at most so many pixels wide."""
+        """Reduce the font size so that the text is at most ``width`` pixels wide."""
         size = self._size
         while True:
             self._prop.SetFontSize(size)
@@ -155,7 +155,7 @@ class Text2D:
         self.actor.SetPosition(round(x), round(y))
 
     def hide(self) -> None:
-        """Hide the text, keeping what it says."""
+        """Hide the text."""
         self.actor.SetVisibility(False)
 
 
@@ -203,10 +203,10 @@ class ColorBar2D:
         Parameters
         ----------
         right, middle
-            Its right edge, and its vertical middle if nothing is in the way.
+            Its right edge, and its preferred vertical middle.
         between
-            Lowest and highest pixel that the bar and its texts may take: it moves, and is
-            shortened, as far as it must to stay between them.
+            Lowest and highest allowed pixel of the bar and its texts; the bar is moved and
+            shortened as necessary.
         scale
             Pixels per unit.
         """

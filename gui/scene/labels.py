@@ -1,4 +1,4 @@
-"""Labels beside points: each with a line to its point, where it covers nothing, or not at all."""
+"""Labels beside points, each with a leader line, placed without overlaps or omitted."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 32
 GAP = 12.0
-"""Between a point and its label, in logical pixels."""
+"""Gap between a point and its label, in logical pixels."""
 
 
 class PointLabels:
-    """A stock of texts that are put beside points anew for each frame.
+    """A pool of texts that are placed beside points for each frame.
 
     Parameters
     ----------
     renderer
-        Gets the texts.
+        The renderer of the texts.
     leaders
         Draws the lines from the points to their labels.
     """
@@ -52,7 +52,7 @@ class PointLabels:
         scale: float,
         dpi: int,
     ) -> None:
-        """Put labels beside their points, as many as find a free place.
+        """Place labels beside their points, as many as there is room for.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class PointLabels:
         size
             Width and height of the viewport in pixels.
         taken
-            What they must not cover.
+            Boxes they must not cover.
         scale, dpi
             Pixels per logical pixel; the render window's resolution.
         """
@@ -91,7 +91,7 @@ class PointLabels:
 
 
 def _places(x: float, y: float, width: float, height: float, gap: float) -> list[Box]:
-    """Places for a label around its point, the best first: right, above, below, left."""
+    """Return places for a label around its point, best first: right, above, below, left."""
     corners = (
         (x + gap, y - height / 2),
         (x + gap / 2, y + gap),
@@ -100,7 +100,7 @@ def _places(x: float, y: float, width: float, height: float, gap: float) -> list
         (x - gap / 2 - width, y + gap),
         (x - gap / 2 - width, y - gap - height),
     )
-    # Texts stand on whole pixels.
+    # Texts are placed on whole pixels.
     whole = [(float(np.ceil(left)), float(np.ceil(bottom))) for left, bottom in corners]
     return [(left, bottom, left + width, bottom + height) for left, bottom in whole]
 

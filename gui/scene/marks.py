@@ -1,4 +1,4 @@
-"""Marks of a scene: what is selected and hovered, and labels beside points. No Qt here."""
+"""Marks of a scene: rings for selection and hover, and labels beside points."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RING_RADIUS = 8.0
 RIM = 2.5
-"""How far the discs under many selected points are seen around these, in logical pixels."""
+"""Visible rim of the discs under many selected points, in logical pixels."""
 _CIRCLE = np.column_stack(
     [np.cos(np.linspace(0, 2 * np.pi, 33)), np.sin(np.linspace(0, 2 * np.pi, 33))]
 )
@@ -31,13 +31,13 @@ _CIRCLE = np.column_stack(
 class Marks:
     """Rings around the selected and the hovered points, and labels that do not collide.
 
-    Many rings would hide the curve: from :data:`gui.state.selection.MOST_RINGS` on, only the
-    current position has one, and the others have a rim in the same tone.
+    Many rings would hide the curve: beyond :data:`gui.state.selection.MOST_RINGS` only the current
+    position has one, and the others have a rim of the same colour.
 
     Parameters
     ----------
     plotter
-        Gets what is drawn. It cannot be picked, and the camera is not moved for it.
+        The plotter. Marks are not pickable and do not move the camera.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Marks:
         self._accent, self._scale, self._disc = "#000000", 1.0, 1.0
 
     def style(self, theme: Theme, background: str, scale: float, point_size: float) -> None:
-        """Take a theme's colours, how many pixels a logical pixel has, and how many a point."""
+        """Set the theme, the number of pixels per logical pixel, and the size of a point."""
         self._accent, self._scale = theme.accent, scale
         self._disc = point_size + 2 * RIM * scale
         self._rings.style(theme.accent, 2 * scale)
@@ -64,7 +64,7 @@ class Marks:
             self._rims.style(theme.accent, self._disc)
 
     def hide(self) -> None:
-        """Hide all of them."""
+        """Hide all marks."""
         self.labels.hide()
         for lines in (self._rings, self._hover_ring):
             lines.draw([])
@@ -79,18 +79,18 @@ class Marks:
         taken: list[Box],
         dpi: int,
     ) -> None:
-        """Draw them for the next frame.
+        """Draw the marks for the next frame.
 
         Parameters
         ----------
         state
-            Says what is marked.
+            The state with the marks.
         displayed
-            (n_positions, 3) where the positions are.
+            (n_positions, 3) coordinates of the positions.
         written
-            Other texts, which come first, and the (3,) points they are beside.
+            Further texts with their (3,) points, which take precedence.
         projection
-            How the camera puts them on the screen.
+            The camera's projection.
         taken
             Pixels that labels must not cover.
         dpi
@@ -114,14 +114,14 @@ class Marks:
         self.labels.place(texts, anchors, projection.size, taken, self._scale, dpi)
 
     def _behind(self, points: np.ndarray, projection: Projection) -> np.ndarray:
-        """Return points a disc's size farther away: what is drawn there is under the curve."""
+        """Return the points moved away from the camera, so that discs are behind the curve."""
         camera = self._plotter.camera
         pixels = 2 * self._disc / projection.size[1]
         if camera.GetParallelProjection():
             return points + pixels * camera.GetParallelScale() * np.array(
                 camera.GetDirectionOfProjection()
             )
-        # So far from the eye a disc's size is this part of the way there.
+        # At this distance from the camera, a disc's size is this share of the distance.
         share = pixels * np.tan(np.radians(VIEW_ANGLE / 2))
         moved: np.ndarray = points + share * (points - np.array(camera.GetPosition()))
         return moved

@@ -1,4 +1,4 @@
-"""The rows of mean norm, as the shown components cut them, and the sentence about that."""
+"""The sphere of rows of mean norm in the shown components, and its caption."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gui.style.theme import format_number
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NormSphere:
-    """Where rows of the mean norm are in the shown components, and the sentence about it.
+    """The surface of rows of mean norm in the shown components, and its caption.
 
     Attributes
     ----------
     section
-        The surface; None where there is none to draw.
+        The surface; None if there is none.
     caption
-        What it is, or why there is none.
+        Its description, or why there is none.
     """
 
     section: SphereSection | None
@@ -27,7 +27,7 @@ class NormSphere:
 
 
 def norm_sphere(session: Session) -> NormSphere | None:
-    """Work out the sphere that a session wants to see; None if it wants none or knows no norms."""
+    """Return a session's norm sphere; None if it is not wanted or norms are unknown."""
     curve, norms = session.curve, session.norms
     if not session.sphere or curve is None or norms is None:
         return None

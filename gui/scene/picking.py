@@ -1,8 +1,8 @@
-"""Where points of the scene land on the screen, and which one the mouse means.
+"""Projection of points to the screen, and picking by the mouse.
 
-Points are picked by projecting all of them with the camera's matrix rather than with VTK's
-pickers: it is exact to the pixel, takes well under a millisecond for a thousand points, does not
-depend on the graphics driver and can be tested without one.
+Points are picked by projecting all of them with the camera's matrix rather than with VTK's pickers:
+this is exact to the pixel, takes well under a millisecond for a thousand points, and is independent
+of the graphics driver.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 PICK_RADIUS = 8.0
-"""How near the mouse has to be to a point, in logical pixels."""
+"""Picking radius around the mouse, in logical pixels."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -56,7 +56,7 @@ class Projection:
 def nearest_point(
     xy: np.ndarray, depth: np.ndarray, mouse: tuple[float, float], radius: float = PICK_RADIUS
 ) -> int | None:
-    """Find the point the mouse means.
+    """Return the point under the mouse.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def nearest_point(
     mouse
         Pixels from the lower left corner.
     radius
-        Points farther from the mouse than this many pixels are not meant.
+        Picking radius in pixels.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def points_inside(xy: np.ndarray, outline: np.ndarray) -> np.ndarray:
     Returns
     -------
     (m,) bool
-        A part that the outline goes around twice is outside, as is what has no extent.
+        Parts encircled twice, or without extent, are outside.
     """
     inside = np.zeros(len(xy), dtype=bool)
     if len(outline) < 3:

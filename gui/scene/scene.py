@@ -1,6 +1,6 @@
-"""The 3D scene: one coloured curve, what marks it, and the flat things around it.
+"""The 3D scene: one coloured curve, its marks, and the heads-up display.
 
-No Qt here: the window, pictures and headless renders all draw through :class:`HelixScene`.
+Independent of Qt: the window, pictures and headless renders all use :class:`HelixScene`.
 """
 
 from __future__ import annotations
@@ -30,26 +30,24 @@ if TYPE_CHECKING:
 POINT_SIZE, LINE_WIDTH = 7.0, 1.5
 FAINT_POINT_SIZE = 3.0
 LARGEST_BESIDE = 4.0
-"""A sphere, or another curve, is framed with the curve if it is so many times as large at most."""
+"""Spheres and other curves are framed with the curve up to this multiple of its size."""
 COMPACT_ARROWS, COMPACT_CORNER, COMPACT_POINTS = 20.0, (68.0, 40.0), 0.6
-"""Where views are small: the length of the arrows, how far they are from the corner, and how large
-points are beside their size elsewhere."""
+"""In small views: length of the arrows, their distance from the corner, and relative point size."""
 LETTER, FEWEST_LETTERS = 0.58, 24
-"""Width of a letter over its size, about; letters that a line has at least."""
+"""Approximate width of a letter relative to its size; minimum letters per line."""
 ARROWS_WIDTH = 270.0
-"""The arrows and their labels take at most this much of the lower right corner; where a view is
-small they are left out if it is narrower than that."""
+"""Width of the lower right corner used by arrows and labels; narrower compact views omit them."""
 
 
 class HelixScene:
-    """Draws :class:`SceneState` into a pyvista plotter and updates what differs in place.
+    """Draws a :class:`SceneState` into a pyvista plotter, updating only what changes.
 
     Parameters
     ----------
     plotter
         A ``pyvista.Plotter`` or ``QtInteractor``; the scene never closes it.
     theme
-        Colours to start with.
+        Initial colours.
     scale
         Pixels per logical pixel: the screen's pixel ratio, or the magnification of a picture.
     """
@@ -73,7 +71,7 @@ class HelixScene:
                 placeholder, name=name, style="points", render_points_as_spheres=True,
                 **common,
             )  # fmt: skip
-        # Lines and points apart: of a shape with both, VTK draws every point once for each.
+        # Separate meshes for lines and points: with both in one, VTK draws every point twice.
         self._shapes = {name: pv.PolyData() for name in self._actors}
         for name, actor in self._actors.items():
             actor.mapper.SetInputDataObject(self._shapes[name])
@@ -93,19 +91,19 @@ class HelixScene:
         self._size_actors()
 
     def release(self) -> None:
-        """Let go of the renderer; the plotter's owner calls this before closing it."""
+        """Release the renderer; called by the plotter's owner before closing it."""
         self._renderer.RemoveObserver(self._observer)
 
-    # ---- what is shown -----------------------------------------------------------------
+    # ---- state --------------------------------------------------------------------------
 
     @property
     def state(self) -> SceneState | None:
-        """What is shown now."""
+        """The shown state."""
         return self._state
 
     @property
     def displayed(self) -> np.ndarray:
-        """(n_positions, 3) world coordinates of all positions as they are shown."""
+        """(n_positions, 3) displayed world coordinates of all positions."""
         if self._state is None:
             return np.zeros((0, 3))
         if self._displayed is None:
@@ -114,7 +112,7 @@ class HelixScene:
 
     @property
     def displayed_range(self) -> np.ndarray:
-        """The part of :attr:`displayed` that is in the shown range."""
+        """The part of :attr:`displayed` in the shown range."""
         if self._state is None:
             return np.zeros((0, 3))
         first, last = self._state.positions
@@ -122,22 +120,22 @@ class HelixScene:
 
     @property
     def framed(self) -> np.ndarray:
-        """(m, 3) what the camera should frame: the range, and what beside it is of its size."""
+        """(m, 3) points the camera should frame: the range, and other objects of similar size."""
         points = self.displayed_range
         if self._state is None:
             return points
         sphere = self._state.sphere
         beside = [] if sphere is None else [sphere.corners()]
-        # A curve that lies over this one is looked at as much as this one.
+        # An aligned curve is as important as this one.
         beside += [g.points for g in self._state.guides if g.points is not None and len(g.points)
                    and g.matched is not None]  # fmt: skip
-        # Beside something huge there would be nothing to see of a short piece of the curve.
+        # Framing a huge object would make a short piece of the curve invisible.
         most = LARGEST_BESIDE * np.ptp(points, axis=0).max()
         turned = [part @ self.turn.T for part in beside]
         return np.vstack([points, *(part for part in turned if np.ptp(part, axis=0).max() <= most)])
 
     def show(self, state: SceneState | None) -> None:
-        """Show a state; only what differs from the one before is touched. Does not render."""
+        """Show a state, updating only what differs from the previous one. Does not render."""
         previous, self._state = self._state, state
         for name, actor in self._actors.items():
             actor.SetVisibility(
@@ -171,7 +169,7 @@ class HelixScene:
 
     @property
     def compact(self) -> bool:
-        """Whether this is one of several views: without captions of the model and colour bar."""
+        """Whether this is one of several views, without captions of model and colour bar."""
         return self._compact
 
     @compact.setter
@@ -188,7 +186,7 @@ class HelixScene:
         self._caption.write("\n".join(lines))
 
     def set_turn(self, turn: np.ndarray) -> None:
-        """Set the display transform of all that is drawn without moving any point."""
+        """Set the display transform through the actors' matrices, without changing any points."""
         self.turn, self._displayed = turn, None
         matrix = vtkMatrix4x4()
         for i in range(3):
@@ -251,7 +249,7 @@ class HelixScene:
         self._style_lines()
 
     def set_scale(self, scale: float) -> None:
-        """Set how many pixels a logical pixel has; sizes of points and lines follow."""
+        """Set the number of pixels per logical pixel; sizes of points and lines follow."""
         if scale != self._scale:
             self._scale = scale
             self._size_actors()
@@ -266,7 +264,7 @@ class HelixScene:
         self._style_lines()
 
     def projection(self) -> Projection:
-        """Return how the camera puts world coordinates on the screen, in pixels."""
+        """Return the projection from world coordinates to pixels."""
         width, height = self.plotter.render_window.GetSize()
         width, height = max(width, 1), max(height, 1)
         matrix = self.plotter.camera.GetCompositeProjectionTransformMatrix(
@@ -277,7 +275,7 @@ class HelixScene:
             (width, height),
         )
 
-    # ---- the curve ---------------------------------------------------------------------
+    # ---- curve --------------------------------------------------------------------------
 
     def _move(self, coordinates: np.ndarray) -> None:
         shared = self._shapes["curve"]
@@ -294,7 +292,7 @@ class HelixScene:
         first, last = positions
         shapes = self._shapes
         shapes["curve"].lines = shapes["points"].verts = _polyline(first, last)
-        # The faint ends reach the shown part, so that the curve has no gap.
+        # The faint ends include the range's end points, so that the curve has no gap.
         before, after = (0, first), (last, n_positions - 1)
         shapes["faint"].lines = np.concatenate([_polyline(*before), _polyline(*after)])
         shapes["faint points"].verts = np.concatenate(
@@ -310,7 +308,7 @@ class HelixScene:
         if self._compact:
             self._bar.hide()
 
-    # ---- the flat things, placed before each frame ---------------------------------------
+    # ---- heads-up display, placed before each frame -------------------------------------
 
     def _style_lines(self) -> None:
         size = self._actors["points"].prop.point_size
@@ -353,7 +351,7 @@ class HelixScene:
             boxes = [text.box(dpi) for text in self.arrows.labels]
             self._draw_marks(state, [caption, *boxes], dpi)
             return
-        # Arrows that point down stay clear of a caption that reaches under them.
+        # Downward arrows must not overlap a caption that extends below them.
         under = caption[2] > width - ARROWS_WIDTH * s
         y = caption[3] + 62 * s if under else 88 * s
         corner = np.array([width - 136 * s, y])
@@ -368,7 +366,7 @@ class HelixScene:
 
 
 def broken(text: str, width: float) -> str:
-    """Break lines of the smallest letters that are wider than so many logical pixels."""
+    """Break lines of the smallest font that are wider than ``width`` logical pixels."""
     letters = max(round(width / (LETTER * SMALL)), FEWEST_LETTERS)
     return "\n".join(fill(line, letters, break_on_hyphens=False) for line in text.split("\n"))
 

@@ -1,4 +1,4 @@
-"""What the scene shows, resolved from the session: plain values, nothing drawn yet."""
+"""What the scene shows, resolved from the session into plain values."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from gui.scene.trails import Ways
 
 MAX_TOKEN_LABELS = 64
-"""Tokens beyond this many label no points: they could not be read anyway."""
+"""Maximum tokens as labels, for legibility."""
 MAX_TRAILS = 8
-"""Ways through the training that are drawn at once: more would be a tangle."""
+"""Maximum trails drawn at once, for legibility."""
 MODEL_LINES = 2
-"""Lines of a caption that name the model and its components."""
+"""Lines of a caption for the model and its components."""
 SHORT_COMMIT = 7
-"""Digits of a commit in a caption: as many as git shows."""
+"""Digits of a commit in a caption, as in git."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,16 +52,15 @@ class SceneState:
     axis_labels
         One for each arrow: ``PC 1 · 33.7 %``.
     caption
-        Lines that say exactly what is shown: two, and one for the sphere if that is wanted, and
-        for each guide.
+        Lines that describe what is shown: two, and one each for the sphere and the guides.
     sphere
-        Where rows of the mean norm are, if that is shown.
+        The sphere of rows of mean norm, if shown.
     selection, hover
         Positions marked by rings.
     labels
         Position -> text, in order of importance: hover, selection, prompt tokens.
     ways
-        Where the selected positions were through the training, while a snapshot of it is shown.
+        Paths of the selected positions through the training, while a snapshot is shown.
     guides
         What panels draw beside the curve.
     """
@@ -88,7 +87,7 @@ class SceneState:
 
 
 def resolve_scene(session: Session) -> SceneState | None:
-    """Work out the scene of a session; None when nothing is open."""
+    """Resolve the scene of a session; None if no model is open."""
     curve, model = session.curve, session.model
     if curve is None or model is None:
         return None
@@ -134,7 +133,7 @@ def resolve_scene(session: Session) -> SceneState | None:
 
 
 def _resolve_snapshot(session: Session, lapse: TrainingTimeline) -> SceneState:
-    """Work out the scene of the model as it was at a step of its training."""
+    """Resolve the scene of a snapshot of the training."""
     assert session.model is not None
     assert session.curve is not None
     assert session.snapshot is not None
@@ -166,7 +165,7 @@ def _resolve_snapshot(session: Session, lapse: TrainingTimeline) -> SceneState:
 
 
 def _ways(session: Session, lapse: TrainingTimeline, columns: tuple[int, int, int]) -> Ways | None:
-    from gui.scene.trails import Ways  # not before somebody wants to see one
+    from gui.scene.trails import Ways  # imported only if used
 
     assert session.snapshot is not None
     first, last = (0, None) if session.outside == "faint" else lapse.positions
@@ -178,17 +177,17 @@ def _ways(session: Session, lapse: TrainingTimeline, columns: tuple[int, int, in
 
 
 def _sphere(session: Session) -> NormSphere | None:
-    from gui.scene.norm_sphere import norm_sphere  # not before somebody wants to see it
+    from gui.scene.norm_sphere import norm_sphere  # imported only if used
 
     return norm_sphere(session)
 
 
 def titled(model: PositionalModel) -> str:
-    """Name a model so that a reader finds the same one, by its commit: "gpt2 · 607a30d"."""
+    """Return a model's name with its commit, so that readers can find it: "gpt2 · 607a30d"."""
     if model.commit is None:
         return model.name
     name, _, revision = model.name.rpartition("@")
-    # One that was asked for by its commit has that in its name already.
+    # The name of a model opened by its commit contains it already.
     if not name or len(revision) < SHORT_COMMIT or not model.commit.startswith(revision):
         name = model.name
     return f"{name} · {model.commit[:SHORT_COMMIT]}"
@@ -202,7 +201,7 @@ def _labels(session: Session) -> dict[int, str]:
 
 
 def lasting_labels(session: Session) -> dict[int, str]:
-    """Return the labels that do not go with the mouse, the most important first."""
+    """Return the labels that do not depend on the mouse, the most important first."""
     labels: dict[int, str] = {}
     for position in to_label(session.selection):
         token = session.token_at(position)
@@ -215,7 +214,7 @@ def lasting_labels(session: Session) -> dict[int, str]:
 
 
 def point_text(session: Session, position: int) -> str:
-    """Say what a point is: its position, norm and token, as far as they are known."""
+    """Describe a point: its position, norm and token, as far as they are known."""
     text, lapse = f"position {position}", session.shown_lapse
     if lapse is not None:
         assert session.snapshot is not None

@@ -1,4 +1,4 @@
-"""A wire sphere in the scene. No Qt here: windows and pictures draw it alike."""
+"""A wireframe sphere in the scene."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vtkmodules.vtkCommonMath import vtkMatrix4x4
 from geometry.measures.sphere import SphereSection
 
 SEGMENTS, MERIDIANS, PARALLELS = 96, 6, 5
-"""Lines of the unit sphere: pieces of each circle, whole meridians, parallels between the poles."""
+"""Segments per circle, number of meridian circles, number of parallels between the poles."""
 
 
 class WireSphere:
@@ -18,7 +18,7 @@ class WireSphere:
     Parameters
     ----------
     plotter
-        Gets the lines. They cannot be picked, and the camera is not moved for them.
+        The plotter. The lines are not pickable and do not move the camera.
     """
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
@@ -33,7 +33,7 @@ class WireSphere:
         self._actor.prop.line_width = width
 
     def show(self, section: SphereSection | None, turn: np.ndarray) -> None:
-        """Draw a surface under a display transform, or nothing."""
+        """Draw a surface under a display transform, or none."""
         if section is None or section.axes is None:
             self._actor.SetVisibility(False)
             return

@@ -1,4 +1,4 @@
-"""The ways of positions through a training, in the scene. No Qt here."""
+"""Paths of positions through a training, in the scene."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pyvista as pv
 from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
 PALEST = 0.2
-"""How much of its colour the beginning of a way has left."""
+"""Share of its colour at the beginning of a path."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Ways:
-    """Where positions were at each snapshot, and at which snapshot they are now.
+    """Paths of positions through the snapshots, and the current snapshot.
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class Ways:
 
 
 class Trails:
-    """A thin line for each position: behind it fading into the past, before it pale.
+    """A thin line for each position: fading into the past, pale into the future.
 
     Parameters
     ----------
     plotter
-        Gets the lines. They cannot be picked, and the camera is not moved for them.
+        The plotter. The lines are not pickable and do not move the camera.
     """
 
     def __init__(self, plotter: pv.BasePlotter) -> None:
@@ -51,12 +51,12 @@ class Trails:
         self._colors = ("#000000", "#808080", "#ffffff")
 
     def style(self, past: str, future: str, background: str, width: float) -> None:
-        """Set the colours (``#rrggbb``) behind and before a position, and the width in pixels."""
+        """Set the colours (``#rrggbb``) of past and future, and the width in pixels."""
         self._colors = (past, future, background)
         self._actor.prop.line_width = width
 
     def show(self, ways: Ways | None, turn: np.ndarray) -> None:
-        """Draw ways under a display transform, or nothing."""
+        """Draw paths under a display transform, or none."""
         self._actor.SetVisibility(ways is not None and ways.points.size > 0)
         if ways is None or not ways.points.size:
             return
@@ -75,7 +75,7 @@ class Trails:
         self._actor.SetUserMatrix(matrix)
 
     def _shades(self, n: int, at: int) -> np.ndarray:
-        """(n, 3) uint8 colours along a way."""
+        """(n, 3) uint8 colours along a path."""
         past, future, ground = (np.array(pv.Color(color).int_rgb) for color in self._colors)
         share = np.linspace(PALEST, 1.0, at + 1)[:, None]
         shades = np.tile(future, (n, 1)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""What is wanted, what is open and what was found: the session and the values in it.
+"""The session and its values: what the user wants, what is open, and results.
 
-Plain values without a toolkit; nothing here starts work.
+Plain values without Qt; nothing here starts work.
 """

@@ -1,6 +1,6 @@
-"""A second curve in the viewport: what the user wants laid over the shown one, and what came of it.
+"""A second curve in the viewport, aligned with the shown one: the request and the result.
 
-Knows no toolkit, and computes only what takes no time.
+Independent of Qt; computes only what is fast.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ How = Literal["turned", "scaled", "basis"]
 
 @dataclass(frozen=True, slots=True)
 class OfCompared:
-    """The curve of a model beside the open one, by its key."""
+    """The curve of a compared model, by its key."""
 
     key: int
 
@@ -46,29 +46,28 @@ class OfRange:
 
 @dataclass(frozen=True, slots=True)
 class OfStep:
-    """The shown positions of the open model as they were at a step of its training."""
+    """The shown positions of the open model at a step of its training."""
 
     step: int
 
 
 @dataclass(frozen=True, slots=True)
 class CurveAlignment:
-    """What is to be laid over the shown curve, and how.
+    """Which curve to align with the shown one, and how.
 
     Attributes
     ----------
     what
         The other curve.
     how
-        "turned": in its own components, shifted and turned onto the shown one; "scaled": brought
-        to its size, too; "basis": not fitted to it at all, its rows projected with the components
-        of the shown one.
+        "turned": in its own components, shifted and rotated onto the shown one; "scaled": also
+        scaled; "basis": not fitted, but projected onto the components of the shown one.
     mirrored
-        Whether it may be reflected where that fits better; components' signs are arbitrary.
+        Whether to allow a reflection where that fits better; components' signs are arbitrary.
     middle
-        For "basis": which mean is taken off its rows. None for the usual one: that of the shown
-        positions for the same model, which leaves its rows where they are; its own for another
-        one, as two models have no origin in common.
+        For "basis": which mean is subtracted from its rows. Default: for the same model that of the
+        shown positions, so that its rows keep their place; for another model its own, since two
+        models have no common origin.
     """
 
     what: OfCompared | OfRange | OfStep
@@ -78,26 +77,26 @@ class CurveAlignment:
 
     @property
     def taken_off(self) -> Middle:
-        """Which mean is taken off for "basis"."""
+        """The mean that is subtracted for "basis"."""
         return self.middle or ("own" if isinstance(self.what, OfCompared) else "basis")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Above:
-    """A curve that can be laid over another.
+    """The other curve: its table and components.
 
     Attributes
     ----------
     name
-        What it is of, without its positions.
+        Its model, range or step, without positions.
     table : (n_positions, d_model)
         All its rows.
     pca
         Its own components, over its range.
     components
-        Those that its own curve is shown in, from 1.
+        Components of its own display, from 1.
     in_order
-        Whether its rows match the shown ones first on first, and not by position.
+        Whether its rows match the shown ones in order, first to first, and not by position.
     """
 
     name: str
@@ -109,18 +108,18 @@ class Above:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class More:
-    """What takes a moment longer to find out.
+    """Results that take longer to compute.
 
     Attributes
     ----------
     whole
-        Disparity of the same rows in all of d_model; None where the widths differ, and for
+        Disparity of the same rows in all d_model dimensions; None where the widths differ, and for
         "basis".
     held, own
-        For "basis": the share of the other rows' variance that the shown components hold, and that
-        its own do.
+        For "basis": the share of the other rows' variance explained by the shown components, and by
+        its own.
     angles : (n,) float64
-        For "basis": between what the two span, in radians, rising.
+        For "basis": principal angles between the two subspaces, in radians, increasing.
     """
 
     whole: float | None = None
@@ -131,29 +130,29 @@ class More:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AlignedCurve:
-    """A curve as it lies over the shown one.
+    """A curve aligned with the shown one.
 
     Attributes
     ----------
     laying
-        What was wanted.
+        The request.
     above
-        What was laid over.
+        The other curve.
     curve
-        What it lies over.
+        The shown curve.
     positions
-        Of the other curve's rows: first and last.
+        First and last position of the other curve's rows.
     onto
-        The shown positions that match these rows, one by one; for "basis" those whose components
-        they are in.
+        The shown positions that match these rows, one by one; for "basis" those to which the
+        components were fitted.
     matched : (m,)
-        The position of the open model whose colour each of them takes.
+        The position of the open model that gives each row its colour.
     coordinates : (m, 3) float64
         In the shown components.
     alignment
         How it was aligned; None for "basis".
     more
-        What takes longer to find out; None until it is known.
+        Slower results; None until they are known.
     """
 
     laying: CurveAlignment
@@ -168,21 +167,21 @@ class AlignedCurve:
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows that were laid over: (m, d_model)."""
+        """The aligned rows, (m, d_model)."""
         return _rows(self.above.table, self.positions)
 
 
 class NotLaid(Exception):
-    """Two curves cannot be laid over each other; the message is a sentence that says why."""
+    """Two curves cannot be aligned; the message is a sentence with the reason."""
 
 
 def lay(laying: CurveAlignment, above: Above, curve: Curve, n_positions: int) -> AlignedCurve:
-    """Lay a curve over the shown one, which has so many positions in all.
+    """Align a curve with the shown one, of ``n_positions`` positions.
 
     Raises
     ------
     NotLaid
-        Why that cannot be.
+        It is impossible, for the reason given.
     """
     if laying.how == "basis":
         return _lay_in_basis(laying, above, curve, n_positions)
@@ -216,7 +215,7 @@ def _lay_in_basis(
 
 
 def find_more(laid: AlignedCurve, base: np.ndarray) -> More:
-    """Find out what takes longer; ``base`` is the shown model's table, (n_positions, d_model)."""
+    """Compute the slower results; ``base`` is the shown model's table, (n_positions, d_model)."""
     rows, above, curve = laid.rows, laid.above, laid.curve
     if laid.laying.how != "basis":
         target = _rows(base, laid.onto)
@@ -233,12 +232,12 @@ def _angles(
 ) -> Array | None:
     try:
         return angles_between(one, other, components, others)
-    except ValueError:  # a short range may have none of them
+    except ValueError:  # a short range may have none of the components
         return None
 
 
 def _pairs(above: Above, curve: Curve) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return which positions of both curves match, first and last."""
+    """Return the first and last matching position of both curves."""
     theirs, ours = above.pca.positions, curve.pca.positions
     if above.in_order:
         more = min(theirs[1] - theirs[0], ours[1] - ours[0])

@@ -1,4 +1,4 @@
-"""What came of a question that a panel asked: a state, and a result or what there is to say."""
+"""The answer to a panel's question: its state, and the result or the reason for its lack."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ State = Literal["working", "ready", "impossible", "cancelled", "to fetch"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Answer:
-    """What came of a question so far.
+    """The answer to a question so far.
 
     Attributes
     ----------
     question
-        What was asked.
+        The question.
     state
-        "ready": there is a result. "working": it has taken long enough for the user to wonder.
-        "impossible": there is none, and ``why``. "cancelled": the user gave it up. "to fetch":
-        so much would have to be downloaded that the user is asked first.
+        "ready": there is a result. "working": it takes long enough to show progress. "impossible":
+        there is none, for the reason ``why``. "cancelled": by the user. "to fetch": it needs a
+        download so large that the user is asked first.
     result
-        What the question gives; while "working" what is known of it, if anything; else None.
+        The result; while "working" a partial result, if any; otherwise None.
     why, advice
-        Why there is no result, as a sentence, and what to do; or why so much is to be fetched.
+        The reason for the lack of a result or for a large download, and advice, as sentences.
     retry
-        Whether asking again may help.
+        Whether trying again may help.
     fraction, message
-        How far the work is, 0 to 1 or None, and what is being done.
+        Progress of the work, 0 to 1 or None, and a description.
     bytes_to_fetch
-        How much would have to be downloaded; 0 where nobody says it.
+        Size of the download; 0 if unknown.
     """
 
     question: Any

@@ -1,4 +1,4 @@
-"""Camera poses: the named views, framing, and the way from one pose to another."""
+"""Camera poses: named views, framing, and interpolation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 VIEW_ANGLE = 30.0
 """Vertical field of view of the perspective camera, in degrees."""
 MARGIN = 1.15
-"""How much room a framed curve leaves around itself; 1 would touch the edges."""
+"""Margin factor around a framed curve; 1 would touch the edges."""
 
 
 def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
@@ -23,14 +23,14 @@ def _direction(elevation: float, azimuth: float) -> tuple[float, float, float]:
 
 
 VIEWS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
-    # name: (from where the camera looks, what is up), along the three shown axes
+    # name: (direction from which the camera looks, up), along the three shown axes
     "article": (_direction(20, 45), (0.0, 0.0, 1.0)),
     "isometric": (_direction(np.degrees(np.arctan(np.sqrt(0.5))), 45), (0.0, 0.0, 1.0)),
     "xy": ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)),
     "xz": ((0.0, -1.0, 0.0), (0.0, 0.0, 1.0)),
     "yz": ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
 }
-"""The named views. ``article`` is the one of the helix article: elevation 20°, azimuth 45°."""
+"""The named views. ``article`` is that of the helix article: elevation 20°, azimuth 45°."""
 
 
 T = TypeVar("T", float, np.ndarray)
@@ -38,7 +38,7 @@ Point = tuple[float, float, float]
 
 
 class Camera(Protocol):
-    """What is used of a VTK camera."""
+    """The part of a VTK camera that is used."""
 
     def GetPosition(self) -> Point: ...
     def GetFocalPoint(self) -> Point: ...
@@ -52,7 +52,7 @@ class Camera(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class CameraPose:
-    """Where the camera is.
+    """The position and orientation of the camera.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class CameraPose:
         camera.SetParallelScale(self.parallel_scale)
 
     def towards(self, other: CameraPose, fraction: float) -> CameraPose:
-        """Return the pose part of the way to another: distance and direction move separately."""
+        """Interpolate to another pose, in distance and direction separately."""
         focal = _mix(self.focal_point, other.focal_point, fraction)
         start, end = self.position - self.focal_point, other.position - other.focal_point
         distance = _mix(float(np.linalg.norm(start)), float(np.linalg.norm(end)), fraction)
@@ -104,7 +104,7 @@ class CameraPose:
 
 
 def where(camera: Camera) -> tuple[float, ...]:
-    """Return a VTK camera's pose as numbers: equal ones are equal poses."""
+    """Return a VTK camera's pose as numbers, equal for equal poses."""
     return (
         *camera.GetPosition(),
         *camera.GetFocalPoint(),
@@ -115,7 +115,7 @@ def where(camera: Camera) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """Where a camera is, and whether it follows the curve when that outgrows the view."""
+    """A camera pose, and whether it follows the curve when that outgrows the view."""
 
     pose: CameraPose
     follows: bool
@@ -131,7 +131,7 @@ def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
     direction
         (3,) from the focal point towards the camera; any length but zero.
     up
-        (3,) what is up on the screen.
+        (3,) upward direction on the screen.
     aspect
         Width of the viewport over its height.
 
@@ -144,7 +144,7 @@ def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
     centre = (low + high) / 2
     radius = float(np.linalg.norm(points - centre, axis=1).max())
     radius = max(radius, 1e-6 * max(1.0, float(np.abs(points).max()))) * MARGIN
-    # The sphere around the points has to fit the narrower of the two fields of view.
+    # The bounding sphere has to fit the narrower of the two fields of view.
     half_angle = np.radians(VIEW_ANGLE / 2)
     narrow = np.arctan(np.tan(half_angle) * min(1.0, aspect))
     direction = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
@@ -158,18 +158,18 @@ def framed(points: np.ndarray, direction: np.ndarray, up: np.ndarray, aspect: fl
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outlook:
-    """How a camera looks at a curve, whatever the size of that: another can look so at its own.
+    """A camera's view relative to its curve, so that it can be applied to curves of other sizes.
 
     Attributes
     ----------
     direction, up
-        (3,) of length 1: from the focal point towards the camera; what is up on the screen.
+        (3,) of length 1: from the focal point towards the camera; upward direction on the screen.
     nearness, magnification
-        How many times nearer it is than a camera that frames the curve, and how many times larger
-        that makes things in parallel projection.
+        Ratio of the distance of a camera that frames the curve to its own, and the corresponding
+        magnification in parallel projection.
     shift
-        (3,) from the middle of the curve to the focal point, in distances of a camera that frames
-        the curve.
+        (3,) from the middle of the curve to the focal point, in units of the distance of a camera
+        that frames the curve.
     """
 
     direction: np.ndarray
@@ -180,7 +180,7 @@ class Outlook:
 
     @classmethod
     def of(cls, pose: CameraPose, points: np.ndarray, aspect: float) -> Outlook:
-        """Tell how a camera looks at points; see :func:`framed` for the arguments."""
+        """Return a camera's view relative to points; see :func:`framed` for the arguments."""
         way = pose.position - pose.focal_point
         whole = framed(points, way, pose.up, aspect)
         distance, reach = np.linalg.norm(way), np.linalg.norm(whole.position - whole.focal_point)
@@ -193,7 +193,7 @@ class Outlook:
         )
 
     def at(self, points: np.ndarray, aspect: float) -> CameraPose:
-        """Return the pose of a camera that looks so at points."""
+        """Return the pose of a camera with this view of points."""
         whole = framed(points, self.direction, self.up, aspect)
         reach = float(np.linalg.norm(whole.position - whole.focal_point))
         focal = whole.focal_point + reach * self.shift
@@ -206,7 +206,7 @@ class Outlook:
 
 
 def view_pose(view: str, points: np.ndarray, turn: np.ndarray, aspect: float) -> CameraPose:
-    """Frame points in one of the named views, along the axes as they are shown.
+    """Frame points in one of the named views, along the shown axes.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _mix(start: T, end: T, fraction: float) -> T:
 def _mix_directions(
     start: np.ndarray, end: np.ndarray, axis: np.ndarray, fraction: float
 ) -> np.ndarray:
-    """Go along the great circle from one direction to another (around ``axis`` if opposite)."""
+    """Interpolate along the great circle between directions (around ``axis`` if opposite)."""
     a: np.ndarray = start / np.linalg.norm(start)
     b: np.ndarray = end / np.linalg.norm(end)
     angle = np.arccos(np.clip(a @ b, -1.0, 1.0))

@@ -1,4 +1,4 @@
-"""How far the download of a training's checkpoints is."""
+"""Progress of the download of a training's checkpoints."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DownloadState:
-    """How far it is with the checkpoints of the open model's training.
+    """State of the search for and download of the open model's checkpoints.
 
     Attributes
     ----------
     stage
-        "looking" for what there is; "listed": it is known, or why it is not; "gathering".
+        "looking" for checkpoints; "listed": they are known, or why not; "gathering".
     plan
-        What is to be gathered, and what that costs; None where there is nothing to choose from.
+        The selection, with the size of its download; None if there are no checkpoints.
     progress
-        While "gathering", once it is known.
+        Progress while "gathering", once known.
     skipped
-        Checkpoints that were left out the last time.
+        Checkpoints skipped the last time.
     why, advice
-        What went wrong, and what to do; "" where nothing did.
+        The error and advice; "" if there is none.
     whole
-        Bytes of whole files, where the user is asked before those are downloaded; else 0, or -1
-        where nobody says how many.
+        Bytes of whole files, if the user has to agree to their download first; 0 if not, -1 if the
+        size is unknown.
     """
 
     stage: Literal["looking", "listed", "gathering"]

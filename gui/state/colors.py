@@ -1,4 +1,4 @@
-"""What colours the curve: the value of each position, the limits of the scale, the map."""
+"""Colours of the curve: the value of each position, the limits of the scale, the colour map."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gui.state.session import ColorLimits, Session
 from gui.style.theme import format_number
 
 MIN_CONTRAST = 2.0
-"""Least contrast of a point's colour to a dark background."""
+"""Minimum contrast of a point's colour to a dark background."""
 ROUNDING = 1e-6
-"""Values that differ by a smaller share than this are equal: the norms of computed positions."""
+"""Values that differ by a smaller share count as equal, such as norms of computed positions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ColorScale:
-    """Values for all positions and how they become colours.
+    """Values of all positions and their mapping to colours.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class ColorScale:
     limits
         The values at the two ends of the colour map.
     labels
-        The limits in words; a sign says where values beyond them take the end's colour.
+        The limits as text, with a sign where values beyond them take the end's colour.
     colormap
         Name of the map.
     """
@@ -55,7 +55,7 @@ def _table(colormap: str) -> np.ndarray:
 
 
 def legible(table: np.ndarray, background: str) -> np.ndarray:
-    """Lighten the colours that a dark background would swallow.
+    """Lighten colours that are hard to see on a dark background.
 
     Parameters
     ----------
@@ -67,9 +67,9 @@ def legible(table: np.ndarray, background: str) -> np.ndarray:
     Returns
     -------
     np.ndarray
-        The table, with each colour whose contrast to the background (WCAG 2, relative luminance)
-        is below :data:`MIN_CONTRAST` mixed with as much white as it takes. The colour bar shows
-        the same colours. Light backgrounds swallow none: the table is returned as it is.
+        The table, with each colour whose contrast to the background (WCAG 2, relative luminance) is
+        below :data:`MIN_CONTRAST` mixed with just enough white. The colour bar shows the same
+        colours. For light backgrounds the table is returned unchanged.
     """
     dark = np.array([[int(background[i : i + 2], 16) for i in (1, 3, 5)]])
     floor = MIN_CONTRAST * (_luminance(dark)[0] + 0.05) - 0.05
@@ -103,16 +103,16 @@ def point_colors(scale: ColorScale, background: str) -> np.ndarray:
 
 
 def color_scale(session: Session) -> ColorScale:
-    """Work out the colours of the open model's curve, as :func:`own_scale` does.
+    """Return the colours of the open model's curve, like :func:`own_scale`.
 
-    Where models are side by side, the limits are those of all of them.
+    For models side by side, the limits are common to all of them.
     """
     own, shared = own_scale(session), session.color_limits
     return own if shared is None else replace(own, limits=shared.limits, labels=shared.labels)
 
 
 def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
-    """Return the limits of several curves' colours together: the widest, and the words of each.
+    """Return common limits of several curves' colours: the widest, with their labels.
 
     Parameters
     ----------
@@ -125,11 +125,11 @@ def shared_limits(scales: Sequence[ColorScale]) -> ColorLimits:
 
 
 def own_scale(session: Session) -> ColorScale:
-    """Work out the colours of a model's curve, whatever is shown beside it.
+    """Return the colours of a model's curve, ignoring models beside it.
 
     Limits span the whole table and not the shown range, so that a colour means the same in every
     subset. Where a few outliers would leave all other positions in one colour (the norms of the
-    first and last rows), they are cut at the 1st and 99th percentile and the labels say so.
+    first and last rows), limits are the 1st and 99th percentile, marked in the labels.
     """
     assert session.model is not None
     assert session.curve is not None
@@ -164,7 +164,7 @@ def own_scale(session: Session) -> ColorScale:
 def _measured(title: str, values: np.ndarray, colormap: str) -> ColorScale:
     smallest, largest = float(values.min()), float(values.max())
     low, high = (float(v) for v in np.percentile(values, (1, 99)))
-    # Percentiles are only for outliers: a scale that is nearly full anyway is shown in full.
+    # Percentiles are only for outliers: otherwise the full range is used.
     if largest - smallest < 1.5 * (high - low) or _nearly_equal(low, high):
         low, high = smallest, largest
     if _nearly_equal(low, high):

@@ -1,4 +1,4 @@
-"""What a panel draws beside the curve: which of it is true of what is shown. No Qt here."""
+"""Guides: what panels draw beside the curve, valid in one basis only."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     pass
 
 SAME_DIRECTION = 1e-6
-"""How far the cosine of two components that count as one may be from 1."""
+"""Largest deviation from 1 of the cosine of two components that count as equal."""
 SAME_MEAN = 1e-5
-"""How far two means that count as one may be apart, of their largest entry."""
+"""Largest difference of two means that count as equal, relative to their largest entry."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Guide:
-    """Lines and points in the coordinates of the shown components, drawn thin and grey.
+    """Lines and points in the coordinates of the shown components, thin and grey.
 
-    They mean something in one basis only. While another one is shown, or the model as it was
-    during its training, they are hidden; nobody need take them away for that.
+    They are valid in one basis only, and hidden automatically while another one is shown, or a
+    snapshot of the training.
 
     Attributes
     ----------
     pca
-        The components behind them; one that was fitted anew to the same range counts as the same.
+        Their components; a new fit of the same range counts as the same.
     components
-        The three that the coordinates are in, from 1.
+        The three components of the coordinates, from 1.
     lines : each (m, 3)
         Polylines.
     dashed : each (m, 3)
@@ -42,17 +42,17 @@ class Guide:
     points : (k, 3)
         Small points.
     matched : (k,)
-        Of another curve's points, the positions whose colours they have; grey if None.
+        Positions that give another curve's points their colours; grey if None.
     positions : (k,)
-        Positions that light up on the curve, whose other positions are pale meanwhile.
+        Highlighted positions; the rest of the curve is pale.
     weights : (k,)
-        How strongly each of these does, 0 to 1: as large points.
+        Weight of each of these, 0 to 1, shown as point size.
     caption
-        What all this is, for a line or two under the curve; none if "".
+        Description in a line or two under the curve; none if "".
     texts : each ((3,), str)
-        Where something is written, and what.
+        Texts and their positions.
     pale
-        Whether the polylines are thinner and paler, as of what hardly describes anything.
+        Whether the polylines are thinner and paler, as for poor fits.
     """
 
     pca: PositionPCA
@@ -73,10 +73,9 @@ NO_GUIDES: Mapping[str, Guide] = MappingProxyType({})
 
 
 def with_guide(guides: Mapping[str, Guide], slot: str, guide: Guide | None) -> Mapping[str, Guide]:
-    """Return the guides with another one in a slot, or with none there.
+    """Return the guides with one replaced in, or removed from, a slot.
 
-    They are in the order of their slots' names: what is said of them keeps its place, whichever was
-    drawn last.
+    They are ordered by their slots' names, so that captions keep their place.
     """
     if guide is None and slot not in guides:
         return guides
@@ -87,7 +86,7 @@ def with_guide(guides: Mapping[str, Guide], slot: str, guide: Guide | None) -> M
 
 
 def same_basis(pca: PositionPCA, other: PositionPCA, components: tuple[int, ...]) -> bool:
-    """Tell whether two fits give a row the same coordinates in some components, from 1."""
+    """Tell whether two fits have the same coordinates in some components, from 1."""
     if pca is other:
         return True
     count = min(len(pca.components), len(other.components))

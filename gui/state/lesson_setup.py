@@ -1,7 +1,4 @@
-"""How a step of a lesson wants the window: ranges by rule, so that it suits any model.
-
-Knows no toolkit.
-"""
+"""The window's setup for a step of a lesson, with ranges as rules, valid for any model."""
 
 from __future__ import annotations
 
@@ -16,20 +13,20 @@ from gui.state.values import ColorBy, Fields, Outside, Quantity
 
 T = TypeVar("T")
 Place = tuple[str, str]
-"""A name, and the rule of a range or "" for that of the step."""
+"""A name, and the rule of a range or "" for the step's own."""
 LEAST = 4
-"""A range of fewer positions has no shape: the next rule is taken."""
+"""Ranges of fewer positions have no shape, so the next rule is used."""
 _PLACE = r"(?:\d+%?|last(?:-\d+)?)"
 _RANGE = re.compile(rf"({_PLACE})-({_PLACE})")
 
 
 class BadSetup(Exception):
-    """A setup says something that no window can do; the message is the end of a sentence.
+    """A setup is invalid; the message is the end of a sentence.
 
     Attributes
     ----------
     key
-        Which of its lines is wrong; "" where that is the whole.
+        The faulty key; "" for the whole.
     """
 
     def __init__(self, why: str, key: str = "") -> None:
@@ -39,7 +36,7 @@ class BadSetup(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of a condition: a name, of which range, and whether it must not hold."""
+    """A part of a condition: a name, its range, and whether it is negated."""
 
     name: str
     rule: str = ""
@@ -47,12 +44,12 @@ class Term:
 
 
 Condition = tuple[Term, ...]
-"""All of these have to hold."""
+"""Conjunction of terms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How the window is while a step is shown.
+    """Settings of the window for a step.
 
     Attributes
     ----------
@@ -61,7 +58,7 @@ class Setup:
     components
         The three shown, from 1.
     color_by, color_component
-        What colours the curve.
+        Colouring of the curve.
     outside
         Whether the other positions are shown.
     select
@@ -69,19 +66,19 @@ class Setup:
     sphere
         Whether the sphere of mean norm is shown.
     camera
-        From where it is looked at.
+        The named view.
     prompt
-        A text whose tokens label the positions; None for what the user has there.
+        A text whose tokens label the positions; None to keep the user's.
     norms
-        What the norms panel shows.
+        Settings of the norms panel.
     beside
-        What is below the lesson: "none", "inspector" or "prompt".
+        The panel below the lesson: "none", "inspector" or "prompt".
     panel
-        What is in front under the viewport; "" for what is there.
+        The panel in front under the viewport; "" for no change.
     options
-        What that panel shows.
+        Its choices.
     needs
-        What the model has to have; the step is left out where it has not.
+        Features the model must have; otherwise the step is left out.
     """
 
     positions: str = "1-last"
@@ -101,21 +98,21 @@ class Setup:
 
 
 def parse_setup(table: Fields, panels: Collection[str], features: Collection[str]) -> Setup:
-    """Read a setup from a TOML table.
+    """Parse a setup from a TOML table.
 
     Parameters
     ----------
     table
         Keys as in :class:`Setup`.
     panels
-        Names of the panels that there are.
+        Names of the existing panels.
     features
-        What a step can need of a model.
+        Features a step can require of a model.
 
     Raises
     ------
     BadSetup
-        There is no such key, or it cannot be that.
+        A key or its value is invalid.
     """
     known = [one.name for one in fields(Setup)]
     read: dict[str, Any] = {}
@@ -137,12 +134,12 @@ def parse_setup(table: Fields, panels: Collection[str], features: Collection[str
 
 
 def parse_condition(words: str) -> Condition:
-    """Read "if tokens and not helix 100-last".
+    """Parse a condition such as "if tokens and not helix 100-last".
 
     Raises
     ------
     BadSetup
-        It is not written like that.
+        It is not such a condition.
     """
     terms = []
     for part in words.removeprefix("if").split(" and "):
@@ -156,12 +153,12 @@ def parse_condition(words: str) -> Condition:
 
 
 def check_rule(rule: str) -> str:
-    """Return the rule of a range as it is.
+    """Check the rule of a range and return it.
 
     Raises
     ------
     BadSetup
-        It is none.
+        It is not a rule.
     """
     for part in rule.split(" or "):
         if _RANGE.fullmatch(part) is None:
@@ -170,18 +167,18 @@ def check_rule(rule: str) -> str:
 
 
 def range_of(rule: str, n_positions: int) -> tuple[int, int]:
-    """Return the range that a rule means for a table.
+    """Return the range that a rule gives for a table.
 
     Parameters
     ----------
     rule
-        Ranges with "or" between them: the first that has at least :data:`LEAST` positions counts.
+        Ranges joined by "or": the first with at least :data:`LEAST` positions is used.
     n_positions
         Rows of the table.
 
     Returns
     -------
-    First and last position, inclusive; the whole table if none of the ranges will do.
+    First and last position, inclusive; the whole table if no range is long enough.
     """
     for part in rule.split(" or "):
         found = _RANGE.fullmatch(part)
@@ -193,7 +190,7 @@ def range_of(rule: str, n_positions: int) -> tuple[int, int]:
 
 
 def position_of(place: str, n_positions: int) -> int:
-    """Return the position of a table that "0", "50%", "last" or "last-1" means, kept inside it."""
+    """Return the position of a table given by "0", "50%", "last" or "last-1", clipped."""
     last = n_positions - 1
     if place.startswith("last"):
         wanted = last - int(place[5:] or 0)
@@ -204,7 +201,7 @@ def position_of(place: str, n_positions: int) -> int:
     return min(max(wanted, 0), last)
 
 
-# ---- the keys ----------------------------------------------------------------------------
+# ---- keys --------------------------------------------------------------------------------
 
 
 def _one_of(*known: str) -> Callable[[object], str]:

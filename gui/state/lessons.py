@@ -1,4 +1,4 @@
-"""Lessons: short steps, each of which says how the window is set up for it. Knows no toolkit."""
+"""Lessons: short steps, each with a setup of the window."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from gui.state.lesson_setup import Condition, Place, Setup
 
 PANEL_LINK = "panel"
-"""The scheme of links that lead to a panel: [Norms](panel:norms)."""
+"""Scheme of links to a panel: [Norms](panel:norms)."""
 PLACEHOLDER = re.compile(r"\{([a-z][a-z_0-9]*)(?: ([^{}]+))?\}")
 Section = Literal["", "look", "try", "question", "answer"]
 SECTIONS: tuple[Section, ...] = get_args(Section)
@@ -24,9 +24,9 @@ class Paragraph:
     text
         Markdown, with placeholders in braces.
     section
-        Under which heading it stands; "" before the first.
+        Its heading; "" before the first.
     condition
-        When it is shown.
+        Condition for showing it.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Paragraph:
 
     @property
     def placeholders(self) -> tuple[Place, ...]:
-        """Names of the numbers in it, each with its range or ""."""
+        """Names of its numbers, each with its range or ""."""
         return tuple((name, rule) for name, rule in PLACEHOLDER.findall(self.text))
 
 
@@ -46,13 +46,13 @@ class Step:
     Attributes
     ----------
     title
-        What it is about.
+        Its title.
     setups
-        How it sets the window up, each with when: the first that holds counts.
+        Setups with conditions; the first whose condition holds is used.
     paragraphs
-        What it says.
+        Its text.
     line
-        Where in its file it begins, from 1.
+        Its first line in the file, from 1.
     """
 
     title: str
@@ -68,9 +68,9 @@ class Lesson:
     Attributes
     ----------
     title, about
-        What it is called, and one sentence about it.
+        Its title, and one sentence about it.
     steps
-        In their order, at least one.
+        Its steps in order, at least one.
     file
         The name of its file.
     """
@@ -83,16 +83,16 @@ class Lesson:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Course:
-    """Where somebody is in a lesson.
+    """The user's place in a lesson.
 
     Attributes
     ----------
     lesson
-        Which one.
+        The lesson.
     steps
-        Those of its steps that the open model has what it takes for.
+        Its steps that the open model has the features for.
     number
-        Which of these is shown, from 0.
+        Index of the shown step, from 0.
     """
 
     lesson: Lesson
@@ -101,5 +101,5 @@ class Course:
 
     @property
     def step(self) -> Step:
-        """The step that is shown."""
+        """The shown step."""
         return self.steps[self.number]

@@ -1,8 +1,7 @@
-"""What a gesture or a typed line means for the selection of positions.
+"""Effects of gestures and typed text on the selection of positions.
 
-A selection is a tuple of different positions in the order they were selected; the last one is the
-current one. Every view that selects uses these functions, so that a click means the same thing
-everywhere.
+A selection is a tuple of different positions in the order of selection; the last one is the
+current one. All views use these functions, so that a click means the same everywhere.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from dataclasses import dataclass
 from geometry.checkpoints.errors import RangeError
 
 SELECTION_LIMIT = 2_000
-"""The most positions that one range selects; more could be neither listed nor told apart."""
+"""Limit on the positions that one range selects; more could not be listed or distinguished."""
 
 MOST_RINGS = 16
-"""More selected points than this have no ring and no label each: that would hide the curve."""
+"""With more selected points, rings and labels are omitted, since they would hide the curve."""
 
 _RANGE = re.compile(r"(\d+)\s*(?:-|–|−|\.\.|to)\s*(\d+)")
 _NUMBER = re.compile(r"\d+")
@@ -25,14 +24,14 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class TypedPositions:
-    """What a typed line selects.
+    """The selection given by a typed line.
 
     Attributes
     ----------
     positions
         Different positions as typed; the last one becomes the current one. Empty for a blank line.
     dropped
-        How many more were asked for than :data:`SELECTION_LIMIT` allows.
+        How many were dropped because of :data:`SELECTION_LIMIT`.
     """
 
     positions: tuple[int, ...]
@@ -51,10 +50,10 @@ def click(
     position
         The position that was clicked.
     toggle
-        Shift is held: add the position, or take it out again.
+        Shift is held: add the position, or remove it.
     extend
         Control and Shift are held: add everything from the current position to this one.
-        Wins over ``toggle``.
+        Takes precedence over ``toggle``.
     """
     if extend and selection:
         return _joined(selection, _span(selection[-1], position)[-SELECTION_LIMIT:])
@@ -77,8 +76,8 @@ def gather(
     inside
         The positions within the outline, in their order.
     add, remove
-        Whether they are added to the selection or taken out of it, and do not replace it.
-        ``remove`` wins.
+        Whether to add them to the selection or remove them from it, instead of replacing it.
+        ``remove`` takes precedence.
     """
     found = tuple(inside)
     if remove:
@@ -87,10 +86,10 @@ def gather(
 
 
 def to_label(selection: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the selected positions that are labelled, the most important first.
+    """Return the selected positions to label, the most important first.
 
-    All of a few; of many the current one and the ends of each run of positions, or the current
-    one alone where that would be many, too.
+    All if they are few; otherwise the current one and the ends of each run of positions; or only
+    the current one if these are too many.
     """
     if len(selection) <= MOST_RINGS:
         return selection[::-1]
@@ -112,14 +111,14 @@ def make_current(selection: tuple[int, ...], position: int) -> tuple[int, ...]:
 
 
 def read_positions(text: str, n_positions: int) -> TypedPositions:
-    """Read positions as people type them: ``300``, ``10-20`` or ``5, 9, 100``.
+    """Parse positions as typed: ``300``, ``10-20`` or ``5, 9, 100``.
 
     Parameters
     ----------
     text
         Numbers and inclusive ranges, separated by commas, semicolons or blanks.
     n_positions
-        How many positions there are; they count from 0.
+        Number of positions.
 
     Raises
     ------
@@ -142,13 +141,13 @@ def read_positions(text: str, n_positions: int) -> TypedPositions:
 
 
 def _parts(text: str) -> list[str]:
-    # "10 - 20" is one range: blanks around its dash do not separate.
+    # "10 - 20" is one range: spaces around its dash do not separate.
     tight = re.sub(r"(?<=\d)\s*(-|–|−|\.\.|to)\s*(?=\d)", r"\1", text.strip())
     return [part for part in re.split(r"[,;\s]+", tight) if part]
 
 
 def _span(first: int, last: int) -> range:
-    """Return first…last, both included, in the direction from one to the other."""
+    """Return first…last, both inclusive, in either direction."""
     step = 1 if last >= first else -1
     return range(first, last + step, step)
 

@@ -1,9 +1,8 @@
-"""The state of the application: one evented object that everything reads and the GUI thread writes.
+"""The state of the application: one evented object, written on the GUI thread.
 
-Intent flows in as changes of the first group of fields (what the user wants); the controller
-answers by writing the second group (what is open and what was found). Panels and the viewport
-listen to the fields they show. Nothing here knows a toolkit, so that the whole behaviour can be
-tested without a window.
+User intents are changes of the first group of fields; the controller responds by writing the second
+group (open models and results). Panels and the viewport listen to the fields they show. Independent
+of Qt, so that behaviour can be tested without a window.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One line of the model list: a catalogue entry and whether it can be opened from here."""
+    """A row of the model list: a catalogue entry and whether it can be opened from here."""
 
     entry: CatalogueEntry
     state: ModelState
@@ -50,22 +49,22 @@ class ModelRow:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Overlay:
-    """Another model, whose rows are compared with those of the open one.
+    """A model whose norms are compared with the open one's in the norms panel.
 
     Attributes
     ----------
     source
-        What was opened for it.
+        Its source.
     name
-        What it is called.
+        Its name.
     lengths
-        Norms and steps of all its rows; None while it is being read.
+        Norms and steps of all its rows; None while it is loading.
     shown
         Whether its curve is drawn.
     color
-        Which of the colours for several curves it has.
+        Index of its colour among those for several curves.
     key
-        Of the compared model that it is; 0 where the user laid it over in the norms panel.
+        Key of the compared model; 0 if it was added in the norms panel.
     """
 
     source: str
@@ -78,7 +77,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class ColorLimits:
-    """The values at the two ends of the colours, and these in words."""
+    """The values at the two ends of the colour scale, and their labels."""
 
     limits: tuple[float, float]
     labels: tuple[str, str]
@@ -91,20 +90,20 @@ class Notice:
     Attributes
     ----------
     text
-        What happened and why.
+        What happened, and why.
     advice
         What to do next; may be empty.
     details
-        The technical record (a traceback), shown behind a click; may be empty.
+        Technical details (a traceback), shown on a click; may be empty.
     candidates
         For a source of unknown architecture: names of tensors that could be position tables.
     source
         The source that could not be opened.
     retry
-        Whether trying again may help: a button offers it.
+        Whether to offer to try again.
     whole
-        Bytes of a download of the whole file, which a button agrees to; 0 where that is no
-        question, -1 where nobody knows how many.
+        Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
+        unknown.
     """
 
     text: str
@@ -117,7 +116,7 @@ class Notice:
 
 
 MAIN = 0
-"""The key of the open model, which no :class:`Compared` has."""
+"""The key of the open model in the grid; no :class:`Compared` has it."""
 
 
 def _identity() -> np.ndarray:
@@ -128,7 +127,7 @@ def _identity() -> np.ndarray:
 
 @dataclass(eq=False, repr=False)
 class Session:
-    """What the user wants, what is open and what was found.
+    """User intents, open models and results.
 
     Positions count from 0 and ranges are inclusive; components count from 1.
 
@@ -137,121 +136,118 @@ class Session:
     positions
         First and last position shown; the PCA is fitted to these.
     dragging
-        True while a range handle is held: results may then come from the fast path.
+        True while a range handle is held: results may then be approximate.
     components
         The principal components on the three axes, 1-based.
     color_by, color_component, colormap
-        What colours the curve; the component used when coloured by a component (1-based);
-        the name of a colour map.
+        Colouring of the curve; the component for colouring by a component (1-based); the name of
+        the colour map.
     outside
-        What happens to positions outside the range.
+        Display of positions outside the range.
     keep_turned
-        After a drag, leave the curve turned with its arrows instead of easing it back to the
-        true orientation of the components.
+        After a drag, keep the curve and its arrows rotated instead of easing them back to the true
+        orientation of the components.
     selection
         Selected positions in the order of selection; the last one is the current one.
     hover
-        The position under the mouse, in whichever view, or None.
+        The position under the mouse in any view, or None.
     prompt
         Text whose tokens label the positions.
     norms_centred
         Norms of rows centred over ``d_model`` instead of raw ones.
     norms_quantity
-        What the norms panel shows by position: norm, step to the next row, or residual.
+        Quantity in the norms panel: norm, step to the next row, or residual.
     norms_after
         First position of the stretch whose stability is measured.
     norms_relative
         Divide each model's norms or steps by their own mean where several are compared.
     hidden_curves
-        The compared models' curves that panels leave out: a panel's slot and a model's key each.
+        Hidden curves of compared models, as pairs of a panel's slot and a model's key.
     sphere
-        Whether the viewport shows where rows of the mean norm lie.
+        Whether the viewport shows the sphere of rows of mean norm.
     measure
-        Whether the viewport shows a line between the two positions selected last.
+        Whether the viewport shows the distance of the two positions selected last.
     basis
-        In which components a time-lapse of the training is seen.
+        Components of the training timeline.
     snapshot
-        Which snapshot of the open model's history the viewport shows; None for the model as it is.
+        Shown snapshot of the open model's history; None for the model itself.
     laying
-        Which curve is to be laid over the shown one, and how; None for none.
+        The curve to align with the shown one, and how; None for none.
     ranges_linked, cameras_linked
-        Models side by side: whether all show the range and the components of the open one, and
-        whether all are looked at from the same side.
+        Models side by side: whether all show the open one's range and components, and whether their
+        cameras move together.
     offline
-        No request leaves this machine.
+        Whether network requests are disabled.
     model
         The open model, or None.
     opening
-        The source being opened, once that has taken a moment; "" when none is.
+        The source being opened, after a short delay; "" for none.
     transfer
-        What is being fetched from the Hub, once that has taken a moment; None when nothing is.
+        The active download from the Hub, after a short delay; None for none.
     curve
-        The rows of the open model in the shown components.
+        The open model's rows in the shown components.
     turn
         (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
-        picture from flipping while the components change under a drag; exports ignore it.
+        picture from flipping while components change during a drag; exports ignore it.
     norms
         Norms of all positions of the open model.
     lengths
-        Norms and steps of the open model's rows, once steps were wanted; else None.
+        Norms and steps of the open model's rows, once steps are needed; otherwise None.
     overlays
-        The models that are compared with the open one in the norms panel.
+        The models compared with the open one in the norms panel.
     compared, main_at
-        The models that are shown beside the open one, in views of their own, in their order; the
-        place of the open one among them.
+        The models beside the open one, each in its own view, in order; and the place of the open
+        one among them.
     compared_colors
-        Which of the colours for several curves each of those beside it has, by its key.
+        Index of each compared model's colour, by its key.
     color_limits
-        What the ends of the colours mean where models are side by side; None where they span what
-        there is of the model itself.
+        Common limits of the colours of models side by side; None for the model's own.
     details
-        What the inspector tells about the current position.
+        Details of the current position, for the inspector.
     pair
-        How far the two positions selected last are from each other; None with fewer.
+        Distance of the two positions selected last; None with fewer.
     tokens, tokens_missing
-        The tokenised prompt; or the sentence that says why there is none.
+        The tokenised prompt; or the reason why there is none, as a sentence.
     tokens_to_fetch
-        Bytes of the tokenizer, where the user is asked before it is fetched; else 0.
+        Size of the tokenizer, if the user has to agree to its download; otherwise 0.
     history
-        The open model's table at steps of its training, once it was read or gathered; else None.
+        The open model's table at steps of its training, once read or gathered; otherwise None.
     lapse
-        That history ready to be shown, over one range of positions; None while it is not.
+        That history as curves, over one range of positions; None until it is computed.
     gathering
-        How far it is with the checkpoints of the open model's training; None before anybody has
-        looked for some.
+        State of the search for the open model's checkpoints; None before the first search.
     answers
-        What came of the questions that panels ask, by the slots they ask under; replaced as a
-        whole with each change.
+        Answers to the panels' questions by slot; replaced as a whole with each change.
     laid, not_laid
-        What came of ``laying``; or the sentence that says why nothing did, or not yet.
+        The result of ``laying``; or a sentence why there is none, or not yet.
     guides
-        What panels draw beside the curve, by the panels' slots; replaced as a whole. Those in
-        another basis than the shown one are hidden.
+        What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis
+        than the shown one are hidden.
     lessons, lesson
-        The lessons that there are; where the user is in one, or was last, None before the first.
+        The available lessons; the user's current or last place in one, None before the first.
     bookmarks
-        Views to come back to, once they were read.
+        Saved views, once they have been read.
     models, recent
         The model list, and recently opened sources, newest first.
     searching
         The text that models on the Hub are being searched for; "" when none is.
     found, found_for
-        What was found on the Hub, the most downloaded first, and the text that this answers.
+        Search results from the Hub, most downloaded first, and the text searched for.
     search_failed
-        The sentence that says why the search for that text failed; "" if it did not.
+        The reason why the search failed, as a sentence; "" if it did not.
     status, jobs
-        What is going on, in words; the number of running jobs.
+        Description of the current work; the number of running jobs.
     notice
-        The last thing that went wrong, or None.
+        The last error, or None.
     work
-        The saved work that was opened last: told of when the session shows it.
+        The saved work opened last; emitted when the session shows it.
     shown
-        Counts the models that were opened: told of when all that is theirs is set.
+        Number of models opened so far; emitted last, after all model fields.
     """
 
     events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
 
-    # What the user wants.
+    # User intents.
     positions: tuple[int, int] = (0, 0)
     dragging: bool = False
     components: tuple[int, int, int] = (1, 2, 3)
@@ -278,7 +274,7 @@ class Session:
     cameras_linked: bool = True
     offline: bool = False
 
-    # What is open, and what was found. Written by the controller alone.
+    # Open models and results, written by services.
     model: PositionalModel | None = None
     opening: str = ""
     transfer: TransferProgress | None = None
@@ -325,9 +321,9 @@ class Session:
 
     @property
     def shown_lapse(self) -> TrainingTimeline | None:
-        """The time-lapse of which :attr:`snapshot` is shown; None if the model is as it is.
+        """The timeline whose :attr:`snapshot` is shown; None if the model itself is shown.
 
-        While another range is fitted than the one it was made of, the model is shown as it is.
+        The model itself is shown while a range is fitted that differs from the timeline's.
         """
         lapse, curve, snapshot = self.lapse, self.curve, self.snapshot
         if lapse is None or curve is None or snapshot is None:
@@ -337,7 +333,7 @@ class Session:
 
     @property
     def shown_guides(self) -> tuple[Guide, ...]:
-        """The guides that are in the basis that is shown."""
+        """The guides in the shown basis."""
         curve = self.curve
         if curve is None or self.snapshot is not None:
             return ()
@@ -350,16 +346,16 @@ class Session:
 
     @property
     def current(self) -> int | None:
-        """The current position: the one selected last."""
+        """The current position, which was selected last."""
         return self.selection[-1] if self.selection else None
 
     def change(self, **fields: object) -> None:
-        """Set several fields together, then tell of each: whoever hears of one finds all set.
+        """Set several fields, then emit their events, so that listeners find all of them set.
 
         Parameters
         ----------
         **fields
-            New values, told of in this order.
+            New values; events are emitted in this order.
         """
         before = {name: getattr(self, name) for name in fields}
         with self.events.blocked():
@@ -383,15 +379,15 @@ class Compared:
     Attributes
     ----------
     key
-        Tells it from the others for as long as the program runs; never used again.
+        Unique while the program runs.
     source
-        What was opened for it.
+        Its source.
     name
-        What it is called: the same as in captions once it is open.
+        Its name; once it is open the same as in captions.
     session
-        What is shown of it: its model (None while that is being read), range, components, curve
-        and norms. How it is coloured, and which positions are selected and hovered, follow the
-        open model's session, as far as its table has them.
+        Its own state: model (None while loading), range, components, curve and norms. Colouring,
+        selection and hover follow the open model's session, as far as its table has these
+        positions.
     """
 
     key: int

@@ -1,4 +1,4 @@
-"""A training history as the viewport shows it: curves that are there already. Knows no toolkit."""
+"""A training history as curves for the viewport."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from geometry.history.timelapse import Basis, Timelapse
 
 COMPONENTS = (1, 2, 3)
-"""What a time-lapse is seen in, 1-based."""
+"""The components of a timeline, 1-based."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingTimeline:
-    """A history, made ready over one range of positions, in one basis.
+    """A history as curves over one range of positions, in one basis.
 
     Attributes
     ----------
     history
-        What it is of.
+        The history.
     timelapse
-        Its coordinates in both bases, and what was measured on each snapshot.
+        Its coordinates in both bases, and measurements of each snapshot.
     basis
-        The one it is seen in.
+        The basis in use.
     """
 
     history: History
@@ -48,11 +48,11 @@ class TrainingTimeline:
 
     @property
     def n_snapshots(self) -> int:
-        """How many there are."""
+        """Number of snapshots."""
         return len(self.timelapse.steps)
 
     def caption(self, snapshot: int) -> str:
-        """Say which snapshot it is: step, tokens seen, loss, as far as they are known."""
+        """Describe a snapshot: step, tokens seen and loss, as far as they are known."""
         history = self.history
         step, *loss = self.readout(snapshot)
         parts = [step]
@@ -61,7 +61,7 @@ class TrainingTimeline:
         return " · ".join([*parts, *loss])
 
     def readout(self, snapshot: int) -> list[str]:
-        """Say in short which snapshot it is: step, and loss if it is known."""
+        """Describe a snapshot briefly: step, and loss if known."""
         history = self.history
         parts = [f"step {format_count(int(history.steps[snapshot]))}"]
         if history.losses is not None and np.isfinite(history.losses[snapshot]):
@@ -69,7 +69,7 @@ class TrainingTimeline:
         return parts
 
     def basis_caption(self, snapshot: int) -> str:
-        """Say in which components it is seen, and how much of its variance they hold."""
+        """Describe the components, and the share of variance they explain."""
         if self.basis == "frozen":
             last = format_count(int(self.timelapse.steps[-1]))
             share = float(self.timelapse.frozen_variance_ratio[snapshot])
@@ -80,9 +80,9 @@ class TrainingTimeline:
 
 
 def columns_for(components: tuple[int, ...]) -> tuple[int, int, int]:
-    """Return which of a time-lapse's columns go on the three axes for components, from 1.
+    """Return the timeline's columns for the three axes that show these components, from 1.
 
-    In the order of the components if they are its three; else as they are.
+    In the order of the components if they are its three; otherwise in its own order.
     """
     a, b, c = components if sorted(components) == list(COMPONENTS) else COMPONENTS
     return a - 1, b - 1, c - 1

@@ -1,9 +1,9 @@
 """The display transform that keeps the curve from flipping while its components change.
 
-Principal components are only defined up to sign, and two of them trade places where their
-variances cross, so the true coordinates jump while a range is dragged. The *shown* curve is
-therefore turned by the orthogonal matrix that lays it best onto what was shown just before
-(orthogonal Procrustes); the component arrows are turned with it, so that the picture stays true.
+Principal components are defined only up to sign, and two of them swap where their variances cross,
+so the true coordinates jump while a range is dragged. The *shown* curve is therefore transformed by
+the orthogonal matrix that best aligns it with what was shown just before (orthogonal Procrustes);
+the component arrows are transformed with it, so that the picture stays true.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from geometry.pca.curve import Curve
 from geometry.pca.pca import procrustes_rotation
 
-#: A turn by less (radians) moves no point by a pixel on the largest screen: it is none.
+#: A smaller rotation (radians) moves no point by a pixel on the largest screen.
 INVISIBLE = 1e-5
 
 
@@ -32,7 +32,7 @@ def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.nd
     np.ndarray
         (3, 3) orthogonal; ``curve.coordinates @ turn.T`` is nearest to what was shown, compared
         over the positions that both ranges have (over the new range where they share fewer than
-        four). The identity itself where nobody could see the difference.
+        four). The identity itself where the difference is invisible.
     """
     first = max(curve.pca.positions[0], previous.pca.positions[0])
     last = min(curve.pca.positions[1], previous.pca.positions[1])
@@ -49,7 +49,7 @@ def turn_onto(curve: Curve, previous: Curve, previous_turn: np.ndarray) -> np.nd
 
 
 def ease_to_true(turn: np.ndarray, fraction: float) -> np.ndarray:
-    """Go part of the way from a display transform back to the identity.
+    """Interpolate from a display transform to the identity.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ def ease_to_true(turn: np.ndarray, fraction: float) -> np.ndarray:
     -------
     np.ndarray
         (3, 3). A rotation goes along its own axis at constant speed. A mirrored one cannot be
-        reached by turning alone: there, the mirrored axis is folded over at the same time.
+        reached by a rotation alone: the mirrored axis is flipped at the same time.
     """
-    # scipy's spatial package takes a while to import and is not needed to show a first curve.
+    # Slow to import, and not needed to show the first curve.
     from scipy.spatial.transform import Rotation
 
     fold = np.eye(3)
     rotation = np.asarray(turn)
     if np.linalg.det(rotation) < 0:
-        # Fold the component whose arrow is turned over the most: the shortest way.
+        # Flip the component whose arrow is most reversed: the shortest way.
         axis = int(np.argmin(np.diag(rotation)))
         mirror = np.eye(3)
         mirror[axis, axis] = -1.0

@@ -1,4 +1,4 @@
-"""The words that fields of the session can have."""
+"""Literal types of session fields."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ Quantity = Literal["norm", "step", "residual"]
 ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 Fields = Mapping[str, object]
-"""Values by name: of fields of the session, choices of a panel, or as a file has them."""
+"""Values by name: fields of the session, choices of a panel, or parsed from a file."""

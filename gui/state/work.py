@@ -1,4 +1,4 @@
-"""What saved work holds: which model was shown and how. Knows no toolkit."""
+"""The content of saved work: the shown model and how it is shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 MOST_BOOKMARKS = 200
-"""Bookmarks that are kept: more would neither be found again nor read in a moment."""
+"""Maximum number of bookmarks, so that reading and searching them stays fast."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,41 +44,41 @@ class OtherView:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Work:
-    """What was shown.
+    """The saved state of a window.
 
     Attributes
     ----------
     source
-        What was opened: a folder, a file, a model's id.
+        The opened source: a folder, a file, a model's id.
     beside
-        The same as a path from the saved file's folder; "" where there is none.
+        Its path relative to the saved file's folder; "" if there is none.
     table, commit
-        The tensor that was chosen as the table; the commit that the files were of, if any.
+        The tensor chosen as the table; the commit of the files, if any.
     fingerprint
-        Of the model, to tell whether the same one was found again.
+        Fingerprint of the model, to recognise it.
     positions
         First and last shown position, both inclusive.
     fields
         Values of the session's fields, by the names in :data:`FIELDS`.
     place
-        Where the camera was; None if nobody has looked yet.
+        The camera; None if there has been no view yet.
     turn : (3, 3) float64
         The display transform.
     panel
-        Name of the dock that was in front; "" for none.
+        Name of the front dock; "" for none.
     size
-        Width and height of the window, in logical pixels; None if nobody told.
+        Width and height of the window, in logical pixels; None if unknown.
     layout, layout_version
-        Where the docks were, as Qt writes it; empty if nobody told. And of which docks that is, see
-        :data:`gui.window.settings.settings.LAYOUT_VERSION`: 2 in files that do not say it.
+        Qt's state of the docks, empty if unknown; and its version, see
+        :data:`gui.window.settings.settings.LAYOUT_VERSION`: 2 in files without one.
     bookmarks
-        Other views, to go to.
+        Saved views.
     others, main_at
-        The models beside this one in their order, and its place among them.
+        The models beside this one in order, and its place among them.
     laying
-        What was laid over the curve; the key of a model beside it is its place in ``others``.
+        The curve aligned with the shown one; a compared model's key is its index in ``others``.
     panels
-        What was chosen in panels, by the names of their docks: see :mod:`gui.panels.options`.
+        The panels' options, by the names of their docks: see :mod:`gui.panels.options`.
     """
 
     source: str
@@ -103,20 +103,20 @@ class Work:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Bookmark:
-    """A view to come back to.
+    """A saved view.
 
     Attributes
     ----------
     key
-        32 hexadecimal digits, its own for ever.
+        32 hexadecimal digits, unique and permanent.
     name, note
-        What the user calls it, and says of it.
+        The user's name and note.
     model
-        What the model is called, as in captions.
+        The model's name, as in captions.
     work
-        What is shown.
+        The saved state.
     picture
-        A small PNG of it.
+        A small PNG.
     """
 
     key: str
@@ -134,7 +134,7 @@ class Bookmark:
 
 
 class ModelFields(TypedDict):
-    """What of a model is saved, as :class:`Work` and :class:`OtherView` have it."""
+    """Saved fields of a model, common to :class:`Work` and :class:`OtherView`."""
 
     source: str
     beside: str
@@ -147,17 +147,17 @@ def _one_of(*allowed: object) -> Callable[[object], bool]:
 
 
 def whole(value: object, least: int = 0) -> TypeGuard[int]:
-    """Tell whether a value is an integer, and not below the least."""
+    """Return whether a value is an integer, at least ``least``."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def flag(value: object) -> TypeGuard[bool]:
-    """Tell whether a value is true or false."""
+    """Return whether a value is a bool."""
     return isinstance(value, bool)
 
 
 def three(value: object) -> TypeGuard[tuple[int, int, int]]:
-    """Tell whether a value is three components, from 1."""
+    """Return whether a value is three components, from 1."""
     return isinstance(value, tuple) and len(value) == 3 and all(whole(k, 1) for k in value)
 
 
@@ -182,4 +182,4 @@ FIELDS: Mapping[str, Callable[[object], bool]] = {
     "basis": _one_of(*get_args(Basis)),
     "snapshot": lambda value: value is None or whole(value),
 }
-"""What of the session is saved, and which values each may have."""
+"""Saved fields of the session, with the check of their values."""
