@@ -1,4 +1,4 @@
-"""What is done: opening, fitting, answering, comparing, downloading, undo, saved work.
+"""Services: opening, fitting, answering, comparing, downloading, undo, saved work.
 
 The only layer that starts work and writes results into the session; no widgets.
 """

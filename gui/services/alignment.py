@@ -1,4 +1,4 @@
-"""Keeps a second curve laid over the shown one, whatever becomes of either. Knows no toolkit."""
+"""Keeps a second curve aligned with the shown one, while either changes."""
 
 from __future__ import annotations
 
@@ -40,35 +40,36 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SLOT = "laid"
-"""Of the guide, and of the work in the background."""
+"""Slot of the guide, and of background work."""
 KEPT = 4
-"""Components of other ranges and steps that are kept for when they are wanted again."""
+"""Number of components of other ranges and steps kept in the cache."""
 BEADS, MOST_BEADS = 64, 1024
-"""So many points, at most, have the colours of those they match: more would hide the line, which
-tells this curve from the shown one. A tangled line is pale, and its points tell more."""
+"""Maximum points with the colours of their matches: more would hide the line, which distinguishes
+this curve from the shown one. A tangled line is pale, so its points may be more.
+"""
 TANGLED = 24
-"""A line so many times as long as what it fills is a tangle."""
+"""A line longer than this multiple of its extent counts as tangled."""
 WAITING = "Working it out…"
 NO_STEPS = "The steps of its training have not been read: open Training once."
 
 
 _Key = tuple[Hashable, ...]
-"""What was worked out: of which model or history, first, and then what of it."""
+"""Cache key: the model or history, and the range or step."""
 _Found = tuple[np.ndarray, PositionPCA]
-"""A table, and its components."""
+"""A table and its components."""
 _Work = tuple[_Key, Callable[[], _Found]]
 
 
 class CurveAligner:
-    """Keeps ``session.laid``, ``session.not_laid`` and the guide true to ``session.laying``.
+    """Updates ``session.laid``, ``session.not_laid`` and the guide for ``session.laying``.
 
-    What is drawn is worked out at once, with every tick of a drag; the components of another range
-    or step, and what takes longer to find out, on a thread when nothing is dragged.
+    The alignment is computed at once, with every tick of a drag; components of another range or
+    step, and slower results, on a thread when nothing is dragged.
 
     Parameters
     ----------
     session, jobs
-        What it reads and writes, what runs the work.
+        The session it reads and writes; runs the work.
     """
 
     def __init__(self, session: Session, jobs: Jobs) -> None:
@@ -87,23 +88,23 @@ class CurveAligner:
             self._listening.to(signal, slot)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         self._following.stop()
         self._give_up()
         self._kept.clear()
 
-    # What changes.
+    # ---- changes ----
 
     def _on_laying_changed(self) -> None:
-        """Follow the other curve, if it is a compared model's."""
+        """Listen to the other curve, if it is a compared model's."""
         self._following.stop()
         other = self._compared()
         if other is not None:
             self._following.to(other.session.events.curve, self._refresh)
             self._following.to(other.session.events.model, self._refresh)
         elif isinstance(getattr(self._session.laying, "what", None), OfCompared):
-            self._session.laying = None  # it was taken away
+            self._session.laying = None  # the compared model was removed
             return
         self._refresh()
 
@@ -113,13 +114,13 @@ class CurveAligner:
 
     def _refresh(self) -> None:
         session = self._session
-        # No table is kept in memory that nothing shows any more.
+        # Tables that are no longer shown are not kept in memory.
         there = (session.model, session.history)
         self._kept = {key: found for key, found in self._kept.items() if key[0] in there}
         if session.model is not self._model:
             self._model = session.model
             if session.laying is not None and not isinstance(session.laying.what, OfCompared):
-                session.laying = None  # it was a range or a step of the model before
+                session.laying = None  # a range or a step of the previous model
                 return
         self._give_up()
         laying, model, curve = session.laying, session.model, session.curve
@@ -142,7 +143,7 @@ class CurveAligner:
         if not session.dragging:
             self._find_more(laid, model)
 
-    # The other curve.
+    # ---- the other curve ----
 
     def _compared(self) -> Compared | None:
         laying = self._session.laying
@@ -152,7 +153,7 @@ class CurveAligner:
         return next((one for one in self._session.compared if one.key == key), None)
 
     def _above(self, laying: CurveAlignment, model: PositionalModel, curve: Curve) -> Above | _Work:
-        """Return the other curve, or how it is worked out and the key to keep that under."""
+        """Return the other curve, or a function that computes it and its cache key."""
         what = laying.what
         if isinstance(what, OfRange):
             return self._of_range(what, model, curve)
@@ -187,7 +188,7 @@ class CurveAligner:
         name = f"{model.name} at step {format_count(what.step)}"
         return Above(name, table, pca, curve.components)
 
-    # In the background.
+    # ---- background work ----
 
     def _work_out(self, key: _Key, function: Callable[[], _Found]) -> None:
         def keep(found: _Found) -> None:
@@ -213,7 +214,7 @@ class CurveAligner:
     def _give_up(self) -> None:
         self._jobs.cancel(SLOT)
 
-    # What comes of it.
+    # ---- results ----
 
     def _show(self, laid: AlignedCurve | None, why_not: str = "") -> None:
         session = self._session
@@ -227,7 +228,7 @@ class CurveAligner:
 
 
 def guide(laid: AlignedCurve) -> Guide:
-    """Draw what is laid over the shown curve: a thin line, and beads that say which is which."""
+    """Return the guide of an aligned curve: a thin line, with beads that show which is which."""
     tangled = is_tangled(laid.coordinates)
     beads = slice(None, None, -(-len(laid.matched) // (MOST_BEADS if tangled else BEADS)))
     return Guide(
@@ -242,7 +243,7 @@ def guide(laid: AlignedCurve) -> Guide:
 
 
 def is_tangled(coordinates: np.ndarray) -> bool:
-    """Tell whether a line through these points would be a wall, and not a curve."""
+    """Return whether a line through these points would look like a solid area."""
     length = float(np.linalg.norm(np.diff(coordinates, axis=0), axis=1).sum())
     return length > TANGLED * float(np.linalg.norm(np.ptp(coordinates, axis=0)))
 
@@ -253,6 +254,6 @@ def _three(components: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def _read_step(history: History, step: int, positions: tuple[int, int], k: int) -> _Found:
-    """Return a table as it was, and its own components."""
+    """Return the table at a step, and its own components."""
     table = history.table([int(s) for s in history.steps].index(step))
     return table, fit_pca(table, positions, k)

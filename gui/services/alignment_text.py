@@ -1,4 +1,4 @@
-"""What is said of a curve that lies over the shown one, and the Python that computes it again."""
+"""Texts about an aligned curve, and the Python script that computes it again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def caption(laid: AlignedCurve) -> str:
-    """Say what lies over what, and in a second line how it got there and how well it fits."""
+    """Describe what is aligned with what, and in a second line how, and how well it fits."""
     what = f"thin line: {_what(laid)}"
     if laid.alignment is not None:
         return f"{what}\n{_moved(laid)} · {_fit(laid)}"
@@ -28,7 +28,7 @@ def caption(laid: AlignedCurve) -> str:
 
 
 def readout(laid: AlignedCurve) -> str:
-    """Say how well it fits, in a line beside the controls."""
+    """Describe how well it fits, in one line for the controls."""
     more = laid.more
     if laid.alignment is None:
         if more is None or more.held is None:
@@ -48,7 +48,7 @@ def readout(laid: AlignedCurve) -> str:
 
 
 def shown(laid: AlignedCurve) -> str:
-    """Name the shown components: "PC 1, 2, 3"."""
+    """Return the names of the shown components: "PC 1, 2, 3"."""
     return "PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in laid.curve.components)
 
 
@@ -86,7 +86,7 @@ def _middle(laid: AlignedCurve) -> str:
 
 
 def other_model(session: Session) -> PositionalModel | None:
-    """Return the compared model whose curve lies over the shown one, if it is one's."""
+    """Return the compared model of the aligned curve, if there is one."""
     laid = session.laid
     if laid is None or not isinstance(laid.laying.what, OfCompared):
         return None
@@ -95,14 +95,14 @@ def other_model(session: Session) -> PositionalModel | None:
 
 
 def script(laid: AlignedCurve, model: PositionalModel, other: PositionalModel | None) -> str:
-    """Return a script that lays the same curves over each other, and prints how well they fit.
+    """Return a script that aligns the same curves, and prints how well they fit.
 
     Parameters
     ----------
     laid
-        What lies over what.
+        The aligned curve.
     model, other
-        The open model; the compared one whose curve lies over it, None for its own.
+        The open model; the compared one whose curve is aligned, None for its own.
     """
     lines = [
         f"from geometry import {', '.join(['fit_pca', *names_used(laid)])}",
@@ -114,14 +114,14 @@ def script(laid: AlignedCurve, model: PositionalModel, other: PositionalModel | 
 
 
 def names_used(laid: AlignedCurve) -> list[str]:
-    """Return the names of ``geometry`` that :func:`computing` takes to be imported."""
+    """Return the names of ``geometry`` that :func:`computing` needs imported."""
     if laid.alignment is None:
         return ["angles_between", "in_basis", "share_held"]
     return ["align", "disparity", "in_basis"]
 
 
 def computing(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
-    """Return the lines that make ``laid``, its coordinates, and print how well they fit.
+    """Return the lines that compute ``laid``, its coordinates, and print how well they fit.
 
     They use ``model`` and ``pca``; ``other`` is as in :func:`script`.
     """
@@ -133,7 +133,7 @@ def computing(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
 
 
 def _other(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
-    """Return the lines that make ``table`` and ``own``: the other rows, and their components."""
+    """Return the lines that compute ``table`` and ``own``: the other rows and their components."""
     what, above = laid.laying.what, laid.above
     lines = ["table = model.W_pos"]
     if isinstance(what, OfCompared):

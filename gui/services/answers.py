@@ -1,7 +1,7 @@
-"""Answers to what panels ask about the open model: each worked out once, off the GUI thread.
+"""Answers to the panels' questions about the open model, each computed once, on a thread.
 
 A panel asks under its own name, its slot, and reads ``session.answers[slot]``. The newest question
-of a slot wins; one that no slot waits for any more is given up.
+of a slot replaces earlier ones; one that no slot waits for is cancelled.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 256_000_000
-"""Bound on the results kept in memory."""
+"""Size limit of the results kept in memory."""
 FAULT = "This is a fault of Helixscope; its log has the details."
 
 
 @dataclass(eq=False, slots=True)
 class _Run:
-    """A question that is being worked on."""
+    """A question being answered."""
 
     job: str
     announced: bool = False
@@ -49,14 +49,14 @@ class _Run:
 
 
 class Answers:
-    """Keeps ``session.answers`` true to what was asked.
+    """Answers questions in ``session.answers``.
 
     Parameters
     ----------
     session, jobs
-        What it reads and writes, what runs the work.
+        The session it reads and writes; runs the work.
     max_bytes
-        Bound on the results that are kept for when they are asked for again.
+        Size limit of cached results.
     """
 
     def __init__(self, session: Session, jobs: Jobs, max_bytes: int = MAX_BYTES) -> None:
@@ -72,24 +72,24 @@ class Answers:
         self._listening.to(session.events.model, self._follow_model)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         self._give_up_all()
 
     def ask(self, slot: str, question: Question[object], *, fetch: bool = False) -> None:
-        """Answer a question, in place of what this slot asked before.
+        """Answer a question, replacing this slot's earlier one.
 
-        What is known is told at once; until then the slot's answer stays what it was, or becomes
-        "working" if that takes a moment.
+        A cached answer is set at once; otherwise the slot's answer stays unchanged, or becomes
+        "working" after a short delay.
 
         Parameters
         ----------
         slot
-            Who asks.
+            Name of the asking panel.
         question
             A :class:`gui.services.questions.Question`.
         fetch
-            The user agrees to the download that the slot's answer says, or to any if it says none.
+            The user agrees to the download given in the slot's answer, or to any if it gives none.
         """
         self._follow_model()
         if self._model is None:
@@ -110,18 +110,18 @@ class Answers:
             self._tell(slot, self._working(question, run))
 
     def cancel(self, slot: str) -> None:
-        """Give up what a slot waits for; others that wait for the same get it all the same."""
+        """Cancel a slot's question, unless other slots wait for it too."""
         question = self._wanted.pop(slot, None)
         if question is not None and question in self._running:
             self._give_up(question)
             self._tell(slot, Answer(question, "cancelled"))
 
     def cancel_newest(self) -> bool:
-        """Give up what was asked for last of all that the user sees being worked on.
+        """Cancel the newest question whose progress is shown.
 
         Returns
         -------
-        False if there is no such thing.
+        False if there is none.
         """
         for slot, question in reversed(self._wanted.items()):
             run = self._running.get(question)
@@ -131,7 +131,7 @@ class Answers:
         return False
 
     def forget(self, slot: str) -> None:
-        """Give up what a slot waits for, silently: nobody looks at it any more."""
+        """Cancel a slot's question without an answer, as nothing shows it any more."""
         question = self._wanted.pop(slot, None)
         if question is None or question not in self._running:
             return
@@ -144,7 +144,7 @@ class Answers:
     def _note_agreement(
         self, model: PositionalModel, question: Question[object], told: Answer | None
     ) -> None:
-        """Remember that the user agreed to what an answer said, also for trying again."""
+        """Record the user's consent to a download, also for later attempts."""
         if told is None or told.question != question or told.state != "to fetch":
             self._agreed[question] = math.inf
             return
@@ -201,7 +201,7 @@ class Answers:
         return next(name for name in names if name not in taken)
 
     def _give_up(self, question: Question[object]) -> None:
-        """Stop working on a question, unless somebody waits for it."""
+        """Stop working on a question, unless a slot waits for it."""
         if question in self._running and question not in self._wanted.values():
             self._jobs.cancel(self._running.pop(question).job)
 
@@ -211,7 +211,7 @@ class Answers:
             self._give_up(question)
 
     def _follow_model(self) -> None:
-        """Begin anew when another model is open."""
+        """Discard everything when another model is open."""
         if self._session.model is self._model:
             return
         self._give_up_all()
@@ -220,7 +220,7 @@ class Answers:
         self._model, self._stream, self._once = self._session.model, None, Memo()
         self._session.answers = MappingProxyType({})
 
-    # ---- what comes of it ------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------
 
     def _on_slow(self, question: Question[object]) -> None:
         run = self._running[question]
@@ -268,7 +268,7 @@ class Answers:
 
 
 def _fetching(progress: TransferProgress, made: type[Progress]) -> Progress:
-    """Say how far a download is."""
+    """Return a download's progress as that of an answer."""
     share = progress.done / progress.total if progress.total else None
     amount = format_bytes(progress.done)
     if progress.total:

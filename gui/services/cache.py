@@ -1,4 +1,4 @@
-"""Results kept for when they are asked for again, bounded by bytes."""
+"""A cache of results with a size limit in bytes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 
 class ResultCache(Generic[T]):
-    """Keeps the results used last; the longest unused go first.
+    """Least-recently-used cache of results.
 
     Parameters
     ----------
     max_bytes
-        Bound on the arrays of all kept results together. A single larger result is not kept.
+        Size limit of all arrays together. A single larger result is not cached.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -27,7 +27,7 @@ class ResultCache(Generic[T]):
         self.n_bytes = 0
 
     def get(self, key: Hashable) -> T | None:
-        """Return a kept result, or None.
+        """Return a cached result, or None.
 
         Keys are (checkpoint fingerprint, function, frozen parameters).
         """
@@ -37,12 +37,12 @@ class ResultCache(Generic[T]):
         return self._results[key]
 
     def clear(self) -> None:
-        """Forget all results."""
+        """Remove all results."""
         self._results.clear()
         self.n_bytes = 0
 
     def put(self, key: Hashable, result: T) -> T:
-        """Keep a result and return it."""
+        """Cache a result and return it."""
         self._forget(key)
         n_bytes = array_bytes(result)
         if n_bytes > self._max_bytes:
@@ -59,7 +59,7 @@ class ResultCache(Generic[T]):
 
 
 def array_bytes(result: object) -> int:
-    """Count the bytes of the arrays in a result: a dataclass, a sequence, a mapping, nested too."""
+    """Return the size in bytes of the arrays in a result, including nested containers."""
     if isinstance(result, np.ndarray):
         return result.nbytes
     if is_dataclass(result):

@@ -1,4 +1,4 @@
-"""Bringing the checkpoints of the open model's training together. Knows no toolkit."""
+"""Search for and download of the checkpoints of the open model's training."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class _Listed:
 
 
 class CheckpointDownload:
-    """Looks for checkpoints, and gathers a choice of them into ``session.history``.
+    """Searches for checkpoints, and gathers a selection of them into ``session.history``.
 
     Parameters
     ----------
     session, jobs, fetching
-        What it reads and writes, what runs the work, what it goes through.
+        The session it reads and writes; runs the work; access to the Hub.
     """
 
     def __init__(self, session: Session, jobs: Jobs, fetching: Fetching) -> None:
@@ -55,15 +55,15 @@ class CheckpointDownload:
         self._listening.to(session.events.model, self._forget)
 
     def close(self) -> None:
-        """Stop answering, and give up what is under way."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         for slot in (LIST, GATHER, SO_FAR):
             self._jobs.cancel(slot)
 
     def look(self) -> None:
-        """Look which checkpoints there are; of a model on the Hub, in one request.
+        """Search for checkpoints; for a model on the Hub, in one request.
 
-        Offline, those are found that were fetched before.
+        Offline, only cached ones are found.
         """
         session, fetching = self._session, self._fetching
         model, state = session.model, session.gathering
@@ -80,29 +80,29 @@ class CheckpointDownload:
             self._on_listed,
             lambda error: self._fail(error, "The checkpoints could not be listed"),
             lambda: setattr(session, "gathering", DownloadState("looking")),
-            on_progress=lambda _: None,  # it is one request
+            on_progress=lambda _: None,  # it is a single request
             stop=fetch.stop,
         )
 
     def choose(self, count: int) -> None:
-        """Plan to take so many of the checkpoints."""
+        """Plan to gather this many checkpoints."""
         state = self._session.gathering
         if state is not None and state.stage == "listed" and state.plan is not None:
-            # What went wrong, or was asked about whole files, concerned another number of them.
+            # Earlier errors and questions concerned another selection.
             self._session.gathering = DownloadState(
                 "listed", self._plan(count), skipped=state.skipped
             )
 
     def gather(self, count: int, *, whole: bool = False) -> None:
-        """Bring so many checkpoints together.
+        """Gather checkpoints.
 
-        Whatever ends it, what has come by then becomes the session's history, and doing it again
-        brings the rest.
+        However it ends, what has arrived becomes the session's history, and another call gathers
+        the rest.
 
         Parameters
         ----------
         count
-            How many, at log-spaced steps.
+            Number of checkpoints, at log-spaced steps.
         whole
             Whether the user agreed to the download of whole files.
         """
@@ -128,11 +128,11 @@ class CheckpointDownload:
         )
 
     def cancel(self) -> bool:
-        """Give up looking or gathering; what has come stays.
+        """Cancel searching or gathering; what has arrived is kept.
 
         Returns
         -------
-        False if there is no such thing.
+        False if there is nothing to cancel.
         """
         state = self._session.gathering
         if state is None or state.stage == "listed":
@@ -145,10 +145,10 @@ class CheckpointDownload:
             self._end()
         return True
 
-    # ---- what comes of it ------------------------------------------------------------------
+    # ---- results -------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        """Another model is open: this is about that one."""
+        """Discard the state, as it belongs to another model."""
         for slot in (LIST, GATHER, SO_FAR):
             self._jobs.cancel(slot)
         self._listed, self._gathering, self._whole = _Listed(None, ()), None, False
@@ -171,12 +171,12 @@ class CheckpointDownload:
         return plan_history(self._listed.origin, self._listed.snapshots, max(1, count))
 
     def _take_up(self, plan: HistoryPlan, whole: bool) -> Gathering:
-        """Go on with what was broken off, if it was the same; or begin."""
+        """Resume an interrupted gathering of the same plan, or begin a new one."""
         from geometry.history.gathering import Gathering as Begun
 
         before = self._gathering
         same = before is not None and _steps(before.plan) == _steps(plan)
-        # What was agreed to holds for these checkpoints, and for no others.
+        # Consent holds for these checkpoints only.
         whole = whole or (same and self._whole)
         if before is None or not same or whole != self._whole:
             network = None
@@ -190,11 +190,11 @@ class CheckpointDownload:
     def _end(
         self, *, history: History | None = None, why: str = "", advice: str = "", whole: int = 0
     ) -> None:
-        """Say what has come, and what it would take to bring the rest."""
+        """Show what has arrived, and what is missing."""
         gathering = self._gathering
         assert gathering is not None
         skipped, lacking = gathering.skipped, _steps_of(gathering.missing)
-        # What was skipped is looked at again each time, and may cost something each time.
+        # Skipped checkpoints are tried again each time, perhaps with new downloads.
         come = _steps(gathering.plan) - lacking - _steps_of(skipped)
         self._listed = replace(
             self._listed,
@@ -218,7 +218,7 @@ class CheckpointDownload:
         )
 
     def _show_so_far(self, history: History | None) -> None:
-        """Show what has come, unless more is there from before."""
+        """Show what has arrived, unless an earlier history has more."""
         shown = self._session.history
         if history is not None and (shown is None or shown.n_snapshots < history.n_snapshots):
             self._session.history = history
@@ -238,7 +238,7 @@ class CheckpointDownload:
 
 
 def _list(model: PositionalModel, network: Callable[[], Network]) -> _Listed:
-    """Find out which checkpoints a model has; asks no network unless it is on the Hub."""
+    """Find a model's checkpoints; uses the network only for a model on the Hub."""
     from geometry.history.origins import find_history, list_snapshots
 
     origin = find_history(model)
@@ -248,7 +248,7 @@ def _list(model: PositionalModel, network: Callable[[], Network]) -> _Listed:
 
 
 def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
-    """Say that there are no checkpoints, and what to do."""
+    """Explain that there are no checkpoints, with advice."""
     if origin is None or origin.kind != "hub":
         return "This model comes without checkpoints of its training.", ""
     if session.offline:
@@ -260,7 +260,7 @@ def _nothing(origin: Origin | None, session: Session) -> tuple[str, str]:
 
 
 def _gathered(come: int, skipped: int) -> str:
-    """Say what has come of a gathering."""
+    """Describe the result of a gathering."""
     text = f"Gathered {come} checkpoint{'' if come == 1 else 's'}"
     return f"{text}; {skipped} left out" if skipped else text
 

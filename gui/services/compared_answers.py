@@ -1,4 +1,4 @@
-"""Answers to what panels ask about the models beside the open one, a few at a time."""
+"""Answers to the panels' questions about compared models, a few at a time."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
     from gui.services.questions import Question
 
 AT_ONCE = 2
-"""Answers that are worked on at the same time; those about the open model never wait for them."""
+"""Number of answers computed at once; those about the open model have their own threads."""
 MAX_BYTES = 32_000_000
-"""Bound on the results that are kept of each model."""
+"""Size limit of the cached results of each model."""
 
 
 class ComparedAnswers:
-    """Keeps ``answers`` of each compared session true to what was asked about its model.
+    """Answers questions about each compared model in its own session.
 
-    It also keeps ``session.compared_colors``: a model keeps its colour while others come and go.
+    Also maintains ``session.compared_colors``: a model keeps its colour while others are added or
+    removed.
 
     Parameters
     ----------
     session, jobs
-        The open model's session, and what runs the work.
+        The open model's session; runs the work.
     """
 
     def __init__(self, session: Session, jobs: Jobs) -> None:
@@ -41,21 +42,21 @@ class ComparedAnswers:
         self._listening.to(session.events.compared, self._follow)
 
     def close(self) -> None:
-        """Stop answering, and give up what is being worked on."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         for _, answers in self._answers.values():
             answers.close()
         self._answers.clear()
 
     def ask(self, slot: str, key: int, question: Question[object], *, fetch: bool = False) -> None:
-        """Answer a question about a compared model, as :meth:`gui.services.answers.Answers.ask`.
+        """Answer a question about a compared model, like :meth:`gui.services.answers.Answers.ask`.
 
         Parameters
         ----------
         slot, question, fetch
             As there; the answer is in that model's own ``session.answers[slot]``.
         key
-            The model's; one that has gone meanwhile is not asked.
+            The model's key; ignored if the model has been removed.
         """
         session = next((c.session for c in self._session.compared if c.key == key), None)
         if session is None:
@@ -66,7 +67,7 @@ class ComparedAnswers:
         self._answers[key][1].ask(slot, question, fetch=fetch)
 
     def forget(self, slot: str) -> None:
-        """Give up what a slot waits for, of all models: nobody looks at it any more."""
+        """Cancel a slot's questions about all models, as nothing shows them any more."""
         for _, answers in self._answers.values():
             answers.forget(slot)
 
@@ -80,14 +81,14 @@ class ComparedAnswers:
         sources = {compared.key: compared.source for compared in session.compared}
         same = {key for key, source in sources.items() if self._sources.get(key, source) == source}
         self._sources = sources
-        # It was another model, which has gone or is the open one now, that was hidden.
+        # The hidden curve belonged to a model that was removed or is the open one now.
         session.hidden_curves = frozenset(h for h in session.hidden_curves if h[1] in same)
         colors = {key: n for key, n in session.compared_colors.items() if key in there}
         overlays = {overlay.color for overlay in session.overlays}
         for key in there:
             if key not in colors:
                 free = [number for number in range(COLORS) if number not in colors.values()]
-                # Beside so many overlays that there is none left, two have the same.
+                # If overlays use all colours, two have the same.
                 colors[key] = next((n for n in free if n not in overlays), (*free, 0)[0])
         if colors != session.compared_colors:
             session.compared_colors = MappingProxyType(colors)

@@ -1,4 +1,4 @@
-"""A model beside the open one: its session, and what answers that. Knows no toolkit."""
+"""A compared model: its session, and the services for it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OpenModel:
-    """A model with all that showing it again takes, and how it was asked for."""
+    """A model with everything needed to show it again, and the request that opened it."""
 
     wanted: Wanted
     opened: Opened
 
     @classmethod
     def of(cls, session: Session, opening: Opening, fitter: Fitter) -> OpenModel | None:
-        """Take what a session shows; None while it shows nothing."""
+        """Create from a session; None if it shows no model."""
         wanted, fast = opening.shown, fitter.fast
         model, curve, norms = session.model, session.curve, session.norms
         if wanted is None or fast is None or model is None or curve is None or norms is None:
@@ -40,19 +40,18 @@ class OpenModel:
 
 
 class ComparedView:
-    """Reads a model and keeps what is shown of it true to its session.
+    """Loads a compared model, and fits and measures it for its session.
 
     Parameters
     ----------
     key, source
         As in :class:`gui.state.session.Compared`.
     jobs, fetching, opener
-        As for :class:`gui.services.opening.Opening`; the slots are this cell's own.
+        As for :class:`gui.services.opening.Opening`; the slots are its own.
     on_shown
-        Called with the key when its model has come, or another in its place, and whether that was
-        read for it.
+        Called with the key when its model is shown or replaced, and whether it was loaded for this.
     on_error
-        Called with the key, an error, and what failed, in words.
+        Called with the key, an error, and a description of what failed.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class ComparedView:
         self._pairs = PairMeasuring(session)
 
     def close(self) -> None:
-        """Stop answering, and give up what is under way."""
+        """Stop listening and cancel work."""
         self._jobs.cancel_all()
         self._fitter.close()
         self._measuring.close()
@@ -87,17 +86,17 @@ class ComparedView:
 
     @property
     def held(self) -> OpenModel | None:
-        """The model with all that showing it elsewhere takes; None while it is being read."""
+        """The model with everything needed to show it elsewhere; None while it is loading."""
         return OpenModel.of(self.session, self.opening, self._fitter)
 
     def take(self, held: OpenModel) -> None:
-        """Show another model in place of this one."""
+        """Replace the shown model by another."""
         self.opening.cancel()
         self.opening.take(held.wanted)
         self.show(held.wanted, held.opened, read=False)
 
     def show(self, wanted: Wanted, opened: Opened, *, read: bool = True) -> None:
-        """Show a model; ``read`` for this, and not taken from another view."""
+        """Show a model; ``read`` means loaded for this view, not taken from another."""
         session, model = self.session, opened.model
         self._fitter.pause()
         session.change(
@@ -114,6 +113,6 @@ class ComparedView:
             status="Ready",
         )
         self.compared = replace(self.compared, source=wanted.source, name=model.name)
-        # Fits under a drag take preparing, and memory: not before somebody drags.
+        # Preparing fast fits takes time and memory, so it waits for the first drag.
         self._fitter.use(opened.fast, ahead=False)
         self._on_shown(self.compared.key, read)

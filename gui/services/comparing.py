@@ -1,7 +1,7 @@
 """Models side by side: each in a session of its own, linked to that of the open one.
 
-The open model is one of those in the grid; what panels show is about it. Another takes its place
-by :meth:`Comparing.make_main`: the two sessions exchange what they show. Knows no toolkit.
+The open model is one of those in the grid, and the panels are about it. Another takes its place by
+:meth:`Comparing.make_main`: the two sessions exchange their models.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST = 9
-"""Models in the grid at once, the open one among them: three by three."""
+"""Maximum number of models in the grid, including the open one: three by three."""
 _FOLLOWED = (
     "color_by", "color_component", "colormap", "outside", "projection", "keep_turned",
     "measure", "norms_centred", "norms_after", "dragging",
 )  # fmt: skip
-"""What all views share: changed for the open model, it changes for the others."""
+"""Fields shared by all views: those of the open model's session are copied to the others."""
 _COLORED_BY = ("model", "curve", "norms", "color_by", "color_component", "dragging")
 
 
 class Comparing:
-    """Keeps ``session.compared``, and links those sessions to that of the open model.
+    """Maintains ``session.compared``, and links those sessions to that of the open model.
 
     Parameters
     ----------
     session, jobs, fetching
-        The open model's session, what runs the work, what it goes through.
+        The open model's session; runs the work; access to the Hub.
     held
-        Returns the open model, with what showing it again takes; None while none is open.
+        Returns the open model, with everything needed to show it again; None if none is open.
     show
         Shows a model in place of the open one.
     opener
-        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` except in tests.
 
     Attributes
     ----------
     marks
-        What is selected and hovered in them.
+        Their common selection and hover.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Comparing:
         self._coloring: dict[int, Listening] = {}
 
     def close(self) -> None:
-        """Stop answering, and give up what is being read."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         self.marks.close()
         for key in tuple(self._cells):
@@ -91,16 +91,16 @@ class Comparing:
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """The models in the order of the grid, the open one (:data:`MAIN`) among them."""
+        """The keys of the models in grid order, including the open one (:data:`MAIN`)."""
         keys = [compared.key for compared in self._session.compared]
         keys.insert(self._session.main_at, MAIN)
         return tuple(keys)
 
     @property
     def opened(self) -> tuple[tuple[int, Session, Wanted], ...]:
-        """The models beside the open one that are there, in order: key, session, what was opened.
+        """The loaded models beside the open one, in order: key, session, request.
 
-        One that is still being read is left out.
+        Without those still loading.
         """
         cells = [self._cells[key] for key in self.keys if key != MAIN]
         return tuple(
@@ -111,7 +111,7 @@ class Comparing:
 
     @property
     def room(self) -> int:
-        """How many more models the grid has room for."""
+        """Number of models for which the grid has room."""
         return MOST - 1 - len(self._cells) if self._session.model is not None else 0
 
     def add(
@@ -122,23 +122,22 @@ class Comparing:
         *,
         table: str | None = None,
     ) -> int | None:
-        """Show another model beside the open one; it is read in the background.
+        """Show another model beside the open one; it is loaded in the background.
 
-        One that cannot be opened becomes a notice that says why. Nothing is downloaded as a whole
-        file.
+        If it cannot be opened, a notice gives the reason. Whole files are not downloaded.
 
         Parameters
         ----------
         source, table
             As for :meth:`gui.services.controller.Controller.open`.
         positions, components
-            What is shown of it; 1 to the last position, and the open model's components, if None.
+            Its range and components; if None, 1 to the last position and the open model's
+            components.
 
         Returns
         -------
         int or None
-            Its key; None where there is no room for it, or it is known at once that it cannot be
-            opened, which a notice says.
+            Its key; None if there is no room, or if it cannot be opened, which a notice explains.
         """
         session = self._session
         if not self.room:
@@ -162,7 +161,7 @@ class Comparing:
         return key if key in self._cells else None
 
     def add_all(self, sources: Iterable[str]) -> None:
-        """Show further models beside the open one, but for those that are there already."""
+        """Show further models beside the open one, except those already shown."""
         shown = {remembered_name(cell.compared.source) for cell in self._cells.values()}
         if self._session.model is not None:
             shown.add(remembered_name(self._session.model.source))
@@ -173,9 +172,9 @@ class Comparing:
                 self.add(source)
 
     def remove(self, key: int) -> None:
-        """Show a model no more. In place of the open one, its neighbour is the open one then.
+        """Remove a model. If it is the open one, a neighbour becomes the open one.
 
-        That is the nearest in the grid that is there, the next one rather than the one before.
+        The neighbour is the nearest loaded one in the grid, preferably the next.
         """
         if key == MAIN:
             places, at = self.keys, self._session.main_at
@@ -186,16 +185,16 @@ class Comparing:
             self._let_go(key)
             self._arrange(keys)
             self._share_colors()
-            if not self._cells:  # what only another table had
+            if not self._cells:  # relevant for another table only
                 self.marks.narrow()
 
     def clear(self) -> None:
-        """Show the open model alone."""
+        """Remove all models but the open one."""
         for key in tuple(self._cells):
             self.remove(key)
 
     def move(self, key: int, step: int) -> None:
-        """Move a model by so many places in the grid; at its ends it stays."""
+        """Move a model by some places in the grid, at most to its ends."""
         keys = list(self.keys)
         if key in keys:
             at = keys.index(key)
@@ -203,10 +202,9 @@ class Comparing:
             self._arrange(keys)
 
     def make_main(self, key: int) -> bool:
-        """Let a model and the open one change places: the panels are about it from now on.
+        """Make a model the open one, to which the panels refer from now on.
 
-        In the grid both stay where they are. False where there is no such model, or it is not
-        there yet.
+        In the grid both keep their places. False if there is no such model, or it is still loading.
         """
         cell, ours = self._cells.get(key), self._held()
         theirs = None if cell is None else cell.held
@@ -241,7 +239,7 @@ class Comparing:
         self._share_range()
         self.marks.show()
         odd = " ".join(cell.session.model.warnings) if read else ""
-        # What another could not do, its view being gone, is said nowhere else.
+        # Errors of a removed view are reported nowhere else.
         if odd and (session.notice is None or not session.notice.details):
             session.notice = Notice(f"{cell.compared.name}: {odd}")
 
@@ -251,13 +249,13 @@ class Comparing:
         if cell is not None and cell.session.model is not None:
             what = f"{what} for {cell.compared.name}"
         else:
-            self.remove(key)  # there is nothing to show of it
+            self.remove(key)  # there is nothing to show
         self._session.notice = notice_beside(error, what)
 
-    # ---- what is linked ----------------------------------------------------------------
+    # ---- links ---------------------------------------------------------------------------
 
     def request_positions(self, key: int, first: int, last: int) -> None:
-        """Show a range of one of the models; it is put in order and kept inside its table."""
+        """Show a range of one of the models, clipped to its table."""
         cell = self._cells.get(key)
         if cell is not None and cell.session.model is not None:
             cell.session.positions = inside((first, last), cell.session.model.n_positions)
@@ -274,7 +272,7 @@ class Comparing:
             self._follow(cell.session)
 
     def _share_range(self) -> None:
-        """Show the open model's range and components of all, where that is wanted."""
+        """Copy the open model's range and components to all, if they are linked."""
         session = self._session
         if not session.ranges_linked or session.model is None:
             return
@@ -285,11 +283,11 @@ class Comparing:
                 wanted: dict[str, object] = {"positions": span}
                 if max(session.components) <= max(3, min(theirs.model.W_pos.shape)):
                     wanted["components"] = session.components
-                # Both together: what follows them is worked out once.
+                # Both at once, so that the fit is computed once.
                 theirs.change(**{k: v for k, v in wanted.items() if v != getattr(theirs, k)})
 
     def _share_colors(self) -> None:
-        """Let a colour mean the same in all views; not anew with every tick of a drag."""
+        """Use common colour limits in all views; not with every tick of a drag."""
         if self._session.dragging:
             return
         shown = [s for s in self._sessions() if s.model is not None and s.curve is not None]

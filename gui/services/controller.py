@@ -1,7 +1,7 @@
-"""What happens when the user wants something: the only place that starts work.
+"""The controller: answers user intents by starting work.
 
-Intents come in as method calls and as changes of the session's first group of fields; results go
-out as changes of the second group. Nothing here knows a toolkit.
+Intents are method calls and changes of the session's first group of fields; results are changes of
+the second group.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Controller:
     Parameters
     ----------
     session
-        The state it reads and writes, on the thread that calls it.
+        The state it reads and writes, on the calling thread.
     jobs
-        What runs slow work.
+        Runs slow work.
     opener
-        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` except in tests.
     cache_limit
-        Bytes that may be kept of what is fetched; the cache's default if None.
+        Size limit of the cache in bytes; its default if None.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Controller:
             self._listening.to(signal, slot)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         self.answers.close()
         self.compared_answers.close()
@@ -120,7 +120,7 @@ class Controller:
 
     @property
     def cache(self) -> TensorCache:
-        """What is kept of the models that were fetched."""
+        """The cache of downloads."""
         return self._fetching.cache
 
     # ---- opening -----------------------------------------------------------------------
@@ -134,21 +134,21 @@ class Controller:
         whole: bool = False,
         fresh: bool = False,
     ) -> None:
-        """Open a source; what is open stays until the new one is there, or for good if it fails.
+        """Open a source; the open model stays until the new one has loaded, or if it fails.
 
         Parameters
         ----------
         source
             Folder, file, or a model's id on the Hub, perhaps with "@revision"; or saved work, which
-            brings its own table and range.
+            has its own table and range.
         table
-            Tensor to take as the position table, for an unknown architecture.
+            Tensor to use as the position table, for an unknown architecture.
         positions
             Range to show first; 1 to the last position if None.
         whole
             Whether the user agreed to the download of a whole file.
         fresh
-            Whether to ask the Hub which commit the revision is now, though one is known.
+            Whether to ask the Hub for the revision's current commit, although one is cached.
         """
         if is_work(source):
             self._reopening.open(Path(source).expanduser())
@@ -157,31 +157,30 @@ class Controller:
 
     @property
     def shown(self) -> Wanted | None:
-        """What was opened, of which the model is shown."""
+        """The request behind the shown model."""
         return self._opening.shown
 
     def resume(self, work: Work) -> None:
-        """Show work that was never saved."""
+        """Show work restored from the last session, without a file."""
         self._reopening.show(work)
 
     def go_to(self, work: Work) -> None:
-        """Show saved work of whichever model; the open one is not opened anew."""
+        """Show saved work of any model, without opening the open one again."""
         self._reopening.go_to(work)
 
     def open_first(
         self, source: str | None, last: str = "", positions: tuple[int, int] | None = None
     ) -> None:
-        """Open what the window starts with.
+        """Open the first model of a window.
 
         Parameters
         ----------
         source
-            What the user asked for; opened whatever comes of it.
+            The requested source; opened in any case.
         last
-            What was open when the window was closed last; "" at the first start. The network is
-            asked only if that is a model which is no longer kept here. If it cannot be had, or at
-            the first start, the best model that is on this machine is opened; if there is none,
-            nothing.
+            The source that was open when the window was last closed; "" at the first start. The
+            network is used only if that is a model no longer cached. If it cannot be opened, or at
+            the first start, the best local model is opened, if there is any.
         positions
             Range to show first.
         """
@@ -193,7 +192,7 @@ class Controller:
             self._opening.open_first(last, positions)
 
     def retry(self, *, whole: bool = False) -> None:
-        """Do again what the notice says has failed; ``whole`` agrees to the whole download."""
+        """Retry what the notice reports as failed; ``whole`` agrees to the whole download."""
         notice, self.session.notice = self.session.notice, None
         if notice is not None and not notice.source:
             self._prompting.tokenize()
@@ -205,19 +204,19 @@ class Controller:
         self._opening.switch_side()
 
     def check_for_update(self) -> None:
-        """Ask the Hub whether the open model has a newer version, and open that."""
+        """Ask the Hub for a newer version of the open model, and open it."""
         self._opening.check_for_update()
 
     def cancel_opening(self) -> None:
-        """Give up on the source being opened; what was open stays."""
+        """Cancel the opening of a source; the open model stays."""
         self._opening.cancel()
 
     def cancel(self) -> bool:
-        """Give up on what the user waits for: an opening, a tokenizer, a gathering, or an answer.
+        """Cancel what the user waits for: an opening, a tokenizer, a gathering, or an answer.
 
         Returns
         -------
-        False if there is no such thing.
+        False if there is nothing to cancel.
         """
         if self.session.opening:
             self._opening.cancel()
@@ -228,15 +227,15 @@ class Controller:
         return True
 
     def fetch_tokenizer(self) -> None:
-        """Fetch a tokenizer that the user was told is large, and split the prompt."""
+        """Download a large tokenizer with the user's consent, and tokenize the prompt."""
         self._prompting.fetch()
 
     def search_hub(self, text: str) -> None:
-        """Search the Hub for models; the newest search wins, and "" ends searching."""
+        """Search the Hub for models; a new search replaces the last one, "" ends searching."""
         self._search.search(text)
 
     def refresh_models(self) -> None:
-        """Read the catalogue again, and what of it is on this machine."""
+        """Read the catalogue again, and which of its models are on this machine."""
         self._jobs.start(
             "models",
             list_models,
@@ -248,7 +247,7 @@ class Controller:
         return OpenModel.of(self.session, self._opening, self._fitter)
 
     def _show_held(self, held: OpenModel) -> None:
-        """Show a model that was shown beside the open one, and not what is being opened."""
+        """Show a model that was a compared one, and cancel any opening."""
         self._opening.cancel()
         self._opening.take(held.wanted)
         self._show(held.wanted, held.opened, components=held.opened.curve.components)
@@ -257,7 +256,7 @@ class Controller:
         session, model = self.session, opened.model
         self._fitter.pause()
         session.change(
-            # The first to be told of, so that it is on the screen before the panels begin.
+            # First, so that it is on the screen before the panels start.
             curve=opened.curve,
             hover=None,
             details=None,
@@ -284,7 +283,7 @@ class Controller:
         self._reopening.on_shown(wanted)
         session.recent = session.recent[:MAX_RECENT]
         session.shown += 1
-        if model.commit is not None:  # it may have been fetched, and is kept from now on
+        if model.commit is not None:  # may have been downloaded and cached by now
             self.refresh_models()
 
     def _on_offline_changed(self, offline: bool) -> None:
@@ -298,35 +297,35 @@ class Controller:
         elif session.tokens is None:
             self._prompting.tokenize()
 
-    # ---- the range and the colours -------------------------------------------------------
+    # ---- range and colours ---------------------------------------------------------------
 
     def request_positions(self, first: int, last: int) -> None:
-        """Show a range; it is put in order and kept inside the table."""
+        """Show a range, clipped to the table."""
         if self.session.model is not None:
             self.session.positions = inside((first, last), self.session.model.n_positions)
 
     def color_by(self, quantity: ColorBy, component: int) -> None:
-        """Colour the curve by a quantity; ``component`` (1-based) counts for "component"."""
+        """Colour the curve by a quantity; ``component`` (1-based) is used for "component"."""
         self.session.color_component = component
         self.session.color_by = quantity
 
     # ---- selection, prompt -------------------------------------------------------------
 
     def select(self, positions: tuple[int, ...]) -> None:
-        """Select positions, the last one being the current one; those off the table are dropped."""
+        """Select positions of the table; the last one becomes the current one."""
         if self.session.model is None:
             return
         n = self.session.model.n_positions
-        # Of a position that comes twice the last mention counts: the last one is the current one.
+        # Of duplicates the last one is kept, so that the last position stays the current one.
         last_first = dict.fromkeys(p for p in reversed(positions) if 0 <= p < n)
         self.session.selection = tuple(last_first)[::-1]
 
     def hover(self, position: int | None) -> None:
-        """Mark the position under the mouse in all views; None for none."""
+        """Highlight the position under the mouse in all views; None for none."""
         self.session.hover = position
 
     def walk(self, step: int) -> None:
-        """Move the current position along the curve, inside the table."""
+        """Move the current position along the curve, within the table."""
         if self.session.model is None:
             return
         first, end = self.session.positions[0], self.session.model.n_positions - 1
@@ -344,7 +343,7 @@ class Controller:
         )
 
     def show_guide(self, slot: str, guide: Guide | None) -> None:
-        """Draw what a panel wants beside the curve, in place of what it wanted before."""
+        """Draw a panel's guide beside the curve, replacing its previous one."""
         self.session.guides = with_guide(self.session.guides, slot, guide)
 
     def in_background(
@@ -358,21 +357,21 @@ class Controller:
         on_failed: Callable[[], None] = lambda: None,
         stop: Callable[[], None] | None = None,
     ) -> None:
-        """Run something of a panel's on a thread, such as writing a figure.
+        """Run a function for a panel on a thread, such as writing a figure.
 
         Parameters
         ----------
         slot
-            What it is for; the newest wins.
+            Slot of the job; a new job replaces the last one.
         function, on_result
-            The work, and what is called with its result.
+            The work, and the callback for its result.
         what
-            What has failed if it raises, in words.
+            Description of what failed if it raises.
         on_progress, stop
-            As in :meth:`gui.services.jobs.jobs.Jobs.start`. What cannot be stopped is done even
-            when the window is closed meanwhile.
+            As in :meth:`gui.services.jobs.jobs.Jobs.start`. Jobs without ``stop`` are finished even
+            if the window is closed meanwhile.
         on_failed
-            Called before it is said that it has failed.
+            Called before the failure is reported.
         """
 
         def on_error(error: Exception) -> None:
@@ -385,7 +384,7 @@ class Controller:
         )  # fmt: skip
 
     def give_up(self, slot: str) -> None:
-        """Give up on what runs in the background; nothing of it will be delivered."""
+        """Cancel a background job; its result is not delivered."""
         self._jobs.cancel(slot)
 
     # ---- errors ------------------------------------------------------------------------

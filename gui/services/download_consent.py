@@ -1,4 +1,4 @@
-"""Large downloads: nothing is fetched for an answer beyond what the user agreed to."""
+"""Consent to large downloads: answers download no more than the user agreed to."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ R = TypeVar("R")
 
 
 class FetchFirst(Exception):
-    """So many bytes would have to be fetched, and the user has not agreed to it.
+    """A large download is needed to which the user has not agreed.
 
     Attributes
     ----------
     nbytes
-        How many; 0 where nobody says it.
+        Its size; 0 if unknown.
     why
-        A sentence, or "" where a tensor is simply large.
+        The reason as a sentence, or "" if just a tensor is large.
     """
 
     def __init__(self, nbytes: int, why: str = "") -> None:
@@ -32,19 +32,19 @@ class FetchFirst(Exception):
 
 
 def answer_within(question: Question[R], about: QuestionContext, agreed: float) -> R:
-    """Answer a question on this thread, unless more is to be fetched than the user agreed to.
+    """Answer a question on this thread, unless it needs a larger download than agreed to.
 
     Parameters
     ----------
     question, about
-        What is asked, and about what.
+        The question and its context.
     agreed
-        Bytes that the user agreed to; 0 before anything was asked.
+        Bytes that the user agreed to; 0 if not asked yet.
 
     Raises
     ------
     FetchFirst
-        The user is to be asked.
+        The user has to be asked.
     HelixscopeError
         As :func:`gui.services.questions.resolve`.
     """
@@ -65,17 +65,17 @@ def answer_within(question: Question[R], about: QuestionContext, agreed: float) 
 
 
 def _whole(model: PositionalModel, question: object, error: WholeDownload) -> int:
-    """Return what a question takes from a server that sends no parts of files; 0 if unknown."""
+    """Return a question's download from a server without range support; 0 if unknown."""
     if error.nbytes is None:
         return 0
-    with suppress(WholeDownload):  # of another file, whose size nobody has said yet
+    with suppress(WholeDownload):  # of another file of unknown size
         return max(error.nbytes, _to_fetch(model, question))
     return error.nbytes
 
 
 def _to_fetch(model: PositionalModel, question: object) -> int:
-    """Return how many bytes of the question's tensors are on the Hub and not here."""
+    """Return the size of the question's tensors that are on the Hub and not cached."""
     from gui.services.questions import ReadsTensors
 
-    # What the checkpoint lacks counts nothing: the question says how that concerns it.
+    # Missing tensors count 0: the question itself reports them.
     return model.bytes_to_fetch_for(question.tensors()) if isinstance(question, ReadsTensors) else 0

@@ -1,4 +1,4 @@
-"""What the window fetches goes through: one Hub, which knows the switch for working offline."""
+"""Access to the Hub and the cache for one window, aware of its offline switch."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class Fetch(Generic[T]):
-    """Work that may fetch something: the function of a job, and what stops it.
+    """Work that may download: the function of a job, and its cancellation.
 
     Parameters
     ----------
     work
-        Called on the job's thread with what tells of the transfer.
+        Called on the job's thread with the transfer.
     """
 
     def __init__(self, work: Callable[[Transfer], T]) -> None:
@@ -33,12 +33,12 @@ class Fetch(Generic[T]):
         self._tell: Callable[[TransferProgress], None] | None = None
 
     def __call__(self, tell: Callable[[TransferProgress], None]) -> T:
-        """Do the work; what is fetched meanwhile is told of."""
+        """Do the work, reporting downloads."""
         self._tell = tell
         return self._work(self._transfer)
 
     def stop(self) -> None:
-        """End a wait or a transfer, from another thread: the work raises Cancelled."""
+        """Cancel a wait or a transfer, from another thread: the work raises Cancelled."""
         self._transfer.cancel()
 
     def _on_progress(self, progress: TransferProgress) -> None:
@@ -47,14 +47,14 @@ class Fetch(Generic[T]):
 
 
 class Fetching:
-    """The Hub and the cache of this window, made when something from there is first wanted.
+    """The Hub and the cache of a window, created on first use.
 
     Parameters
     ----------
     session
-        Says whether the network may be used.
+        Has the offline switch.
     cache_limit
-        Bytes that the cache may hold; its own default if None.
+        Size limit of the cache in bytes; its default if None.
     """
 
     def __init__(self, session: Session, cache_limit: int | None = None) -> None:
@@ -66,15 +66,15 @@ class Fetching:
         self._listening.to(session.events.offline, self._on_offline_changed)
 
     def close(self) -> None:
-        """Stop listening, and close connections that are kept open."""
+        """Stop listening, and close idle connections."""
         self._listening.stop()
         if self._hub is not None:
             self._hub.close()
 
     @property
     def hub(self) -> Hub:
-        """The Hub; may be asked for from any thread."""
-        # Its client is not imported for what lies on this machine.
+        """The Hub; thread-safe."""
+        # Local models need no HTTP client, so it is imported late.
         from geometry.hub.client import Hub
 
         with self._making:
@@ -84,7 +84,7 @@ class Fetching:
 
     @property
     def cache(self) -> TensorCache:
-        """What is kept of what was fetched; may be asked for from any thread."""
+        """The cache of downloads; thread-safe."""
         from geometry.hub.tensor_cache import default_cache
 
         with self._making:
@@ -95,7 +95,7 @@ class Fetching:
             return self._cache
 
     def network(self, transfer: Transfer, wanted: Wanted) -> Network:
-        """Return what an opening goes through; may be asked for from any thread."""
+        """Return the network for an opening; thread-safe."""
         from geometry.hub.network import Network
 
         return Network(self.hub, self.cache, transfer, wanted.whole, wanted.fresh)

@@ -1,4 +1,4 @@
-"""Fitting the components of the shown range: fast while it is dragged, exactly when it rests."""
+"""Fitting the components of the shown range: fast while dragging, then exactly."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 N_COMPONENTS = 10
-"""Components that an exact fit has at least: as many as are shown as bars and on offer as axes."""
+"""Minimum components of an exact fit: those shown as bars and offered as axes."""
 INLINE_SIZE = 6_000_000
-"""Tables with more entries than this are fitted in the background even while dragging."""
+"""Tables with more entries are fitted in the background even while dragging."""
 MISHAP = "The components could not be fitted"
 
 
 class Fitter:
-    """Keeps ``session.curve`` and ``session.turn`` true to the range and components wanted.
+    """Updates ``session.curve`` and ``session.turn`` for the session's range and components.
 
     Parameters
     ----------
     session
         The state it reads and writes.
     jobs
-        What runs exact fits.
+        Runs exact fits.
     on_error
-        Called with an error and what failed, in words.
+        Called with an error and a description of what failed.
     """
 
     def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
@@ -46,7 +46,7 @@ class Fitter:
         self._on_error = on_error
         self._fast: RangePCA | None = None
         self._following = False
-        self._exactly: Hashable = None  # the key of the exact fit that is under way
+        self._exactly: Hashable = None  # key of the exact fit in progress
         self._cache: ResultCache[PositionPCA] = ResultCache(max_bytes=64 << 20)
         events = session.events
         self._listening = Listening()
@@ -61,11 +61,11 @@ class Fitter:
             self._listening.to(signal, slot)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop listening and cancel work."""
         self._listening.stop()
 
     def pause(self) -> None:
-        """Fit nothing until :meth:`use`: the table is about to change."""
+        """Stop fitting until :meth:`use`, because the table is about to change."""
         self._fast = self._exactly = None
         self._stop_following()
         for slot in ("exact", "prepare"):
@@ -73,23 +73,23 @@ class Fitter:
 
     @property
     def fast(self) -> RangePCA | None:
-        """What fits ranges while they are dragged; None while no model is open."""
+        """Fits ranges while dragging; None if no model is open."""
         return self._fast
 
     def use(self, fast: RangePCA, *, ahead: bool = True) -> None:
-        """Fit the table of the model that is open now, whose curve is shown already.
+        """Fit another model's table, whose curve is shown already.
 
         Parameters
         ----------
         fast
-            What fits its ranges while they are dragged.
+            Fits its ranges while dragging.
         ahead
-            Prepare that now, and not with the first drag.
+            Whether to prepare it now, and not on the first drag.
         """
         self._fast = fast
         model = self._session.model
         assert model is not None
-        # The cache's key, whose digest takes a while, is not worked out between two frames.
+        # Computing the digest for the cache key takes a while, so not between two frames.
         self._jobs.start(
             "prepare",
             lambda: (model.fingerprint, fast.prepare() if ahead else None),
@@ -99,21 +99,21 @@ class Fitter:
 
     @staticmethod
     def n_components(session: Session) -> int:
-        """Return how many components an exact fit for this session has."""
+        """Return the number of components of an exact fit for this session."""
         return max(N_COMPONENTS, *session.components, session.color_component)
 
     def _on_range_changed(self) -> None:
         model, fast, session = self._session.model, self._fast, self._session
         if model is None or fast is None:
             return
-        if not self._is_shown():  # as it is by the second of two changes that come together
+        if not self._is_shown():  # already shown after the first of two simultaneous changes
             small = model.W_pos.size <= INLINE_SIZE
             if small and fast.is_ready(session.positions):
                 self._stop_following()
                 with one_thread():
                     self._show(self._fit_fast(fast)(), model)
             elif not self._following and (session.dragging or not small):
-                # One at a time: else a steady drag, each tick superseding the last, shows none.
+                # One at a time: if each tick superseded the last, a steady drag would show none.
                 self._following = True
                 self._jobs.start(
                     "range",
@@ -133,9 +133,9 @@ class Fitter:
         )
 
     def _fit_fast(self, fast: RangePCA) -> Callable[[], PositionPCA]:
-        """Return what fits the range that is wanted now, on any thread."""
+        """Return a function that fits the current range, on any thread."""
         session = self._session
-        # What is drawn has to be right to the pixel; the other components are only bars meanwhile.
+        # Drawn components must be exact to the pixel; the others are only bars meanwhile.
         drawn = max(session.components)
         if session.color_by == "component":
             drawn = max(drawn, session.color_component)
@@ -196,7 +196,7 @@ class Fitter:
         self._on_error(error, MISHAP)
 
     def _finish(self, pca: PositionPCA, model: PositionalModel) -> None:
-        """Show an exact fit, the components as they truly lie unless the user prefers not."""
+        """Show an exact fit, in its true orientation unless the user prefers otherwise."""
         self._exactly = None
         if pca.positions != self._session.positions:
             return
@@ -209,12 +209,12 @@ class Fitter:
             self._straighten()
 
     def _say(self, status: str) -> None:
-        """Say how the fit goes, unless another model is being opened: that is said then."""
+        """Report the state of the fit, unless an opening is being reported."""
         if not self._session.opening:
             self._session.status = status
 
     def _show(self, pca: PositionPCA, model: PositionalModel) -> None:
-        """Show a fit, turned onto what was shown before."""
+        """Show a fit, aligned with what was shown before."""
         session = self._session
         previous = session.curve
         curve = place_curve(model.W_pos, pca, session.components)

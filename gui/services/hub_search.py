@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from geometry.models.catalogue import CatalogueEntry
 
 HUB_GROUP = "On the Hub"
-"""What the models that are found are listed under."""
+"""Group of the models found on the Hub."""
 MISHAP = "The search on the Hub failed"
 
 
 class HubSearch:
-    """Answers searches in the session: the newest wins, those before it are stopped.
+    """Writes search results to the session; a new search cancels the last one.
 
     Parameters
     ----------
     session, jobs, fetching
-        Where the answers go, what asks, and whom.
+        The session it writes; runs the searches; access to the Hub.
     on_error
-        Called with an error that is a fault of ours, and what failed, in words.
+        Called with unexpected errors, and a description of what failed.
     """
 
     def __init__(self, session: Session, jobs: Jobs, fetching: Fetching, on_error: OnError) -> None:
@@ -36,7 +36,7 @@ class HubSearch:
         self._fetching, self._on_error = fetching, on_error
 
     def search(self, text: str) -> None:
-        """Search for models whose id contains a text; "" ends searching."""
+        """Search for models whose id contains a text; "" ends the search."""
         session, text = self._session, text.strip()
         if not text:
             self._jobs.cancel("search")
@@ -54,7 +54,7 @@ class HubSearch:
                 found=found, found_for=text, searching="", search_failed=""
             ),
             self._on_failed,
-            on_progress=lambda _: None,  # a search is over soon or failed; it shows no bar
+            on_progress=lambda _: None,  # a search is too short for a progress bar
             stop=fetch.stop,
         )
 
@@ -71,7 +71,7 @@ class HubSearch:
 
 
 def _entry(found: FoundModel) -> CatalogueEntry:
-    """Describe a model that was found as far as it is known: the shape of its table is not."""
+    """Return a catalogue entry for a found model, without its table's shape."""
     from geometry.models.catalogue import CatalogueEntry, find_entry
 
     known = find_entry(found.id)

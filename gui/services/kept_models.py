@@ -1,6 +1,6 @@
-"""What was fetched and is kept, for the settings page: listing, removing, words. Knows no toolkit.
+"""The cache of downloads for the settings page: listing, removing, descriptions.
 
-All functions that take a cache look at the disk: they run as jobs.
+Functions that take a cache access the disk, so they run as jobs.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augu
 
 
 class Cache(Protocol):
-    """What the settings page wants of :class:`geometry.hub.tensor_cache.TensorCache`."""
+    """The part of :class:`geometry.hub.tensor_cache.TensorCache` used by the settings page."""
 
     root: Path
     max_bytes: int
 
     def commits(self) -> tuple[CachedCommit, ...]:
-        """List what is kept."""
+        """List the cached commits."""
 
     def usage(self) -> int:
-        """Size of all of it, in bytes."""
+        """Total size in bytes."""
 
     def remove(self, repo: str, commit: str) -> int:
         """Remove one commit of a model; return the bytes freed."""
 
     def clear(self) -> int:
-        """Remove all; return the bytes freed."""
+        """Remove everything; return the bytes freed."""
 
     def trim(self) -> None:
-        """Remove what is beyond ``max_bytes``."""
+        """Remove entries beyond ``max_bytes``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What is kept.
+    """The content of the cache.
 
     Attributes
     ----------
     commits
-        Commits of models, the one used last first.
+        Commits of models, most recently used first.
     usage
         Size of all files, in bytes.
     folder_exists, writable
-        Whether the folder is there; whether more can be kept.
+        Whether the folder exists, and is writable.
     """
 
     commits: tuple[CachedCommit, ...] = ()
@@ -66,16 +66,16 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What is kept after something was to be removed, and how that went.
+    """The content after a removal, and its result.
 
     Attributes
     ----------
     kept
-        What is there now.
+        The remaining content.
     freed
-        Bytes that were removed.
+        Bytes removed.
     said
-        One sentence; "" where nothing was to be removed.
+        One sentence; "" if there was nothing to remove.
     """
 
     kept: Kept
@@ -84,7 +84,7 @@ class Removed:
 
 
 def list_kept(cache: Cache) -> Kept:
-    """Look at what is kept.
+    """List the content of the cache.
 
     Raises
     ------
@@ -112,14 +112,14 @@ def remove_commits(cache: Cache, commits: Sequence[CachedCommit]) -> Removed:
 
 
 def remove_all(cache: Cache) -> Removed:
-    """Remove all that is kept."""
+    """Remove everything."""
     before = cache.commits()
     freed = cache.clear()
     return _removed(list_kept(cache), freed, before)
 
 
 def change_limit(cache: Cache, max_bytes: int) -> Removed:
-    """Bound what is kept; what is beyond is removed."""
+    """Set the size limit; entries beyond it are removed."""
     before = cache.usage()
     cache.max_bytes = max_bytes
     cache.trim()
@@ -144,13 +144,13 @@ def _freed(nbytes: int) -> str:
 def short_name(one: CachedCommit) -> str:
     """Return the model's id and the first digits of its commit: ``openai-community/gpt2@607a30d``.
 
-    It opens under that name; the Hub and git shorten commits the same way.
+    The model can be opened by that name; the Hub and git shorten commits the same way.
     """
     return f"{one.repo}@{one.commit[:7]}"
 
 
 def when(moment: float, now: float) -> str:
-    """Write when something was: ``today, 14:32``, ``3 March`` or ``3 March 2025``.
+    """Format a time: ``today, 14:32``, ``3 March`` or ``3 March 2025``.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is selected and hovered, the same in all models side by side. Knows no toolkit."""
+"""Selection and hover shared by all models side by side."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gui.style.listening import Listening
 
 
 class LinkedMarks:
-    """Selects and hovers the same positions in several models, each as far as its table goes.
+    """Selects and hovers the same positions in several models, as far as their tables have them.
 
     Parameters
     ----------
     session
-        The open model's; what is selected and hovered there is so in the others.
+        The open model's session, whose selection and hover the others follow.
     others
         Returns the sessions of the others.
     """
@@ -35,21 +35,21 @@ class LinkedMarks:
 
     @property
     def selected(self) -> tuple[int, ...]:
-        """The positions that are selected, also where the open model's table has none of them."""
+        """The selected positions, including those outside the open model's table."""
         return self._selected
 
     def select(self, positions: tuple[int, ...]) -> None:
-        """Select positions in each model whose table has them, and leave what is hovered."""
+        """Select positions in each model that has them, keeping the hover."""
         self._selected = positions
         self.show()
 
     def hover(self, position: int | None) -> None:
-        """Hover a position in each model whose table has it, and leave what is selected."""
+        """Hover a position in each model that has it, keeping the selection."""
         self._hovered = position
         self.show()
 
     def show(self) -> None:
-        """Show in each model what is selected and hovered: one has come, or another table."""
+        """Apply selection and hover to all models, after one has changed."""
         self._showing = True
         for session in (self._session, *self._others()):
             n = 0 if session.model is None else session.model.n_positions
@@ -60,21 +60,21 @@ class LinkedMarks:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """Show at the end what is selected and hovered now, whatever is meanwhile."""
+        """Restore selection and hover at the end of the block."""
         selected, hovered = self._selected, self._hovered
         yield
         self._selected, self._hovered = selected, hovered
         self.show()
 
     def narrow(self) -> None:
-        """Keep only what the open model has: it is alone."""
+        """Reduce the selection to the open model's positions, when it is alone."""
         self._selected, self._hovered = self._session.selection, self._session.hover
 
     def _on_selected(self) -> None:
         self._follow(self._session.selection)
 
     def _on_hovered(self) -> None:
-        # What is selected stays, also beyond the open model's table.
+        # The selection is kept even beyond the open model's table.
         self._follow(self._selected)
 
     def _follow(self, selected: tuple[int, ...]) -> None:

@@ -1,4 +1,4 @@
-"""What opening a model takes, done off the GUI thread: read, fit, measure."""
+"""Loading a model off the GUI thread: read, fit, measure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Opened:
-    """All that showing a newly opened model needs."""
+    """A loaded model with everything needed to show it."""
 
     model: PositionalModel
     fast: RangePCA
@@ -31,20 +31,20 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What to open.
+    """A request to open a source.
 
     Attributes
     ----------
     source
         Folder, file, or a model's id on the Hub.
     table
-        Tensor to take as the position table, or None for what the family says.
+        Tensor to use as the position table, or None for that of the family.
     positions
         Range to show first; 1 to the last position if None.
     whole
         Whether the user agreed to the download of a whole file.
     fresh
-        Whether to ask the Hub which commit the revision is now.
+        Whether to ask the Hub for the revision's current commit.
     """
 
     source: str
@@ -56,7 +56,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class InitialView:
-    """How to show it first: the components on the axes, and norms centred or raw."""
+    """Initial display: the components on the axes, and norms centred or raw."""
 
     components: tuple[int, int, int]
     norms_centred: bool
@@ -76,11 +76,11 @@ def open_from(
     source
         Folder, file, or a model's id on the Hub.
     network
-        Makes what a model from the Hub goes through; not called for what lies on this machine.
+        Creates the access to the Hub; not called for local sources.
     opener
-        ``geometry.models.sources.open_source`` unless a test brings its own.
+        ``geometry.models.sources.open_source`` except in tests.
     table
-        Tensor to take as the position table, or None for what the family says.
+        Tensor to use as the position table, or None for that of the family.
 
     Raises
     ------
@@ -99,12 +99,12 @@ def load(
     network: Callable[[], Network],
     opener: Callable[..., PositionalModel] | None = None,
 ) -> Opened:
-    """Open a source and compute what is shown of it first.
+    """Open a source and compute its initial display.
 
     Parameters
     ----------
     wanted, look
-        What to open, and how to show it.
+        The request, and the initial display.
     network, opener
         As for :func:`open_from`.
 
@@ -118,25 +118,25 @@ def load(
     stored = model.stored_W_pos
     with ThreadPoolExecutor(1) as beside:
         norms = beside.submit(lambda: norm_profile(model.W_pos, centred=look.norms_centred))
-        # A look costs less than an exact fit or preparing for many fast ones: both come later.
+        # A first look is cheaper than an exact fit or preparing fast ones; both follow later.
         curve = first_look(stored, wanted.positions or (min(1, end), end), look.components)
         return Opened(model, RangePCA(model.W_pos), curve, norms.result())
 
 
 def first_source(last: str) -> tuple[str | None, str | None]:
-    """Return what to open at start: the last source, else the best model that is here.
+    """Return what to open at start: the last source, or else the best local model.
 
     Parameters
     ----------
     last
-        What was open last; "" at the first start.
+        The last open source; "" at the first start.
 
     Returns
     -------
     source : str or None
-        A path or a model's id; None if there is nothing to open.
+        A path or a model's id; None if there is none.
     instead : str or None
-        What to open if ``source`` has to be fetched and cannot be; None if there is nothing.
+        What to open if ``source`` has to be downloaded and this fails; None if there is none.
     """
     from geometry.models.catalogue import is_here, read_catalogue
     from geometry.models.computed import is_computed
@@ -150,15 +150,15 @@ def first_source(last: str) -> tuple[str | None, str | None]:
 
 
 def path_exists(source: str | Path) -> bool:
-    """Tell whether a source is a file or folder that can be seen on this machine."""
+    """Tell whether a source is an accessible local file or folder."""
     try:
         return Path(source).exists()
-    except OSError:  # a disk that is away, a folder of somebody else's by now
+    except OSError:  # a disconnected disk, or no access
         return False
 
 
 def list_models() -> tuple[ModelRow, ...]:
-    """Read the catalogue and what of it is on this machine, then what else the Hub cache has."""
+    """List the catalogue, with what is on this machine, and further models of the Hub cache."""
     from geometry.models.catalogue import cached_models, read_catalogue, state
 
     listed = tuple(ModelRow(entry, state(entry)) for entry in read_catalogue())
@@ -166,7 +166,7 @@ def list_models() -> tuple[ModelRow, ...]:
 
 
 def remembered_name(source: str) -> str:
-    """Return a source as it is remembered: paths absolute, models by their ids on the Hub."""
+    """Return a source in the form in which it is remembered: absolute paths, ids on the Hub."""
     from geometry.hub.address import parse_address
     from geometry.models.catalogue import SAMPLE, canonical
     from geometry.models.computed import computed_source, is_computed
@@ -181,7 +181,7 @@ def remembered_name(source: str) -> str:
 
 
 def has_versions(model: PositionalModel) -> bool:
-    """Tell whether the Hub may have a newer version of a model than the one that is open."""
+    """Tell whether the Hub may have a newer version of an open model."""
     from geometry.hub.address import parse_address
     from geometry.models.sources import is_on_hub
 
@@ -192,7 +192,7 @@ def has_versions(model: PositionalModel) -> bool:
 
 
 def short_name(source: str) -> str:
-    """Return what a source is called in messages: a model's name, or its folder's or file's.
+    """Return the name of a source in messages: that of the model, its folder or its file.
 
     The same as in captions once it is open: "gpt2" for "openai-community/gpt2" and for the address
     of its page, "gpt2@refs/pr/3" for a revision of it.
@@ -206,7 +206,7 @@ def short_name(source: str) -> str:
     if address is not None:
         return address.short
     parts = source.rstrip("/\\").replace("\\", "/").split("/")
-    # A snapshot in the Hub cache is named by its commit; the model's name is two folders up.
+    # A Hub snapshot's folder is named by its commit; the model's name is two folders up.
     if len(parts) > 2 and parts[-2] == "snapshots" and parts[-3].startswith("models--"):
         return parts[-3].rsplit("--", 1)[-1]
     return source if parts[-1][-1:] in ("", ":") else parts[-1]

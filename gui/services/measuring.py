@@ -1,4 +1,4 @@
-"""Norms and steps of the open model's rows, as the norms panel wants them. Knows no toolkit."""
+"""Norms and steps of the open model's rows, for the norms panel."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MISHAP = "The steps between positions could not be measured"
 
 
 class Measuring:
-    """Keeps ``session.norms`` and ``session.lengths`` true to what is wanted of the open model.
+    """Updates ``session.norms`` and ``session.lengths`` for the settings of the norms panel.
 
     Parameters
     ----------
     session, jobs
-        What it reads and writes, what runs the work.
+        The session it reads and writes; runs the work.
     on_error
-        Called with an error and what failed, in words.
+        Called with an error and a description of what failed.
     """
 
     def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
@@ -40,11 +40,11 @@ class Measuring:
             self._listening.to(signal, slot)
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop listening and cancel work."""
         self._listening.stop()
 
     def as_wanted(self, norms: NormProfile, model: PositionalModel) -> NormProfile:
-        """Return a model's norms as they are wanted now, which may have changed meanwhile."""
+        """Return a model's norms with the current settings, which may have changed meanwhile."""
         session = self._session
         if norms.centred != session.norms_centred:
             return norm_profile(
@@ -66,7 +66,7 @@ class Measuring:
         self._measure_steps()
 
     def _measure_steps(self) -> None:
-        """Measure the steps, if they are wanted and not known."""
+        """Measure the steps, if they are needed and not known."""
         session, model = self._session, self._session.model
         if session.norms_quantity != "step" or session.lengths is not None or model is None:
             return

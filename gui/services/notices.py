@@ -1,4 +1,4 @@
-"""What is said of something that went wrong. Knows no toolkit."""
+"""Notices for errors."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gui.services.loading import short_name
 from gui.state.session import Notice
 
 ONLINE = "Switch off “Work offline” in the File menu, then try again."
-"""What to do about the switch, in the words of the menu."""
+"""Advice about the offline switch, with the menu's words."""
 _ARTICLES = frozenset({"A", "No", "The", "There", "This"})
 UNSET = "Unset HF_HUB_OFFLINE and start Helixscope again."
 
 
 def is_offline_by_environment() -> bool:
-    """Tell whether HF_HUB_OFFLINE forbids requests, whatever the switch says."""
-    if "HF_HUB_OFFLINE" not in os.environ:  # mostly so, and the client need not be imported
+    """Tell whether HF_HUB_OFFLINE disables requests, regardless of the switch."""
+    if "HF_HUB_OFFLINE" not in os.environ:  # the usual case, without importing the client
         return False
     from geometry.hub.connections import offline_by_environment
 
@@ -27,16 +27,16 @@ def is_offline_by_environment() -> bool:
 
 
 def notice_of(error: Exception, what: str, source: str = "") -> Notice:
-    """Say what an error means to the user.
+    """Return the notice for an error.
 
     Parameters
     ----------
     error
-        What was raised.
+        The exception.
     what
-        What could not be done, in words: for errors that do not say so themselves.
+        Description of what failed, for errors without one.
     source
-        What could not be opened, if that is what failed.
+        The source that could not be opened, if any.
     """
     details = "".join(traceback.format_exception(error))
     if not isinstance(error, HelixscopeError):
@@ -48,7 +48,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     candidates = tuple(info.name for info in getattr(error, "candidates", ()))
     text, advice, retry, whole = str(error), error.advice, False, 0
     if isinstance(error, HubError):
-        # What has to be put right elsewhere first can be tried again as well.
+        # Problems that have to be fixed elsewhere first can be retried as well.
         retry = error.retryable or isinstance(error, AccessDenied)
         if not source or short_name(source) not in text:
             text = f"{what}: {_inside(text)}"
@@ -62,9 +62,9 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
 
 
 def notice_beside(error: Exception, what: str) -> Notice:
-    """Say what an error means where a model was to be shown beside the open one.
+    """Return the notice for an error while opening a compared model.
 
-    Without the notice's buttons: they would open it in place of the open one.
+    Without buttons, which would replace the open model.
 
     Parameters
     ----------
@@ -75,6 +75,6 @@ def notice_beside(error: Exception, what: str) -> Notice:
 
 
 def _inside(sentence: str) -> str:
-    """Let a sentence go on after a colon; names of hosts stay as they are."""
+    """Return a sentence for use after a colon; names of hosts keep their case."""
     word = sentence.partition(" ")[0]
     return sentence[0].lower() + sentence[1:] if word in _ARTICLES else sentence

@@ -1,4 +1,4 @@
-"""Opening models: the newest request wins, and what is open stays until it is there."""
+"""Opening models: a new request replaces the last, and the open model stays until it succeeds."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 SHORT_COMMIT = 7
-"""Digits of a commit that people read."""
+"""Digits of a commit in texts."""
 
 
 class Opening:
-    """Opens sources, told of in the session; what is fetched for one that is given up is stopped.
+    """Opens sources, with progress in the session; superseded downloads are cancelled.
 
     Parameters
     ----------
     session, jobs, fetching
-        What it reads and writes, what runs the work, what it goes through.
+        The session it reads and writes; runs the work; access to the Hub.
     on_opened
-        Called with what was wanted and all that showing the model needs.
+        Called with the request and the loaded model.
     on_error
-        Called with an error, what failed in words, and the source.
+        Called with an error, a description of what failed, and the source.
     opener
-        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` except in tests.
     """
 
     def __init__(
@@ -64,16 +64,16 @@ class Opening:
         Parameters
         ----------
         wanted
-            What, and how.
+            The request.
         instead
-            What to open if that fails; what failed is said all the same.
+            What to open if that fails; the failure is still reported.
         """
         self._jobs.cancel("first")
         self._session.notice = None
         self._start(wanted, instead)
 
     def open_first(self, last: str, positions: tuple[int, int] | None) -> None:
-        """Open what was open last, or else the best model that is on this machine."""
+        """Open the last source, or else the best local model."""
 
         def found(sources: tuple[str | None, str | None]) -> None:
             source, instead = sources
@@ -89,20 +89,20 @@ class Opening:
 
     @property
     def shown(self) -> Wanted | None:
-        """What was opened, of which the model is shown."""
+        """The request behind the shown model."""
         return self._shown
 
     def take(self, wanted: Wanted) -> None:
-        """Take note that a model is shown which was opened elsewhere."""
+        """Record that a model opened elsewhere is shown."""
         self._shown = wanted
 
     def retry(self, *, whole: bool) -> None:
-        """Open what failed last once more; ``whole`` agrees to a whole download."""
+        """Retry what failed last; ``whole`` agrees to a whole download."""
         if self._failed is not None:
             self.open(replace(self._failed, whole=whole or self._failed.whole))
 
     def cancel(self) -> None:
-        """Give up on the source being opened; what was open stays."""
+        """Cancel the opening; the open model stays."""
         for slot in ("first", "open"):
             self._jobs.cancel(slot)
         self._session.change(opening="", transfer=None, status="Opening cancelled")
@@ -115,7 +115,7 @@ class Opening:
             self.open(Wanted(model.source, other))
 
     def check_for_update(self) -> None:
-        """Ask the Hub which commit the open model is now, and open that if it is another."""
+        """Ask the Hub for the open model's current commit, and open it if it has changed."""
         session, shown = self._session, self._shown
         if session.model is None or shown is None or not has_versions(session.model):
             return
@@ -150,11 +150,11 @@ class Opening:
             stop=fetch.stop,
         )
         if session.opening:
-            announce()  # in place of the one that is given up
+            announce()  # replaces the one that is cancelled
 
     def _on_progress(self, progress: TransferProgress) -> None:
         self._progress = progress
-        if self._session.opening:  # not before that is announced
+        if self._session.opening:  # only once it has been announced
             self._session.transfer = progress
 
     def _show(self, wanted: Wanted, opened: Opened) -> None:

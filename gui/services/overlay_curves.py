@@ -1,4 +1,4 @@
-"""The curves of the compared models in a panel: asked for, followed, hidden. Knows no toolkit."""
+"""Curves of compared models in a panel: asked for, updated, hidden."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OverlayCurve:
-    """What a panel has of a compared model.
+    """A compared model's curve in a panel.
 
     Attributes
     ----------
     key
-        The model's.
+        Key of the model.
     name
-        What it is called; with its range where two are called the same, and then a number.
+        Its name, with range and number where necessary to make it unique.
     color
-        Which of the colours for several curves it has.
+        Index of its colour among those for several curves.
     shown
-        Whether it is to be drawn.
+        Whether it is shown.
     model, positions
-        The model, None while it is being read; which of its positions are shown.
+        The model, None while it is loading; its shown positions.
     answer
-        What came of the question that the panel asks now; None while nothing has.
+        Answer to the panel's current question; None while there is none.
     """
 
     key: int
@@ -50,19 +50,19 @@ class OverlayCurve:
 
     @property
     def result(self) -> Any:
-        """The result, if it is there; else None."""
+        """The result, or None while there is none."""
         ready = self.answer is not None and self.answer.state == "ready"
         return self.answer.result if self.answer is not None and ready else None
 
     @property
     def drawn(self) -> bool:
-        """Whether there is something to draw, and it is wanted."""
+        """Whether it is shown and has a result."""
         return self.shown and self.result is not None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class OverlayLine:
-    """A compared model's curve, ready to be drawn.
+    """A compared model's curve, ready for drawing.
 
     Attributes
     ----------
@@ -79,20 +79,20 @@ class OverlayLine:
 
 
 class OverlayCurves:
-    """Asks compared models what a panel asks about the open one, and tells what came of it.
+    """Asks a panel's question about the compared models too, and reports the results.
 
     Parameters
     ----------
     session
-        The open model's.
+        The open model's session.
     slot
-        The name that the panel asks under.
+        The panel's slot.
     question_of
-        Returns what to ask about the model of a session; None for nothing.
+        Returns the question about a session's model; None for none.
     ask
         Called with a model's key and a question.
     changed
-        Called when :attr:`curves` are others.
+        Called when :attr:`curves` have changed.
     """
 
     def __init__(
@@ -115,17 +115,17 @@ class OverlayCurves:
         self._follow()
 
     def close(self) -> None:
-        """Stop following."""
+        """Stop listening."""
         self._listening.stop()
         self._others.stop()
 
     @property
     def curves(self) -> tuple[OverlayCurve, ...]:
-        """A curve for each compared model, in their order; the same tuple until one changes."""
+        """A curve for each compared model, in order; the same tuple until one changes."""
         return self._curves
 
     def ask(self, *, asking: bool = True) -> None:
-        """Ask what is not known yet, now and from now on; or ask no more."""
+        """Ask pending questions, now and from now on; or stop asking."""
         self._asking = asking
         if asking:
             for compared in self._session.compared:
@@ -133,11 +133,11 @@ class OverlayCurves:
             self._show()
 
     def toggled(self, key: int) -> frozenset[tuple[str, int]]:
-        """Return ``session.hidden_curves`` with one of this panel's hidden or shown."""
+        """Return ``session.hidden_curves`` with one of this panel's curves toggled."""
         return self._session.hidden_curves ^ {(self._slot, key)}
 
     def question_about(self, key: int) -> Question[object] | None:
-        """Return what to ask about a compared model; None for nothing."""
+        """Return the question about a compared model; None for none."""
         return next(
             (self._question_of(c.session) for c in self._session.compared if c.key == key), None
         )
@@ -154,7 +154,7 @@ class OverlayCurves:
         self._show()
 
     def _on_changed(self, key: int, other: Session) -> None:
-        # With every tick of a drag nothing is asked or drawn anew, nor is it where nobody looks.
+        # Nothing is asked or drawn with every tick of a drag, nor in a hidden panel.
         if self._asking and not other.dragging:
             self._ask_about(key, other)
             self._show()
@@ -180,7 +180,7 @@ class OverlayCurves:
 def overlay_curves(
     session: Session, slot: str, question_of: Callable[[Session], Question[object] | None]
 ) -> tuple[OverlayCurve, ...]:
-    """Return what a panel has of the compared models; see :class:`OverlayCurves`."""
+    """Return a panel's curves of the compared models; see :class:`OverlayCurves`."""
     found = []
     for number, (compared, name) in enumerate(zip(session.compared, _names(session), strict=True)):
         other = compared.session
@@ -202,7 +202,7 @@ def overlay_curves(
 
 
 def _names(session: Session) -> list[str]:
-    """Name the compared models: with ranges where two are called the same, and then numbers."""
+    """Return unique names of the compared models, with ranges and numbers where necessary."""
     called = [c.name for c in session.compared]
     if session.compared and session.model is not None:
         called.append(session.model.name)
@@ -216,25 +216,25 @@ def _names(session: Session) -> list[str]:
 
 
 def overlay_color(number: int, theme: Theme) -> str:
-    """Return one of the colours for several curves; the open model's is none of them."""
+    """Return one of the colours for several curves, none of which is the open model's."""
     colors = SERIES[theme.name][1:]
     return colors[number % len(colors)]
 
 
 def span_with(first: float, last: float, others: Sequence[OverlayLine]) -> tuple[float, float]:
-    """Return where an axis begins and ends that holds a curve and others along x."""
+    """Return the limits of an axis that contains a curve and others along x."""
     ends = [(first, last), *((float(other.x[0]), float(other.x[-1])) for other in others)]
     return min(begin for begin, _ in ends), max(end for _, end in ends)
 
 
 def top_of(values: np.ndarray, others: Sequence[OverlayLine]) -> float:
-    """Return the highest value of a curve and others; 0 where none is above that."""
+    """Return the largest value of a curve and others; at least 0."""
     curves = [values, *(other.y for other in others)]
     return max(float(curve.max(initial=0.0)) for curve in curves)
 
 
 def said_at(position: int, others: Sequence[OverlayLine]) -> list[str]:
-    """Return the values of other models at a position, of those that have it."""
+    """Return the other models' values at a position, where they have it."""
     return [
         f"{other.name} {format_number(float(other.y[position - int(other.x[0])]))}"
         for other in others
@@ -245,7 +245,7 @@ def said_at(position: int, others: Sequence[OverlayLine]) -> list[str]:
 def overlay_columns(
     own: Mapping[str, np.ndarray], others: Sequence[tuple[str, Mapping[str, np.ndarray]]]
 ) -> dict[str, np.ndarray]:
-    """Return numbers for a file: the open model's, then those of others under their names."""
+    """Return numbers for a file: the open model's, then those of the others with their names."""
     columns = dict(own)
     for name, (_, theirs) in zip(told_apart(name for name, _ in others), others, strict=True):
         columns |= {f"{name}: {column}": values for column, values in theirs.items()}
@@ -253,7 +253,7 @@ def overlay_columns(
 
 
 def told_apart(names: Iterable[str]) -> list[str]:
-    """Return names with a number behind each that was there before: a, a (2), a (3)."""
+    """Return unique names, with numbers after repeated ones: a, a (2), a (3)."""
     found: dict[str, None] = {}
     for name in names:
         numbered = (f"{name} ({number})" for number in count(2))
@@ -262,7 +262,7 @@ def told_apart(names: Iterable[str]) -> list[str]:
 
 
 def _still_fits(answered: object, question: object) -> bool:
-    """Tell whether an answer may be seen: of another range, until that of the new one is there."""
+    """Return whether an answer may stay on screen until the one for the new range arrives."""
     same_kind = type(answered) is type(question)
     if not (same_kind and is_dataclass(answered) and is_dataclass(question)):
         return answered == question
@@ -271,6 +271,6 @@ def _still_fits(answered: object, question: object) -> bool:
 
 
 def _looks(curve: OverlayCurve) -> tuple[object, ...]:
-    """Return what tells a curve from what was there before."""
+    """Return what determines a curve's look, for comparison with the previous one."""
     named = (curve.key, curve.name, curve.color, curve.shown, curve.positions)
     return (*named, id(curve.model), id(curve.answer))

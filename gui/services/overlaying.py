@@ -1,4 +1,4 @@
-"""Other models whose norms are laid over those of the open one. Knows no toolkit."""
+"""Other models in the norms panel."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 COLORS = 8
-"""Other models in one plot, laid over it or in the grid: each has a colour of its own."""
+"""Maximum number of other models, each with its own colour."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Measured:
-    """What an overlay needs of a model; its table is let go of."""
+    """Measurements of an overlay's model, whose table is not kept."""
 
     name: str
     lengths: RowLengths
@@ -47,14 +47,14 @@ def measure(
 
 
 class Overlaying:
-    """Keeps ``session.overlays``: each is read in the background, and stays until it is removed.
+    """Maintains ``session.overlays``: each is loaded in the background.
 
     Parameters
     ----------
     session, jobs, fetching
-        What it reads and writes, what runs the work, what it goes through.
+        The session it reads and writes; runs the work; access to the Hub.
     opener
-        Opens a source; ``geometry.models.sources.open_source`` unless a test brings its own.
+        Opens a source; ``geometry.models.sources.open_source`` except in tests.
     """
 
     def __init__(
@@ -70,16 +70,15 @@ class Overlaying:
         self._listening.to(session.events.model, self._drop_the_open_one)
 
     def close(self) -> None:
-        """Stop answering, and give up what is being read."""
+        """Stop listening and cancel work."""
         self._listening.stop()
         for overlay in self._session.overlays:
             self._jobs.cancel(_job(overlay.source))
 
     def add(self, source: str) -> None:
-        """Lay a model over the open one; a second time, or one too many, does nothing.
+        """Add a model; does nothing for a duplicate or beyond the maximum.
 
-        A model that cannot be opened becomes a notice that says why. Nothing is downloaded as a
-        whole file.
+        If it cannot be opened, a notice gives the reason. Whole files are not downloaded.
         """
         session = self._session
         others = len(session.overlays) + len(session.compared)
@@ -102,17 +101,17 @@ class Overlaying:
             fetch,
             lambda measured: self._on_measured(source, measured),
             lambda error: self._on_failed(source, error),
-            on_progress=lambda _: None,  # only position tables are read: there is no time for a bar
+            on_progress=lambda _: None,  # only position tables are read: too short for a bar
             stop=fetch.stop,
         )
 
     def remove(self, source: str) -> None:
-        """Take an overlay away; one that is being read is given up."""
+        """Remove an overlay; cancels its loading."""
         self._jobs.cancel(_job(source))
         self._session.overlays = tuple(o for o in self._session.overlays if o.source != source)
 
     def show(self, source: str, shown: bool) -> None:
-        """Draw an overlay's curve, or leave it out for now."""
+        """Show or hide an overlay's curve."""
         self._change(source, lambda overlay: replace(overlay, shown=shown))
 
     def _find(self, source: str) -> Overlay | None:
@@ -136,7 +135,7 @@ class Overlaying:
         self._session.notice = notice_beside(error, what)
 
     def _drop_the_open_one(self) -> None:
-        """Compare no model with itself."""
+        """Remove the open model from the overlays."""
         model, overlays = self._session.model, self._session.overlays
         if model is None or not overlays:
             return

@@ -1,4 +1,4 @@
-"""How far the two positions that were selected last are from each other. Knows no toolkit."""
+"""Distance of the two positions selected last."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gui.style.listening import Listening
 from gui.style.theme import format_count, format_number
 
 SLOT = "measure"
-"""Of the guide that is the line between the two."""
+"""Slot of the line's guide."""
 
 
 class PairMeasuring:
-    """Keeps :attr:`Session.pair` and the line between the two positions true to the session.
+    """Updates :attr:`Session.pair` and the line between the two positions.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class PairMeasuring:
 
 
 def pair_guide(curve: Curve, pair: PairDistance) -> Guide:
-    """Return the line between two positions, with its length in the middle."""
+    """Return the line between two positions, labelled with its length."""
     x, y, z = curve.components
     ends = np.asarray(curve.coordinates[list(pair.positions)], dtype=float)
     return Guide(
@@ -68,7 +68,7 @@ def pair_guide(curve: Curve, pair: PairDistance) -> Guide:
 
 
 def pair_text(pair: PairDistance) -> str:
-    """Say how far two positions are from each other, in one line."""
+    """Describe the distance of two positions in one line."""
     first, second = pair.positions
     steps = abs(pair.steps)
     return (

@@ -1,4 +1,4 @@
-"""Splitting the prompt into the open model's tokens; a tokenizer may have to be fetched first."""
+"""Tokenizing the prompt; the tokenizer may have to be downloaded first."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ CANCELLED = "Fetching the tokenizer was cancelled; change the text to fetch it a
 
 
 class Prompting:
-    """Keeps ``session.tokens`` true to the prompt and the open model.
+    """Updates ``session.tokens`` for the prompt and the open model.
 
     Parameters
     ----------
     session, jobs
-        What it reads and writes, what runs the work.
+        The session it reads and writes; runs the work.
     on_error
-        Called with an error and what failed, in words.
+        Called with an error and a description of what failed.
     """
 
     def __init__(self, session: Session, jobs: Jobs, on_error: OnError) -> None:
@@ -37,11 +37,11 @@ class Prompting:
 
     @property
     def fetching(self) -> bool:
-        """Whether a tokenizer is being fetched, and that is told."""
+        """Whether the download of a tokenizer is shown."""
         return self._busy is not None and self._slow and self._progress is not None
 
     def tokenize(self) -> None:
-        """Split the prompt; reading a tokenizer the first time takes a moment."""
+        """Tokenize the prompt; loading the tokenizer the first time takes a moment."""
         session = self._session
         model, text = session.model, session.prompt
         session.change(tokens_to_fetch=0, tokens_missing="")
@@ -51,16 +51,16 @@ class Prompting:
         elif model is not self._busy:
             self._give_up()
             self._start(model, text)
-        # Else a tokenizer is on its way: the text is split when it is here, and not fetched anew.
+        # Otherwise the prompt is tokenized when the current download is done.
 
     def fetch(self) -> None:
-        """Fetch a tokenizer of which the user was told that it is large."""
+        """Download a large tokenizer with the user's consent."""
         if self._session.model is not None:
             self._session.model.agree("tokenizer")
             self.tokenize()
 
     def cancel(self) -> None:
-        """Give up on a tokenizer that is being fetched."""
+        """Cancel the download of a tokenizer."""
         self._give_up()
         self._session.tokens_missing = CANCELLED
 
@@ -97,7 +97,7 @@ class Prompting:
 
     def _on_progress(self, progress: TransferProgress) -> None:
         self._progress = progress
-        if self._slow and not self._session.opening:  # of the two, opening is what is told of
+        if self._slow and not self._session.opening:  # an opening has precedence in the status
             self._session.transfer = progress
 
     def _show(self, tokens: TokenizedPrompt, text: str) -> None:
@@ -115,7 +115,7 @@ class Prompting:
             self.tokenize()
             return
         if isinstance(error, TensorUnavailable):
-            # No tokenizer is a property of the checkpoint and no mishap: the panel says it.
+            # A missing tokenizer is a property of the checkpoint, not an error: the panel shows it.
             session.tokens_missing = str(error)
             return
         if isinstance(error, Offline):

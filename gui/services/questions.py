@@ -1,7 +1,7 @@
-"""What a panel can ask about the open model, and the questions that several panels share.
+"""Questions of panels about the open model.
 
-A question is a small frozen dataclass with all that decides its result in its fields, so that
-equal questions have equal results. It is answered on a worker thread and knows no toolkit.
+A question is a small frozen dataclass whose fields determine its result, so that equal questions
+have equal results. It is answered on a worker thread.
 """
 
 from __future__ import annotations
@@ -19,22 +19,21 @@ if TYPE_CHECKING:
     from geometry.claims.measured_model import MeasuredModel
 
 TELL_S = 0.05
-"""Between two tellings of how far an answer is; nobody reads faster."""
+"""Minimum seconds between progress reports; nobody reads faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an answer is.
+    """Progress of an answer.
 
     Attributes
     ----------
     fraction
-        0 to 1, or None where nobody knows.
+        0 to 1, or None if unknown.
     message
-        What is being done, without a full stop.
+        Description of the work, without a full stop.
     so_far
-        A result that lacks something yet, to be shown meanwhile; None where there is none, or
-        nothing new.
+        A partial result to show meanwhile; None if there is none, or nothing new.
     """
 
     fraction: float | None
@@ -43,20 +42,20 @@ class Progress:
 
 
 class QuestionContext:
-    """What a question is about, as its thread sees it.
+    """The context in which a question is answered, on its thread.
 
     Parameters
     ----------
     model
         The open model.
     stream
-        Its directions, shared by all questions about it; a new one if None.
+        Its directions, shared by all questions about it; a new stream if None.
     tell
-        Called with a :class:`Progress`, on this thread; None if nobody listens.
+        Called with a :class:`Progress`, on this thread; None for no reports.
     check
-        Raises when the answer is given up; None if nobody can.
+        Raises when the answer is cancelled; None if it cannot be.
     once
-        Where questions about this model keep what others need too; nothing is kept if None.
+        Cache of values shared by questions about this model; no cache if None.
     """
 
     def __init__(
@@ -73,45 +72,46 @@ class QuestionContext:
         self.once = once or Memo()
 
     def measured(self, tell: Callable[[float, str], None] | None = None) -> MeasuredModel:
-        """Return what is measured on the model whichever range is shown, kept for all questions.
+        """Return the model's range-independent measurements, shared by all questions.
 
         Parameters
         ----------
         tell
-            Called with a share and words by what takes long; :meth:`tell` if None.
+            Called with a share and a description by long computations; :meth:`tell` if None.
         """
         from geometry.claims.measured_model import MeasuredModel
 
         return MeasuredModel(self.model, stream=self.stream, once=self.once, tell=tell or self.tell)
 
     def tell(self, fraction: float | None, message: str = "", so_far: object = None) -> None:
-        """Tell how far the answer is; raises when it is given up, so that the work ends."""
+        """Report progress; raises when the answer is cancelled, so that the work ends."""
         self.check()
         if self._tell is not None:
             self._tell(Progress(fraction, message, so_far))
 
     def check(self) -> None:
-        """Raise when the answer is given up, so that the work ends."""
+        """Raise when the answer is cancelled, so that the work ends."""
         if self._check is not None:
             self._check()
 
 
 class ProgressThrottle:
-    """Passes on what is told at most every :data:`TELL_S` seconds.
+    """Passes on progress at most every :data:`TELL_S` seconds.
 
-    A loop that tells of each turn would else fill the GUI thread's queue faster than it is read.
+    Otherwise a loop that reports each iteration would fill the GUI thread's queue faster than it is
+    read.
 
     Parameters
     ----------
     tell
-        Gets the :class:`Progress` that is passed on.
+        Called with the :class:`Progress`.
     """
 
     def __init__(self, tell: Callable[[Progress], None]) -> None:
         self._tell, self._next = tell, 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """Tell, unless something was told just before."""
+        """Report progress, unless some was reported just before."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + TELL_S
@@ -123,7 +123,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Direct(Hashable, Protocol[R_co]):
-    """A question that is answered at one go."""
+    """A question that is answered in one step."""
 
     def answer(self, about: QuestionContext) -> R_co:
         """Compute the result, which is not None.
@@ -131,7 +131,7 @@ class Direct(Hashable, Protocol[R_co]):
         Raises
         ------
         HelixscopeError
-            It is not possible for this model; the message says why.
+            It cannot be answered for this model.
         """
 
 
@@ -140,9 +140,9 @@ class Stepwise(Hashable, Protocol[R_co]):
     """A question whose answer takes long."""
 
     def steps(self, about: QuestionContext) -> Iterator[Progress | R_co]:
-        """Yield a :class:`Progress` now and then, and the result last.
+        """Yield a :class:`Progress` regularly, and the result last.
 
-        Each yield is a point to give up at, and may carry what is known of the result.
+        Each yield is a point of cancellation, and may have a partial result.
 
         Raises
         ------
@@ -152,21 +152,21 @@ class Stepwise(Hashable, Protocol[R_co]):
 
 
 Question = Direct[R] | Stepwise[R]
-"""What every question is."""
+"""Any question."""
 
 Tensor = tuple[Matrix, int]
 
 
 @runtime_checkable
 class ReadsTensors(Protocol):
-    """A question that reads large tensors: the user is asked before much of them is fetched."""
+    """A question that reads large tensors, so the user is asked before a large download."""
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read: a name ("W_E", "W_Q", …) and a layer each."""
+        """Return the tensors it reads: name ("W_E", "W_Q", …) and layer."""
 
 
 def tensors_of(*subjects: Subject) -> tuple[Tensor, ...]:
-    """Return what of a checkpoint subjects take, for :meth:`ReadsTensors.tensors`."""
+    """Return the tensors of subjects, for :meth:`ReadsTensors.tensors`."""
     wanted = [("W_E" if s.name == "E" else s.name, s.layer) for s in subjects if s.name != "P"]
     return tuple(dict.fromkeys(wanted))
 
@@ -177,12 +177,11 @@ class ReadsTokens:
     __slots__ = ()
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Return what of the checkpoint is read."""
         return tensors_of(Subject("E"))
 
 
 def resolve(question: Question[R], about: QuestionContext) -> R:
-    """Answer a question on this thread, whichever kind it is.
+    """Answer a question of either kind on this thread.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Python that does again what the window did, for "Copy as Python"."""
+"""Python code that repeats what the window did, for "Copy as Python"."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from geometry.models.residual_stream import Subject
 
 
 def opening(model: PositionalModel) -> str:
-    """Return the lines that open a model as it is open here; they end in a line break.
-
-    It is ``model`` from then on.
-    """
+    """Return the lines that open a model as ``model``, ending in a line break."""
     imports = "from geometry import open_model"
     return f"{imports}\n\nmodel = {opened(model)}  # {model.name}\n"
 
 
 def opened(model: PositionalModel) -> str:
-    """Return the expression that opens a model as it is open here, by ``open_source``."""
+    """Return the ``open_source`` call that opens the same model."""
     from geometry.models.sources import is_on_hub
 
     source, table = model.source, ""
@@ -30,7 +27,7 @@ def opened(model: PositionalModel) -> str:
 
 
 def written(subject: Subject) -> str:
-    """Return the Python that makes a subject, its defaults left out."""
+    """Return the Python expression for a subject, without defaults."""
     default = Subject(subject.name)
     named = ("layer", "head", "side", "fold_ln", "centred")
     differing = [name for name in named if getattr(subject, name) != getattr(default, name)]

@@ -1,7 +1,4 @@
-"""The time-lapse of the open model, taken from what the training panel was answered.
-
-Knows no toolkit.
-"""
+"""The timeline of the open model, from the answer to the training panel."""
 
 from __future__ import annotations
 
@@ -18,16 +15,16 @@ if TYPE_CHECKING:
     from geometry.history.history import Steps
 
 SLOT = "training"
-"""The one that the training panel asks under."""
+"""Slot of the training panel."""
 
 
 class TimelineFollower:
-    """Keeps ``session.history``, ``session.lapse`` and ``session.snapshot`` true to each other.
+    """Keeps ``session.history``, ``session.lapse`` and ``session.snapshot`` consistent.
 
     Parameters
     ----------
     session
-        What it reads and writes.
+        The session it reads and writes.
     """
 
     def __init__(self, session: Session) -> None:
@@ -54,9 +51,9 @@ class TimelineFollower:
             return
         snapshot = session.snapshot
         if before is not None and snapshot is not None:
-            # Another history may have more steps, or others: the nearest one is shown then.
+            # A new history may have other steps: the nearest one is shown.
             snapshot = nearest_step(found.history.steps, int(before.history.steps[snapshot]))
-        elif snapshot is not None:  # of saved work, which may be of another training
+        elif snapshot is not None:  # from saved work, perhaps of another training
             snapshot = min(snapshot, len(found.history.steps) - 1)
         lapse = TrainingTimeline(found.history, found.timelapse, session.basis)
         session.change(history=found.history, lapse=lapse, snapshot=snapshot)
@@ -68,5 +65,5 @@ class TimelineFollower:
 
 
 def nearest_step(steps: Steps, step: float) -> int:
-    """Return which of rising steps is nearest to one, as seen on a logarithmic axis."""
+    """Return the index of the nearest step on a logarithmic axis."""
     return int(np.abs(np.log1p(steps) - np.log1p(step)).argmin())

@@ -1,4 +1,4 @@
-"""Going back to what was shown before, and on again. Knows no toolkit."""
+"""Undo and redo of changes of the view."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ NAMES = {
     "norms_after": "norms",
     "norms_relative": "norms",
 }
-"""Fields of the session that can be taken back, and what they are called in the menu."""
+"""Fields that can be undone, and their names in the menu."""
 CAMERA = "camera"
 MOST = 200
-"""Changes that are remembered."""
+"""Maximum number of remembered changes."""
 AT_ONCE, IN_ONE_GO = 0.05, 0.7
-"""Seconds between changes of any fields, and of the same ones, that count as one."""
+"""Seconds within which changes of any fields, and of the same fields, are merged."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What was changed: fields with their values before and after, or where the camera was."""
+    """A change: fields with their values before and after, or the camera's."""
 
     before: Fields
     after: Fields
@@ -53,21 +53,21 @@ class _Change:
 
 
 class Undo:
-    """Remembers changes of the view and the selection, of one model.
+    """Undo history of the view and the selection, for one model.
 
-    What is changed in one go, as by a drag or a key that is held, is taken back in one go. Opening
-    another model forgets everything.
+    Continuous changes, by a drag or a key held down, are undone together. Opening another model
+    clears the history.
 
     Parameters
     ----------
     session
-        Whose fields are taken back.
+        The session whose fields are restored.
     camera_place
-        Returns where the camera is.
+        Returns the camera's place.
     move_camera
-        Moves it to such a place.
+        Moves the camera to a place.
     clock
-        Seconds that only go up.
+        Monotonic clock in seconds.
     """
 
     def __init__(
@@ -94,41 +94,41 @@ class Undo:
 
     @property
     def undoes(self) -> str:
-        """What would be taken back, in words; "" for nothing."""
+        """Name of the change to undo; "" for none."""
         return self._done[-1].name if self._done else ""
 
     @property
     def redoes(self) -> str:
-        """What would be done again, in words; "" for nothing."""
+        """Name of the change to redo; "" for none."""
         return self._undone[-1].name if self._undone else ""
 
     def undo(self) -> None:
-        """Take the last change back."""
+        """Undo the last change."""
         if self._done:
             change = self._done.pop()
             self._undone.append(replace(change, after=self._show(change.before)))
             self.on_changed()
 
     def redo(self) -> None:
-        """Do again what was taken back last."""
+        """Redo the change undone last."""
         if self._undone:
             change = self._undone.pop()
-            # Nothing that follows belongs to it.
+            # Later changes are not merged with it.
             self._done.append(replace(change, before=self._show(change.after), at=-AT_ONCE))
             self.on_changed()
 
     def separate(self) -> None:
-        """Let what follows be a change of its own, however soon it comes."""
+        """Do not merge the next change with this one, however soon it comes."""
         if self._done:
             self._done[-1] = replace(self._done[-1], at=-IN_ONE_GO, dragged=False)
 
     def camera_left(self, place: Place) -> None:
-        """Remember where the camera was, before the user moves it."""
+        """Record the camera's place before the user moves it."""
         if not self._replaying and self._session.model is not None:
             self._remember(CAMERA, place, None)
 
     def _show(self, values: Fields) -> Fields:
-        """Show values, and return those that were shown."""
+        """Show values, and return the previous ones."""
         session = self._session
         self._replaying = True
         try:
@@ -168,7 +168,7 @@ class Undo:
         self.on_changed()
 
     def _continues(self, last: _Change, name: str, now: float, dragged: bool) -> bool:
-        """Tell whether a change belongs to the one before it."""
+        """Return whether a change is merged with the last one."""
         if (name == CAMERA) != (CAMERA in last.before):
             return False
         if dragged or (name in last.before and last.dragged and now - last.at < IN_ONE_GO):

@@ -1,4 +1,4 @@
-"""Background work: slots whose newest job wins, on threads or, in tests, at once.
+"""Background jobs in slots, on threads or, in tests, inline.
 
-Jobs know neither the session nor what they compute.
+Independent of the session and of what is computed.
 """

@@ -1,9 +1,8 @@
-"""Work in the background: one job a slot, the newest wins.
+"""Background work: one job per slot; a new one replaces the last.
 
-Starting a job in a slot supersedes the one before it: its result, should it still come, is
-dropped. The controller sees only the :class:`Jobs` protocol, so that it can be tested with
-:class:`InlineJobs`, without threads and without Qt; the window uses
-:class:`gui.services.jobs.qt_jobs.QtJobs`.
+A new job in a slot supersedes the previous one, whose result is dropped. The controller uses only
+the :class:`Jobs` protocol, so that it can be tested with :class:`InlineJobs`, without threads and
+without Qt; the window uses :class:`gui.services.jobs.qt_jobs.QtJobs`.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from typing import Protocol, TypeVar
 
 T = TypeVar("T")
 P = TypeVar("P")
-"""What a job returns, and what it tells of meanwhile."""
+"""Types of a job's result and progress."""
 
 OnError = Callable[[Exception, str], None]
-"""Called with an error and what failed, in words."""
+"""Called with an error and a description of what failed."""
 
 
 class Jobs(Protocol):
-    """Runs functions and delivers what they return on the GUI thread."""
+    """Runs functions and delivers their results on the GUI thread."""
 
     def start(
         self,
@@ -34,36 +33,36 @@ class Jobs(Protocol):
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
-        """Run a function; anything still under way in the same slot is superseded.
+        """Run a function, superseding the slot's current job.
 
         Parameters
         ----------
         slot
-            What the job is for.
+            Name of the slot.
         function
-            The work, on another thread. Called with nothing, or with ``tell`` if there is an
-            ``on_progress``: ``tell(progress)`` makes that be called with the same on the GUI
-            thread, before the result, unless the job is given up meanwhile.
+            The work, on another thread. Called without arguments, or with ``tell`` if there is an
+            ``on_progress``: ``tell(progress)`` calls that on the GUI thread, before the result,
+            unless the job has been cancelled.
         on_result, on_error
-            Called with what it returned, or with what it raised.
+            Called with its result or its exception.
         on_slow
-            Called if the work takes long enough for the user to wonder.
+            Called if the work takes long enough to show progress.
         on_progress
             See ``function``.
         stop
-            Makes the function end soon; called when the job is given up while it is under way.
-            Such a job may wait for others, such as a network, so it keeps no other job waiting.
+            Makes the function end soon; called when a running job is cancelled. Such a job may wait
+            for a network, so it has a thread of its own.
         finish
-            Done even when everything is shut down meanwhile, and undelivered then: what the user
-            has saved is saved.
+            Whether to finish it even on shutdown, without delivery, so that saved files are
+            complete.
         """
 
     def cancel(self, slot: str) -> None:
-        """Give up what is under way in a slot; nothing of it will be delivered."""
+        """Cancel the slot's job; its result is not delivered."""
 
 
 class InlineJobs:
-    """Runs each job at once, on the caller's thread: for tests and scripts."""
+    """Runs each job immediately on the caller's thread, for tests and scripts."""
 
     def start(
         self,
@@ -77,7 +76,6 @@ class InlineJobs:
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
-        """Run the function and deliver its result before returning; nothing is slow."""
         try:
             result = function() if on_progress is None else function(on_progress)
         except Exception as error:
@@ -86,4 +84,4 @@ class InlineJobs:
             on_result(result)
 
     def cancel(self, slot: str) -> None:
-        """Do nothing: no inline job is ever under way."""
+        """Do nothing: inline jobs have always finished."""

@@ -31,15 +31,16 @@ from gui.state.session import Session
 log = logging.getLogger(__name__)
 
 SLOW_MS = 150
-"""What takes no longer is not announced: words that come and go at once only flicker."""
+"""Shorter jobs are not announced, since brief messages only flicker."""
 PATIENCE_S = 2.0
-"""How long the end waits for jobs that were told to stop. A system that looks up a name, or makes
-a connection, cannot be interrupted; the process may end meanwhile."""
+"""Wait at shutdown for cancelled jobs. Name lookup and connecting cannot be interrupted; the
+process may end without waiting for them.
+"""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Message:
-    """What a job's thread sends: whose it is, and what is to be done on the GUI thread."""
+    """A message of a job's thread: its slot, and a function to call on the GUI thread."""
 
     slot: str
     generation: int
@@ -47,9 +48,9 @@ class _Message:
 
 
 class QtJobs(QObject):
-    """The window's :class:`gui.services.jobs.jobs.Jobs`; counts those running in ``session.jobs``.
+    """The window's :class:`gui.services.jobs.jobs.Jobs`; counts running jobs in ``session.jobs``.
 
-    What computes shares two threads; what can be stopped has one of its own.
+    Computations share two threads; jobs with ``stop`` have their own.
     """
 
     _finished = Signal(object)
@@ -82,7 +83,6 @@ class QtJobs(QObject):
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
-        """Run a function on a thread; anything under way in the same slot is given up."""
         self.cancel(slot)
         generation = self._generations[slot]
         self._session.jobs += 1
@@ -99,10 +99,10 @@ class QtJobs(QObject):
         def run() -> None:
             deliver = _nothing
             try:
-                # A job that was superseded while it waited for a thread is not begun.
+                # Skip jobs that were superseded while waiting for a thread.
                 if self._generations[slot] == generation:
                     deliver = partial(on_result, function())
-            except Exception as error:  # delivered to the job's own handler
+            except Exception as error:  # passed to the job's own handler
                 deliver = partial(on_error, error)
                 if self._closing and finish:
                     log.exception("“%s” failed while the window closed", slot)
@@ -119,30 +119,29 @@ class QtJobs(QObject):
             self._slow[slot].start()
 
     def cancel(self, slot: str) -> None:
-        """Give up what is under way in a slot; nothing of it will be delivered."""
         self._end(slot)
         stop = self._stops.pop(slot, None)
         if stop is not None:
             stop()
 
     def deliver(self, slot: str, patience_ms: int) -> None:
-        """Hand over what a slot's job found, now and not in the event loop, if it is done in time.
+        """Deliver a slot's result now, not in the event loop, if it is done within the time.
 
-        For the moment before the window is first shown; afterwards nothing waits.
+        Only used before the window is first shown.
         """
         if slot in self._latest:
             wait([self._latest[slot]], patience_ms / 1000)
         QCoreApplication.sendPostedEvents(self, QEvent.Type.MetaCall.value)
 
     def shut_down(self) -> None:
-        """Drop everything under way but what shall be finished, and wait for the threads.
+        """Drop all jobs except those to be finished, and wait for the threads.
 
-        The owner calls this on closing.
+        Called by the owner on closing.
         """
         self._closing = True
         for slot in self._generations.keys() - self._finishing:
             self.cancel(slot)
-        self._pool.shutdown(wait=True)  # of what was dropped, nothing is begun
+        self._pool.shutdown(wait=True)  # dropped jobs are not started
         for slot in self._finishing.copy():
             self._end(slot)
         until = time.monotonic() + PATIENCE_S
@@ -155,7 +154,7 @@ class QtJobs(QObject):
         self._session.jobs = 0
 
     def _run_alone(self, slot: str, run: Callable[[], None]) -> Future[None]:
-        """Run on a thread of its own, which does not keep the process from ending."""
+        """Run on a daemon thread of its own."""
         done: Future[None] = Future()
 
         def body() -> None:
@@ -169,13 +168,13 @@ class QtJobs(QObject):
         return done
 
     def _send(self, signal: SignalInstance, message: _Message) -> None:
-        """Send something to the GUI thread, from another; afterwards there is nobody to tell."""
+        """Emit a message from another thread; ignored after shutdown."""
         with self._telling:
             if self._open:
                 signal.emit(message)
 
     def _end(self, slot: str) -> None:
-        """Let nothing more of a slot's job be delivered or announced."""
+        """Prevent any further delivery or announcement of a slot's job."""
         self._generations[slot] = self._generations.get(slot, 0) + 1
         self._finishing.discard(slot)
         timer = self._slow.pop(slot, None)
@@ -194,9 +193,8 @@ class QtJobs(QObject):
         if self._generations[message.slot] != message.generation:
             return
         self._end(message.slot)
-        self._stops.pop(message.slot, None)  # there is nothing left to stop
+        self._stops.pop(message.slot, None)  # nothing left to stop
         message.deliver()
 
 
-def _nothing() -> None:
-    """Deliver nothing."""
+def _nothing() -> None: ...

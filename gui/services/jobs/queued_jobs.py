@@ -1,4 +1,4 @@
-"""Jobs that wait for each other: a few at a time, in the order they were started."""
+"""Jobs in a queue: a few at a time, in the order of their start."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from gui.services.jobs.jobs import Jobs, P, T
 
 
 class QueuedJobs:
-    """The :class:`gui.services.jobs.jobs.Jobs` of work that may wait, so that the rest need not.
+    """A queue for low-priority jobs, so that others do not wait for them.
 
     Parameters
     ----------
     jobs
-        What runs the work.
+        Runs the work.
     most
-        How much of it at once.
+        Maximum number of simultaneous jobs.
     """
 
     def __init__(self, jobs: Jobs, most: int) -> None:
@@ -35,7 +35,6 @@ class QueuedJobs:
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
-        """Run a function when its turn comes; anything still to be done in its slot is given up."""
         self.cancel(slot)
         self._waiting[slot] = lambda: self._jobs.start(
             slot,
@@ -50,7 +49,6 @@ class QueuedJobs:
         self._go_on()
 
     def cancel(self, slot: str) -> None:
-        """Give up what waits or is under way in a slot."""
         self._waiting.pop(slot, None)
         if slot in self._running:
             self._running.discard(slot)

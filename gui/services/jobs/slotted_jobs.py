@@ -1,4 +1,4 @@
-"""Jobs of one of several models: the same workers, under slots of its own."""
+"""Jobs of one of several models: the same workers, with slots of its own."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from gui.services.jobs.jobs import Jobs, P, T
 
 
 class SlottedJobs:
-    """The :class:`gui.services.jobs.jobs.Jobs` of one among several users of the same slot names.
+    """Jobs with prefixed slot names, for one of several users of the same names.
 
     Parameters
     ----------
     jobs
-        What runs the work, for all of them.
+        Runs the work for all of them.
     prefix
-        Put before each slot, with a space; no two that run at once may share it.
+        Put before each slot, with a space; unique among simultaneous users.
     """
 
     def __init__(self, jobs: Jobs, prefix: str) -> None:
@@ -34,7 +34,6 @@ class SlottedJobs:
         stop: Callable[[], None] | None = None,
         finish: bool = False,
     ) -> None:
-        """Run a function; anything of this one's still under way in the slot is superseded."""
         self._slots.add(slot)
         self._jobs.start(
             self._name(slot),
@@ -48,11 +47,10 @@ class SlottedJobs:
         )
 
     def cancel(self, slot: str) -> None:
-        """Give up what is under way in this one's slot."""
         self._jobs.cancel(self._name(slot))
 
     def cancel_all(self) -> None:
-        """Give up all that this one has under way, before it goes away."""
+        """Cancel all of its jobs, before it is removed."""
         for slot in sorted(self._slots):
             self.cancel(slot)
 

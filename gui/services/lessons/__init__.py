@@ -1,4 +1,4 @@
-"""Lessons: read from Markdown, their conditions and numbers found on the open model.
+"""Lessons: read from Markdown, with conditions and numbers computed for the open model.
 
-How a lesson is shown is in `window` and `panels`.
+Their display is in `window` and `panels`.
 """

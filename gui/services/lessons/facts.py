@@ -1,6 +1,6 @@
-"""What the text of a lesson can say of the open model: numbers in words, and what holds.
+"""Facts about the open model for the text of lessons: formatted numbers, and conditions.
 
-Every one is a result of ``geometry``; nothing is known of any model beforehand. Knows no toolkit.
+Every one is a result of ``geometry``; nothing is hard-coded for any model.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ SHAPES: Mapping[str, str] = {
     "drifting_helix": "a helix that grows wider or narrower", "none": "no simple curve",
 }  # fmt: skip
 STEADY, SPARSE, FRAYED = 0.1, 0.9, 1.5
-"""Norms vary less; 40 entries hold more of a direction; early positions are so many times as far
-out of sight."""
+"""Steady: largest variation of norms. Sparse: least share of a direction in 40 entries. Frayed:
+least ratio of early to late residuals.
+"""
 FAITHFUL, WINS, FAR, LOCAL = 0.75, 0.05, 0.5, 0.5
-"""The picture holds most there is; a turn explains so much more than a shift alone; a motion still
-fits where it was not fitted; a head spends most of its attention near by."""
+"""Faithful: least variance in the picture. Wins: least gain of a rotation over a shift alone. Far:
+least R² of a motion on new positions. Local: least share of a head's attention near by.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A number that a lesson's text can have, in words.
+    """A formatted number for a lesson's text.
 
     Attributes
     ----------
     meaning
-        What it is; for those who write lessons.
+        Its definition, for authors of lessons.
     find
-        Works it out for the open model and a range of positions.
+        Computes it for the open model and a range of positions.
     tensors
-        What of the checkpoint it reads besides P.
+        Tensors it reads besides P.
     """
 
     meaning: str
@@ -50,7 +52,7 @@ class Fact:
 
 
 def _explained(r2: float) -> str:
-    """Write an R², which is below 0 where a mean says more."""
+    """Format an R², which is negative where the mean predicts better."""
     return format_percent(r2, 0) if r2 >= 0.005 else "nothing"
 
 
@@ -59,7 +61,7 @@ def _norm(position: int) -> Callable[[Findings], str]:
 
 
 def _length(value: float) -> str:
-    """Write a length with three digits or more, however short."""
+    """Format a length with at least three digits."""
     digits = 2 if value >= 1 else int(np.clip(2 - np.floor(np.log10(max(value, 1e-9))), 2, 9))
     return format_number(float(value), digits)
 
@@ -193,7 +195,7 @@ NUMBERS: Mapping[str, Fact] = {
     "last_step": Fact("last step of the history", lambda f: format_count(_steps(f)[-1])),
     "snapshots": Fact("snapshots of the history", lambda f: format_count(len(_steps(f)))),
 }
-"""Placeholders -> what is put in their place."""
+"""Placeholders and their facts."""
 
 
 def _count(value: int | None) -> str:
@@ -206,7 +208,7 @@ def _steps(found: Findings) -> list[int]:
     return [int(step) for step in found.history.steps]
 
 
-# ---- what holds --------------------------------------------------------------------------
+# ---- conditions ----------------------------------------------------------------------------
 
 FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
     "tokens": lambda model: "W_E" not in model.missing,
@@ -216,7 +218,7 @@ FEATURES: Mapping[str, Callable[[PositionalModel], bool]] = {
     "computed": lambda model: model.computed,
     "long": lambda model: model.n_positions >= 200,
 }
-"""What a model has, known without any work: a step can need it, and its setup depend on it."""
+"""Features of a model, known without computation, for steps and setups."""
 
 _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "helix": (lambda f: f.shapes.best in HELICES, ()),
@@ -236,19 +238,19 @@ _FOUND: Mapping[str, tuple[Callable[[Findings], bool], tuple[Tensor, ...]]] = {
     "turning": (lambda f: f.lowest[1] < 0, ()),
 }
 CONDITIONS = frozenset((*FEATURES, *_FOUND))
-"""What a paragraph can depend on."""
+"""Conditions of paragraphs."""
 
 
 def _apart(found: Findings) -> bool:
-    """Tell whether P's directions are those that tokens use least, and not those they use."""
+    """Return whether P's directions are those that tokens use least."""
     return found.captured(0.0, 0.5) < found.of_model.capture_chance < found.captured(0.9, 1.0)
 
 
-# ---- finding -----------------------------------------------------------------------------
+# ---- look-up -------------------------------------------------------------------------------
 
 
 def tensors_for(names: Sequence[str]) -> tuple[Tensor, ...]:
-    """Return what of the checkpoint is read for some facts."""
+    """Return the tensors read for some facts."""
     read: list[Tensor] = []
     for name in names:
         read += NUMBERS[name].tensors if name in NUMBERS else ()
@@ -257,7 +259,7 @@ def tensors_for(names: Sequence[str]) -> tuple[Tensor, ...]:
 
 
 def number(name: str, found: Findings) -> str | None:
-    """Return a number in words; None where the model has none."""
+    """Return a formatted number; None if the model has none."""
     from geometry.checkpoints.errors import HelixscopeError
     from geometry.hub.faults import HubError
 
@@ -270,7 +272,7 @@ def number(name: str, found: Findings) -> str | None:
 
 
 def holds(name: str, found: Findings) -> bool:
-    """Tell whether a condition holds; of what cannot be measured it does not."""
+    """Return whether a condition holds; False if it cannot be measured."""
     from geometry.checkpoints.errors import HelixscopeError
     from geometry.hub.faults import HubError
 

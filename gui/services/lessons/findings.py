@@ -1,4 +1,4 @@
-"""What is measured on the open model for a lesson's text. Knows no toolkit."""
+"""Measurements of the open model for a lesson's text."""
 
 from __future__ import annotations
 
@@ -20,24 +20,22 @@ if TYPE_CHECKING:
 
 HELICES: tuple[ShapeName, ...] = ("helix", "drifting_helix")
 EARLY, LATE = 20, 100
-"""A curve frays where positions before the first are farther out of sight than from the second on.
-"""
+"""A curve frays if the residual of positions before the first exceeds that from the second on."""
 BACK, CARRIES = (50, 20, 10, 5, 2, 1), 0.6
-"""How far a lesson looks back: the farthest of these at which a turn and a shift explain so much.
-"""
+"""Lags to look back, longest first, and the least R² of a motion over one."""
 
 
 class Absent(Exception):
-    """The model has no such number; a paragraph with it is left out."""
+    """The model has no such number; paragraphs with it are left out."""
 
 
 class Findings:
-    """What facts are found with: the open model, and everything measured over one range.
+    """Measurements behind the facts: the open model over one range.
 
     Parameters
     ----------
     about
-        The open model as the question's thread sees it.
+        Context of the question.
     positions
         The range, inclusive.
     """
@@ -66,7 +64,7 @@ class Findings:
         return max(self.shapes.fits[name].r2 for name in HELICES)
 
     def look_back(self, scoring: Scoring = "even_odd") -> LookBack:
-        """Return the motions that look back, in three components, by :data:`BACK`."""
+        """Return the motions that look back by :data:`BACK`, in three components."""
         from geometry.measures.lookback import longest_lag, look_back
 
         coordinates = self.of_range.pca.project(self.of_range.rows)[:, :3]
@@ -77,25 +75,25 @@ class Findings:
 
     @property
     def back(self) -> int:
-        """How far to look back; the shortest where the motion carries nowhere."""
+        """The lag to look back; the shortest if no motion fits well enough."""
         found = self.look_back()
         carries = found.lags[found.r2["screw"] >= CARRIES]
         return int(carries.max() if len(carries) else found.lags.min())
 
     def back_r2(self, kind: Kind, scoring: Scoring = "even_odd") -> float:
-        """R² of a motion that looks back so far."""
+        """R² of a motion that looks back by that lag."""
         found = self.look_back(scoring)
         return float(found.r2[kind][found.index(self.back)])
 
     @property
     def back_angle(self) -> float:
-        """How far that turns, in degrees."""
+        """Rotation angle of that motion, in degrees."""
         found = self.look_back()
         return float(np.degrees(found.angles[found.index(self.back), 0]))
 
     @property
     def kernels(self) -> HeadKernels:
-        """What the heads of the first layer attend to by position alone."""
+        """Attention of the first layer's heads by position alone."""
         from geometry.measures.kernels import head_kernels
         from geometry.models.head_projections import project_heads
 
@@ -121,7 +119,7 @@ class Findings:
 
     @property
     def lowest(self) -> tuple[int, float]:
-        """The lag with the lowest mean cosine, and that; the last lags are of a few pairs only."""
+        """The lag with the lowest mean cosine, and that cosine; without lags of few pairs."""
         by_lag = self.of_range.by_lag
         by_lag = by_lag[: max(2, len(by_lag) * 3 // 4)]
         lag = int(by_lag.argmin())
@@ -129,7 +127,7 @@ class Findings:
 
     @property
     def frays(self) -> float:
-        """How much more of the first positions than of the later ones is outside the picture."""
+        """Median residual of the first positions relative to the later ones."""
         first, last = self.positions
         residual, early = self.of_range.residual, EARLY - first
         if early < 1 or last <= LATE:
@@ -143,31 +141,31 @@ class Findings:
 
     @property
     def most_alike(self) -> tuple[float, str]:
-        """The largest cosine of a token with a position, and which token that is."""
+        """The largest cosine of a token with a position, and the token."""
         from geometry.hub.faults import HubError
         from gui.style.token_text import token_label
 
         found = self.of_model.cosines.most_alike(1)[0]
         try:
             text = self.model.token_text(found.token)
-        except HubError:  # its tokenizer was not fetched yet
+        except HubError:  # its tokenizer is not downloaded
             text = None
         named = f"number {found.token}" if text is None else f"“{token_label(text)}”"
         return found.value, named
 
     @property
     def nearest_head(self) -> int:
-        """The head that spends most of its attention on the last ten positions and its own."""
+        """The head with the most attention on itself and the last ten positions."""
         return int(self.kernels.mass_lag_0_10.argmax())
 
     @property
     def previous_head(self) -> int:
-        """The head that attends most to the position before."""
+        """The head with the most attention on the previous position."""
         return int(self.kernels.previous_token.argmax())
 
 
 def has_history(model: PositionalModel) -> bool:
-    """Tell whether a model comes with its history; nothing is asked of any network."""
+    """Return whether a model has a local history; without the network."""
     from geometry.checkpoints.errors import HelixscopeError
     from geometry.history.origins import find_history
 

@@ -1,7 +1,4 @@
-"""Reads lessons from Markdown files; how these are written, ``resources/lessons/README.md`` tells.
-
-Knows no toolkit.
-"""
+"""Parser of lessons in Markdown; the format is described in ``resources/lessons/README.md``."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ _SETUP = re.compile(r"```setup\s*(if .*)?$")
 
 
 class LessonError(Exception):
-    """A lesson cannot be read; the message is one sentence that names its file and line."""
+    """A lesson cannot be read; the message is one sentence with its file and line."""
 
     def __init__(self, file: str, line: int, why: str) -> None:
         super().__init__(f"The lesson {file} cannot be read: line {line}: {why}.")
@@ -43,16 +40,16 @@ def find_lessons(
     Parameters
     ----------
     folders
-        Those that are not there are passed over.
+        Folders; missing ones are skipped.
     panels
-        Names of the panels that a step may bring to the front.
+        Names of the panels that a step may show.
 
     Returns
     -------
     lessons
-        By folder, then by the names of their files; README.md is none.
+        By folder, then by file name, without README.md.
     errors
-        Why the others cannot be read.
+        The errors of the others.
     """
     lessons, errors = [], []
     for folder in folders:
@@ -72,7 +69,7 @@ def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
     Raises
     ------
     LessonError
-        It is not written as a lesson is.
+        It is not in the format of a lesson.
     """
     try:
         text = path.read_text("utf-8")
@@ -85,21 +82,21 @@ def read_lesson(path: Path, panels: Collection[str]) -> Lesson:
 
 
 def parse_lesson(text: str, file: str, panels: Collection[str]) -> Lesson:
-    """Read a lesson from its text.
+    """Parse a lesson.
 
     Parameters
     ----------
     text
         The Markdown.
     file
-        What the file is called in errors.
+        Name of the file, for errors.
     panels
-        Names of the panels that a step may bring to the front.
+        Names of the panels that a step may show.
 
     Raises
     ------
     LessonError
-        It is not written as a lesson is.
+        It is not in the format of a lesson.
     """
     lines = text.splitlines()
     front, body = _front(lines, file)
@@ -118,7 +115,7 @@ def parse_lesson(text: str, file: str, panels: Collection[str]) -> Lesson:
 
 
 def _front(lines: list[str], file: str) -> tuple[dict[str, str], int]:
-    """Return what stands between the +++ lines, and the line after them."""
+    """Return the values between the +++ lines, and the line after them."""
     if not lines or lines[0].strip() != FENCE:
         raise LessonError(file, 1, f"it should begin with a line {FENCE}")
     end = next((i for i in range(1, len(lines)) if lines[i].strip() == FENCE), None)
@@ -137,7 +134,7 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, str], int]:
 
 
 def _toml(lines: list[str], file: str, before: int) -> dict[str, object]:
-    """Read TOML that stands after so many lines of the file."""
+    """Parse TOML that follows ``before`` lines of the file."""
     try:
         return tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError as error:
@@ -148,13 +145,13 @@ def _toml(lines: list[str], file: str, before: int) -> dict[str, object]:
 
 
 def _line_of(key: str, lines: list[str]) -> int:
-    """Return on which of some lines a key is set, from 0."""
+    """Return the index of the line that sets a key."""
     pattern = re.compile(rf'\s*"?{re.escape(key)}"?\s*[=.]|\s*\[{re.escape(key)}\]')
     return next((i for i, line in enumerate(lines) if pattern.match(line)), 0)
 
 
 class _Reader:
-    """Reads the steps of one file."""
+    """Parser of the steps of one file."""
 
     def __init__(self, lines: list[str], file: str, panels: Collection[str]) -> None:
         self._lines, self._file, self._panels = lines, file, panels
@@ -183,7 +180,7 @@ class _Reader:
         return LessonError(self._file, number + 1, why)
 
     def _blocks(self, start: int, end: int) -> Iterator[tuple[int, list[str]]]:
-        """Yield what stands between empty lines, fences and headings whole, with its first line."""
+        """Yield paragraphs, whole fences and headings, each with its first line."""
         number = start
         while number < end:
             line = self._lines[number].rstrip()

@@ -1,7 +1,4 @@
-"""A lesson about the open model: which steps it has, how each is set up, and what its text says.
-
-Knows no toolkit.
-"""
+"""A lesson for the open model: its steps, their setups and texts."""
 
 from __future__ import annotations
 
@@ -17,23 +14,23 @@ if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
 
 Wanted = tuple[str, tuple[int, int]]
-"""The name of a number or a condition, and the range of positions that it is about."""
+"""Name of a number or a condition, and its range of positions."""
 Facts = Mapping[Wanted, str | bool | None]
-"""Numbers in words, None where the model has none; and whether conditions hold."""
+"""Formatted numbers, None if the model has none; and values of conditions."""
 UNKNOWN = "…"
-"""In place of a number that is not known yet."""
+"""Placeholder of a number that is not known yet."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def steps_for(lesson: Lesson, model: PositionalModel | None) -> tuple[Step, ...]:
-    """Return the steps of a lesson that a model has what it takes for; all without a model."""
+    """Return the steps of a lesson that a model has the features for; all without a model."""
     if model is None:
         return lesson.steps
     return tuple(step for step in lesson.steps if _has(model, setup_for(step, model).needs))
 
 
 def setup_for(step: Step, model: PositionalModel) -> Setup:
-    """Return how a step sets the window up for a model."""
+    """Return a step's setup of the window for a model."""
     return next(setup for condition, setup in step.setups if _has(model, condition))
 
 
@@ -42,7 +39,7 @@ def _has(model: PositionalModel, condition: Condition) -> bool:
 
 
 def wanted_for(step: Step, model: PositionalModel) -> tuple[Wanted, ...]:
-    """Return the facts that a step's text needs of a model, each once."""
+    """Return the facts in a step's text for a model, each once."""
     usual = setup_for(step, model).positions
     found: dict[Wanted, None] = {}
     for paragraph in step.paragraphs:
@@ -56,7 +53,7 @@ def wanted_for(step: Step, model: PositionalModel) -> tuple[Wanted, ...]:
 
 
 def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, object]:
-    """Return what a step's panel shows, numbers of the model among it as far as they are known."""
+    """Return the options of a step's panel, with numbers of the model as far as known."""
     looked_up = _looked_up(setup)
     options = {key: value for key, value in setup.options.items() if key not in looked_up}
     for key, name in looked_up.items():
@@ -67,7 +64,7 @@ def options_for(setup: Setup, model: PositionalModel, facts: Facts | None) -> di
 
 
 def _looked_up(setup: Setup) -> dict[str, str]:
-    """Return which of the options are a number of the model, and which number."""
+    """Return the options that are numbers of the model, with their names."""
     named = {key: PLACEHOLDER.fullmatch(str(value)) for key, value in setup.options.items()}
     return {key: found[1] for key, found in named.items() if found is not None}
 
@@ -77,15 +74,15 @@ def _wanted(name: str, rule: str, model: PositionalModel) -> Wanted:
 
 
 def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Section, str]:
-    """Return what a step says of a model, as Markdown by section.
+    """Return a step's text for a model, as Markdown by section.
 
     Parameters
     ----------
     step, model
-        Which step, of what.
+        The step and the model.
     facts
-        Answers to :func:`wanted_for`; None while they are not known: then there are dots in place
-        of numbers, and only what depends on no condition is said.
+        Values of :func:`wanted_for`; None while unknown: then numbers are replaced by dots, and
+        conditional paragraphs are left out.
     """
     usual = setup_for(step, model).positions
     said: dict[Section, list[str]] = {section: [] for section in SECTIONS}
@@ -110,7 +107,7 @@ def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Se
 
 
 def _filled(text: str, numbers: Mapping[tuple[str, str], object]) -> str:
-    # A token may be "*" or "<s>": what is put in is no Markdown.
+    # A token may be "*" or "<s>", so inserted text is escaped.
     return PLACEHOLDER.sub(
         lambda found: _MARKUP.sub(r"\\\1", str(numbers[found[1], found[2] or ""])), text
     )

@@ -1,4 +1,4 @@
-"""Saved work and bookmarks: what is in their files, and how it is shown again.
+"""Saved work and bookmarks: their files, and restoring them.
 
-What is shown is taken from the session, and put there; no widgets.
+Reads and writes the session; no widgets.
 """

@@ -1,4 +1,4 @@
-"""Views to come back to: which there are, and what is done with them. Knows no toolkit."""
+"""Bookmarks: saved views, kept in one file."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from gui.state.work import Work
 
 WAIT_S = 2.0
-"""How long another window may take to write its bookmarks."""
+"""Longest wait for another window that writes its bookmarks."""
 
 
 Change = Callable[[tuple[Bookmark, ...]], tuple[Bookmark, ...]]
 
 
 class Bookmarks:
-    """Keeps ``session.bookmarks`` and a file alike.
+    """Keeps ``session.bookmarks`` and a file in sync.
 
-    Each change is made to what the file has at that moment, so that windows that are open at the
-    same time take nothing from each other.
+    Each change is applied to the file's current content, so that several open windows do not
+    overwrite each other.
 
     Parameters
     ----------
     session
-        Gets the bookmarks, and notices of what goes wrong.
+        Gets the bookmarks and notices of errors.
     file
-        Where they are kept; made with the first one.
+        Their file; created with the first one.
     """
 
     def __init__(self, session: Session, file: Path) -> None:
@@ -45,16 +45,16 @@ class Bookmarks:
         self._seen: tuple[int, ...] | None = None
 
     def load(self) -> bool:
-        """Read what is kept; what is damaged is put aside, and said.
+        """Read the file; a damaged one is moved aside, with a notice.
 
         Returns
         -------
         bool
-            False if it cannot be read now, and perhaps can later.
+            False if it cannot be read now, but perhaps later.
         """
         session = self._session
         try:
-            seen = _seen(self._file)  # before it is read: another window may be writing
+            seen = _seen(self._file)  # before reading: another window may be writing
             found, why = self._read()
         except HelixscopeError as error:
             session.notice = Notice(str(error), error.advice)
@@ -64,20 +64,20 @@ class Bookmarks:
         else:
             self._show(found)
             if why:
-                self._change(lambda all_: all_)  # puts it aside while no other window is at it
+                self._change(lambda all_: all_)  # moves it aside under the lock
             else:
                 self._seen = seen
         return True
 
     def _read(self) -> tuple[tuple[Bookmark, ...], str]:
-        """Return what can be read of the file, and why that is not all; "" if it is.
+        """Return the readable bookmarks, and the reason if there are others; "" if not.
 
         Raises
         ------
         NewerVersion
-            Nothing may be written over it.
+            It may not be overwritten.
         OSError
-            It cannot be read now.
+            It cannot be read at the moment.
         """
         from gui.services.work_files.work_file import NewerVersion, read_bookmarks
 
@@ -91,12 +91,12 @@ class Bookmarks:
         return found, f"{some} cannot be read." if left_out else ""
 
     def _take_in(self) -> None:
-        """Read what the file has, unless that is what it had before; put aside what is damaged.
+        """Read the file if it has changed; move a damaged one aside.
 
         Raises
         ------
         HelixscopeError, OSError
-            As :meth:`_read`, or when nothing can be put aside.
+            As :meth:`_read`, or when it cannot be moved aside.
         """
         if self._seen is None or self._seen != _seen(self._file):
             found, why = self._read()
@@ -110,12 +110,12 @@ class Bookmarks:
             self._session.bookmarks = found
 
     def add(self, name: str, model: str, work: Work, picture: bytes, note: str = "") -> str | None:
-        """Add a view at the end; return its key, or None if it cannot be kept."""
+        """Append a view; return its key, or None if it cannot be saved."""
         one = Bookmark(uuid.uuid4().hex, name, note, model, work, picture)
         return one.key if self._change(lambda all_: (*all_, one)) else None
 
     def change(self, key: str, *, name: str | None = None, note: str | None = None) -> None:
-        """Give a bookmark another name, or another note; an empty name changes nothing."""
+        """Change a bookmark's name or note; an empty name changes nothing."""
 
         def changed(one: Bookmark) -> Bookmark:
             if one.key != key:
@@ -126,7 +126,7 @@ class Bookmarks:
         self._change(lambda all_: tuple(map(changed, all_)))
 
     def move(self, key: str, step: int) -> None:
-        """Move a bookmark so many places towards the end, or with a minus the beginning."""
+        """Move a bookmark by some places, towards the end if positive."""
 
         def moved(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
             at = _find(all_, key)
@@ -139,7 +139,7 @@ class Bookmarks:
         self._change(moved)
 
     def remove(self, key: str) -> None:
-        """Remove a bookmark; :meth:`bring_back` undoes it."""
+        """Remove a bookmark; :meth:`bring_back` undoes this."""
         gone: list[tuple[int, Bookmark]] = []
 
         def without(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
@@ -153,7 +153,7 @@ class Bookmarks:
             self._removed += gone
 
     def bring_back(self) -> None:
-        """Put the bookmark that was removed last where it was, unless it is there again."""
+        """Restore the bookmark removed last, unless it exists again."""
         left = list(self._removed)
 
         def whole(all_: tuple[Bookmark, ...]) -> tuple[Bookmark, ...]:
@@ -167,7 +167,7 @@ class Bookmarks:
             self._removed = left
 
     def merge(self, others: Iterable[Bookmark]) -> None:
-        """Add those that are not there yet; one that is stays as it is."""
+        """Add bookmarks that do not exist yet."""
         new = tuple(others)
         if new:
             known = {one.key for one in self._session.bookmarks}
@@ -177,12 +177,12 @@ class Bookmarks:
                 )
 
     def free_name(self) -> str:
-        """Return a name that no bookmark has: "View 3"."""
+        """Return an unused name: "View 3"."""
         taken = {one.name for one in self._session.bookmarks}
         return next(name for n in range(1, len(taken) + 2) if (name := f"View {n}") not in taken)
 
     def _change(self, change: Change) -> bool:
-        """Change what the file has; False if that cannot be, which is then said."""
+        """Change the file's content; False, with a notice, if that is impossible."""
         from filelock import FileLock, Timeout
 
         from gui.services.work_files.work_file import write_bookmarks
@@ -217,7 +217,7 @@ class Bookmarks:
         )
 
     def _put_aside(self, found: tuple[Bookmark, ...], why: str) -> None:
-        """Keep a damaged file under another name, leave what was found in its place, and say so."""
+        """Move a damaged file aside, write the readable bookmarks, and show a notice."""
         from gui.services.work_files.file_writing import write_whole
         from gui.services.work_files.work_file import write_bookmarks
 
@@ -228,7 +228,7 @@ class Bookmarks:
             try:
                 write_bookmarks(found, self._file)
             except HelixscopeError:
-                aside.unlink(missing_ok=True)  # the file is still there itself
+                aside.unlink(missing_ok=True)  # the file itself is still in place
                 raise
         else:
             os.replace(self._file, aside)
@@ -240,7 +240,7 @@ def _said(one: Bookmark) -> tuple[str, ...]:
 
 
 def _seen(file: Path) -> tuple[int, ...] | None:
-    """Return what another file in its place would not have; None if there is no file."""
+    """Return what identifies the file's content; None if there is no file."""
     try:
         about = file.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Writing files that are whole or as they were, whatever happens meanwhile."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from geometry.checkpoints.whole_files import whole_file
 
 
 def write_whole(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file; what was there stays whole until the new one is.
+    """Write a file atomically.
 
     Parameters
     ----------
     path, data
-        Where, and what.
+        Path and content.
     durable
-        Wait until it is on the disk, where a power cut leaves it.
+        Whether to wait until it is on the disk, safe from a power cut.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Saved work: taken down from the session, and opened again as it was. Knows no toolkit."""
+"""Saved work: taken from the session, and opened again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
 from gui.state.session import MAIN, Notice, Session
 
-# What reads and writes the files is not needed for the first frame.
+# Reading and writing files is not needed for the first frame.
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.services.comparing import Comparing
@@ -33,18 +33,18 @@ OTHER = "The model has changed since this work was saved: the curve is that of t
 def take_work(
     session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
 ) -> Work:
-    """Take down what a session shows; what only a window knows is not in it.
+    """Return the saved state of a session, without that of the window.
 
     Parameters
     ----------
     session
-        With a model.
+        A session with an open model.
     wanted
-        What was opened.
+        The request behind the shown model.
     place
-        Where the camera is.
+        The camera's place.
     path
-        Where it will be written, if that is known.
+        The file it will be written to, if known.
     """
     from gui.state.work import FIELDS, Work
 
@@ -62,7 +62,7 @@ def take_work(
 def take_other(
     session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
 ) -> OtherView:
-    """Take down what the session of a model beside the open one shows; see :func:`take_work`."""
+    """Return the saved state of a compared model's session; see :func:`take_work`."""
     from gui.state.work import OtherView
 
     return OtherView(
@@ -74,12 +74,12 @@ def take_other(
 
 
 def take_laying(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
-    """Take down what is laid over the curve; of a model beside it the place among ``keys``."""
+    """Return the alignment, with a compared model's key replaced by its place among ``keys``."""
     laying = session.laying
     if laying is None or not isinstance(laying.what, OfCompared):
         return laying
     if laying.what.key not in keys:
-        return None  # it is still being read
+        return None  # it is still loading
     return replace(laying, what=OfCompared(keys.index(laying.what.key)))
 
 
@@ -95,25 +95,25 @@ def _model_of(session: Session, wanted: Wanted, path: Path | None) -> ModelField
 
 
 def is_work(source: str) -> bool:
-    """Tell whether a source is a file of saved work, by its name."""
+    """Tell whether a source is a file of saved work, by its suffix."""
     return source.lower().endswith(ENDING)
 
 
 class Reopening:
-    """Opens saved work: its model first, and when that is there everything as it was.
+    """Opens saved work: first its model, then its state.
 
     Parameters
     ----------
     session
-        What it writes.
+        The session it writes.
     open_model
         Opens a model.
     on_error
-        Called with an error, what failed in words, and the source.
+        Called with an error, a description of what failed, and the source.
     shown
-        Returns what was opened, of which the model is shown.
+        Returns the request behind the shown model.
     comparing
-        Shows other models beside that one.
+        Shows compared models.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Reopening:
         self._pending: tuple[Wanted, Work, Path | None, str] | None = None
 
     def open(self, path: Path) -> None:
-        """Open a file of saved work; one that cannot be read becomes a notice."""
+        """Open a file of saved work; if it cannot be read, a notice gives the reason."""
         from gui.services.work_files.work_file import read_work
 
         try:
@@ -140,8 +140,8 @@ class Reopening:
         self.show(work, path)
 
     def go_to(self, work: Work) -> None:
-        """Show saved work of the open model or one beside it, or open its model first."""
-        # Another object, as it may be what was shown last: all who look for it are to hear of it.
+        """Show saved work of the open model or a compared one, or open its model first."""
+        # A copy, so that listeners are notified even if it is the work shown last.
         work = replace(work)
         model = self._session.model if self._make_main(work) else None
         if model is None:
@@ -155,7 +155,7 @@ class Reopening:
         self._session.work = work
 
     def _make_main(self, work: Work) -> bool:
-        """Let the model of saved work be the open one, if it is in the window; else False."""
+        """Make the model of saved work the open one, if it is in the window; otherwise False."""
         if _is_of(work, self._shown(), self._session.model):
             return True
         beside = (
@@ -167,23 +167,23 @@ class Reopening:
         return key is not None and self._comparing.make_main(key)
 
     def show(self, work: Work, path: Path | None = None, *, said: str = RESUMED) -> None:
-        """Open saved work that was read already.
+        """Open saved work that has been read.
 
         Parameters
         ----------
         work
-            What is shown once its model is there.
+            The state to show once its model has loaded.
         path
-            The file it was in, which is to be remembered.
+            Its file, which is added to the recent sources.
         said
-            What is said then if there is none; nothing if "".
+            Status message if there is no file; none if "".
         """
         wanted = _wanted(work, path)
         self._pending = wanted, work, path, said
         self._open_model(wanted)
 
     def on_shown(self, wanted: Wanted) -> None:
-        """Take notice that a model is shown; if it is that of saved work, show that."""
+        """Show the state of saved work if the shown model is the one it waits for."""
         pending, self._pending = self._pending, None
         model = self._session.model
         if pending is None or model is None or replace(wanted, whole=False) != pending[0]:
@@ -196,27 +196,27 @@ class Reopening:
             session.recent = (file, *(r for r in session.recent if r != file))
         elif said:
             session.notice = Notice(said)
-        if path is not None or said:  # the window as it was, and not a view to go to
+        if path is not None or said:  # the window's last state, and not a bookmark
             self._comparing.clear()
             self._lay(work, [self._add(other, path) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
         else:
             self._lay(work, self._keys(work))
-        # A formula is the same model everywhere; its last bits depend on the linear algebra here.
+        # Computed tables need no comparison: their last bits depend on the linear algebra library.
         kept = not work.fingerprint or is_computed(work.source)
         if not kept and work.fingerprint != model.fingerprint:
             session.notice = Notice(OTHER)
         session.work = work
 
     def _add(self, other: OtherView, path: Path | None) -> int | None:
-        """Show a model beside the open one again, and return its key."""
+        """Show a compared model again, and return its key."""
         again = _wanted(other, path)
         return self._comparing.add(
             again.source, again.positions, other.components, table=again.table
         )
 
     def _keys(self, work: Work) -> list[int | None]:
-        """Return the keys of those models beside the open one that were beside it; else None."""
+        """Return the keys of the work's compared models; None for those not in the window."""
         opened = self._comparing.opened
         return [
             next((key for key, at, wanted in opened if _is_of(other, wanted, at.model)), None)
@@ -224,7 +224,7 @@ class Reopening:
         ]
 
     def _lay(self, work: Work, keys: Sequence[int | None]) -> None:
-        """Lay over the curve what was; of models beside it, those that have keys."""
+        """Restore the alignment; of compared models, only those with keys."""
         laying = work.laying
         if laying is not None and isinstance(laying.what, OfCompared):
             key = keys[laying.what.key]
@@ -233,19 +233,19 @@ class Reopening:
 
 
 def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel | None) -> bool:
-    """Tell whether a model, and what was opened for it, is that of saved work."""
+    """Tell whether a model and its request are those of saved work."""
     if wanted is None or model is None:
         return False
     if (wanted.table, model.commit) != (work.table, work.commit):
         return False
     one, other = remembered_name(wanted.source), work.source
-    if model.commit is not None:  # by whatever name of the same commit
+    if model.commit is not None:  # opened by any name of the same commit
         one, other = one.partition("@")[0], other.partition("@")[0]
     return one == other
 
 
 def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
-    """Return what to open for saved work: a model of the Hub as it was at that commit."""
+    """Return the request for saved work: a model on the Hub at its commit."""
     from geometry.models.sources import is_on_hub
 
     source = found(work, path)
@@ -255,7 +255,7 @@ def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
 
 
 def found(work: Work | OtherView, path: Path | None) -> str:
-    """Return where the model is: where it was, or else as far from the file as it was then."""
+    """Return the path of the model: the original one, or that relative to the file."""
     if path is not None and work.beside and not path_exists(work.source):
         beside = (path.parent / work.beside).resolve()
         if path_exists(beside):
@@ -264,7 +264,7 @@ def found(work: Work | OtherView, path: Path | None) -> str:
 
 
 def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
-    """Return the saved fields, but for what a model of another size cannot show."""
+    """Return the saved fields, except those that a model of another size cannot show."""
     from gui.state.work import three, whole
 
     fields = dict(work.fields)
@@ -280,7 +280,7 @@ def _fitting(work: Work, model: PositionalModel) -> dict[str, object]:
 
 
 def beside(source: str, path: Path) -> str:
-    """Return a source as a path from a file's folder; "" where that is none."""
+    """Return a source as a path relative to a file's folder; "" if that is impossible."""
     if not path_exists(source):
         return ""
     try:

@@ -1,11 +1,10 @@
-"""Files of saved work, ``.helix``: what was shown of which model, and from where.
+"""Files of saved work, ``.helix``.
 
-A zip archive: ``helix.json`` says everything that has a name, ``arrays.npz`` where the camera was;
-bookmarks, if there are any, are as below. The first words of
-the JSON are the format and its version. A file of a later version is refused, as half of what it
-means could not be shown; what an earlier one lacks takes its default. Version 2 brought bookmarks,
-3 models side by side, 4 what is laid over the curve and what panels show; a file is of the first
-version that has all that is in it and in its bookmarks.
+A zip archive: ``helix.json`` has all named values, ``arrays.npz`` the camera; bookmarks, if any,
+are described below. The JSON starts with the format and its version. Files of a later version are
+refused, since they could be shown only in part; fields that an earlier one lacks take their
+defaults. Version 2 added bookmarks, 3 models side by side, 4 the aligned curve and the panels'
+options; a file has the first version that supports its content.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from gui.state.work import (
 FORMAT, VERSION = "helixscope", 4
 JSON, ARRAYS = "helix.json", "arrays.npz"
 LARGEST = 50_000_000
-"""Bytes of the file, and of what is packed in it: more is none of ours."""
+"""Size limit of the file and its unpacked content; larger files are not ours."""
 _AGAIN = "Save the work again, or open the model by itself."
 
 
@@ -60,23 +59,23 @@ class WorkError(HelixscopeError):
 
 
 class NewerVersion(WorkError):
-    """A file of a later version than this one knows."""
+    """A file of a later version than this program's."""
 
 
 def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
-    """Write a file of saved work; what was there stays whole until the new one is.
+    """Write a file of saved work atomically.
 
     Parameters
     ----------
     work, path
-        What, and where.
+        The work and its file.
     durable
-        Wait until it is on the disk, where a power cut leaves it.
+        Whether to wait until it is on the disk, safe from a power cut.
 
     Raises
     ------
     WorkError
-        When it cannot be written; it says why.
+        When it cannot be written.
     """
     data = pack_work(work)
     try:
@@ -89,7 +88,7 @@ def write_work(work: Work, path: Path, *, durable: bool = True) -> None:
 
 
 def pack_work(work: Work) -> bytes:
-    """Return what a file of saved work holds: the same bytes for the same work."""
+    """Return the content of a file of saved work, identical for equal work."""
     said = {
         "format": FORMAT,
         "version": _version(work),
@@ -129,7 +128,7 @@ def pack_work(work: Work) -> bytes:
             (JSON, json.dumps(said, indent=1, ensure_ascii=False).encode()),
             (ARRAYS, packed_arrays.getvalue()),
         ):
-            # Without a date of its own, which is that of writing.
+            # With a fixed date, so that the bytes do not depend on the time.
             packed.writestr(zipfile.ZipInfo(name), part, zipfile.ZIP_DEFLATED)
         if work.bookmarks:
             for name, part in pack_bookmarks(work.bookmarks).items():
@@ -159,7 +158,7 @@ def read_work(path: Path) -> Work:
     Raises
     ------
     WorkError
-        When it cannot be read, is none, is of a later version, or holds what makes no sense.
+        When it cannot be read, is not one, is of a later version, or has invalid values.
     """
     try:
         with path.open("rb") as file:
@@ -170,7 +169,7 @@ def read_work(path: Path) -> Work:
 
 
 def unpack_work(data: bytes, file: str) -> Work:
-    """Return the work that a file of some name holds.
+    """Parse the content of a file; ``file`` is its name for messages.
 
     Raises
     ------
@@ -203,12 +202,12 @@ def _part(archive: zipfile.ZipFile, name: str, file: str) -> bytes:
 
 
 def check_version(said: object, expected: str, newest: int, file: str) -> Fields:
-    """Return a JSON of the format, and of no version after the newest.
+    """Check the format and version of a JSON object, and return it.
 
     Raises
     ------
     WorkError
-        It is refused; it says why.
+        It has another format, or a later version.
     """
     if not isinstance(said, dict) or said.get("format") != expected:
         raise WorkError(f"{file} is no work saved by Helixscope.", _AGAIN)
@@ -257,7 +256,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
 
 
 def _panels(said: object) -> Mapping[str, Fields]:
-    """Return panels' options by name; what each may be, the panels know that take them."""
+    """Return the panels' options by name; the panels validate the values."""
     if said is None:
         return {}
     if not isinstance(said, dict) or not all(isinstance(one, dict) for one in said.values()):
@@ -308,7 +307,7 @@ def _size(value: object) -> tuple[int, int] | None:
     return width, height
 
 
-# ---- bookmarks: in a file of their own, or beside saved work in its file ----
+# ---- bookmarks: in a file of their own, or in that of saved work ----
 
 BOOKMARKS_FORMAT, BOOKMARKS_VERSION = "helixscope bookmarks", 1
 FOLDER = "bookmarks/"
@@ -319,11 +318,11 @@ BROKEN = (
     WorkError, ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, RuntimeError,
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What is raised by what is no archive of bookmarks, or only a part of one."""
+"""Exceptions raised by a damaged archive of bookmarks."""
 
 
 def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
-    """Return the files of an archive that hold bookmarks, by their names."""
+    """Return the files of an archive of bookmarks, by name."""
     named = [
         {"key": one.key, "name": one.name, "note": one.note, "model": one.model}
         for one in bookmarks
@@ -338,7 +337,7 @@ def pack_bookmarks(bookmarks: Sequence[Bookmark]) -> dict[str, bytes]:
 
 @lru_cache(2 * MOST_BOOKMARKS)
 def _packed(work: Work) -> bytes:
-    """Pack a view once, however often the list of all is written."""
+    """Pack a view; cached, because the whole list is written again and again."""
     return pack_work(work)
 
 
@@ -350,23 +349,23 @@ def unpack_bookmarks(
     Parameters
     ----------
     archive
-        Has a file :data:`LIST`.
+        An archive with a file :data:`LIST`.
     leave_out
-        Leave out those that are damaged, where others are not.
+        Whether to leave out damaged ones if others are readable.
 
     Returns
     -------
     bookmarks : tuple of Bookmark
-        What could be read.
+        The readable ones.
     left_out : int
-        How many could not.
+        Number of unreadable ones.
 
     Raises
     ------
     NewerVersion
-        The list, or one of them, is of a later version.
+        The list or a bookmark has a later version.
     Exception
-        One of :data:`BROKEN`, when the list, or unless ``leave_out`` one of them, cannot be read.
+        One of :data:`BROKEN`, if the list or, unless ``leave_out``, a bookmark cannot be read.
     """
     said = json.loads(_bookmark_part(archive, LIST).decode())
     said = check_version(said, BOOKMARKS_FORMAT, BOOKMARKS_VERSION, LIST)
@@ -376,7 +375,7 @@ def unpack_bookmarks(
         try:
             bookmark = _unpack_bookmark(archive, table(one))
         except NewerVersion:
-            raise  # it is whole, and must not get lost
+            raise  # it is intact, and must not get lost
         except BROKEN:
             if not leave_out:
                 raise
@@ -403,12 +402,12 @@ def _bookmark_part(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def write_bookmarks(bookmarks: Sequence[Bookmark], path: Path) -> None:
-    """Write bookmarks into a file of their own; the one before stays whole until it is.
+    """Write bookmarks into a file of their own, atomically.
 
     Raises
     ------
     WorkError
-        When it cannot be written; it says why.
+        When it cannot be written.
     """
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
@@ -430,23 +429,23 @@ def read_bookmarks(path: Path) -> tuple[tuple[Bookmark, ...], int]:
     Parameters
     ----------
     path
-        The file; one that is not there has none.
+        The file; a missing one has no bookmarks.
 
     Returns
     -------
     bookmarks : tuple of Bookmark
-        What could be read, in their order.
+        The readable ones, in order.
     left_out : int
-        How many could not.
+        Number of unreadable ones.
 
     Raises
     ------
     OSError
-        It cannot be read now, and may be whole all the same.
+        It cannot be read at the moment, but may be intact.
     NewerVersion
-        It, or one of the bookmarks, is of a later version.
+        It or one of the bookmarks has a later version.
     WorkError
-        It is damaged from one end to the other.
+        It is completely damaged.
     """
     try:
         data = path.read_bytes()

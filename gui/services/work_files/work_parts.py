@@ -1,7 +1,7 @@
-"""Parts of saved work as they are in its file: places of cameras, and what is laid over a curve.
+"""Parts of a file of saved work: cameras and alignments.
 
-What makes no sense raises ValueError or TypeError, and what is missing KeyError; who reads a whole
-file says which.
+Invalid values raise ValueError or TypeError, missing ones KeyError; the reader of the whole file
+turns these into a message.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gui.state.work import flag, whole
 
 
 def pack_place(place: Place | None) -> dict[str, np.ndarray]:
-    """Return where a camera is, as arrays by their names; none if nobody has looked yet."""
+    """Return a camera's place as arrays by name; none if there has been no view yet."""
     if place is None:
         return {}
     pose = place.pose
@@ -32,7 +32,7 @@ def pack_place(place: Place | None) -> dict[str, np.ndarray]:
 
 
 def unpack_place(arrays: Mapping[str, np.ndarray], follows: bool, which: str = "") -> Place | None:
-    """Return where a camera was; ``which`` ends the names of its arrays."""
+    """Return a camera's place; ``which`` is the suffix of its arrays' names."""
     if f"camera_position{which}" not in arrays:
         return None
     pose = CameraPose(
@@ -45,7 +45,7 @@ def unpack_place(arrays: Mapping[str, np.ndarray], follows: bool, which: str = "
 
 
 def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Return an array of finite float64 numbers in this shape."""
+    """Return an array of finite float64 numbers of this shape."""
     array = arrays[name]
     if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
         raise ValueError(f"{name} should be {shape} finite numbers")
@@ -53,33 +53,33 @@ def numbers(arrays: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...])
 
 
 def text(value: object) -> str:
-    """Return a value that has to be text."""
+    """Check that a value is text, and return it."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is no text")
     return value
 
 
 def tupled(value: object) -> object:
-    """Return a list as a tuple, and everything else as it is."""
+    """Return a list as a tuple, and other values unchanged."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def table(value: object) -> Fields:
-    """Return what has to be values by their names."""
+    """Check that a value is a mapping, and return it."""
     if not isinstance(value, dict):
         raise TypeError(f"{value!r} has no names")
     return value
 
 
 def row(value: object) -> Sequence[object]:
-    """Return what has to be a list."""
+    """Check that a value is a list, and return it."""
     if not isinstance(value, list):
         raise TypeError(f"{value!r} is no list")
     return value
 
 
 def pack_laying(laying: CurveAlignment) -> dict[str, object]:
-    """Return in JSON what is laid over the shown curve."""
+    """Return an alignment as JSON."""
     what = laying.what
     if isinstance(what, OfCompared):
         said: dict[str, object] = {"other": what.key}
@@ -91,7 +91,7 @@ def pack_laying(laying: CurveAlignment) -> dict[str, object]:
 
 
 def unpack_laying(said: Fields, n_others: int) -> CurveAlignment:
-    """Return what was laid over the shown curve, where there are so many models beside it."""
+    """Return an alignment from JSON; ``n_others`` is the number of compared models."""
     what, how, middle, mirrored = (
         _what(said, n_others), said["how"], said["middle"], said["mirrored"],
     )  # fmt: skip
