@@ -19,6 +19,7 @@ from gui.panels.kit import (
     Number,
     Play,
     Saved,
+    Shared,
     Toggle,
     View,
 )
@@ -50,7 +51,7 @@ class ControlRow:
     def __init__(self, spec: AnyPanel, theme: Theme, change: Change) -> None:
         self._spec, self._change = spec, change
         self._model: PositionalModel | None = None
-        shown = [one for one in spec.controls if not isinstance(one, Saved) or one.reset]
+        shown = [one for one in spec.controls if _has_widget(one)]
         self.widgets = {control.field: self._make(control, theme) for control in shown}
         self._controls = {control.field: control for control in shown}
 
@@ -149,10 +150,12 @@ class ControlRow:
         return acts
 
     def offer(self, field: str, value: object, offered: bool) -> None:
-        """Show or hide one option of a choice whose options are side by side."""
+        """Show or hide a control (``value`` None), or an option of those that are side by side."""
         widget = self.widgets[field]
-        assert isinstance(widget, Segmented)
-        widget.buttons[str(value)].setVisible(offered)
+        if value is not None:
+            assert isinstance(widget, Segmented)
+            widget = widget.buttons[str(value)]
+        widget.setVisible(offered)
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -211,6 +214,10 @@ class ControlRow:
             raise TypeError(f"there is no widget for {type(control).__name__}")
         menu.currentIndexChanged.connect(lambda: change(menu.currentData()))
         return menu
+
+
+def _has_widget(control: Control) -> bool:
+    return bool(control.reset) if isinstance(control, Saved) else not isinstance(control, Shared)
 
 
 def _offer_layers(menu: DropDown, control: Layer, count: int) -> None:

@@ -72,6 +72,9 @@ class Control:
         Returns whether it does anything in a view; it always does if None.
     when
         Returns whether it is there beside the other choices; it always is if None.
+    shared
+        Whether it is a field of the session, of the same name, and not of this panel alone: saved
+        with the session, and changed by :class:`ChangeShared`.
     """
 
     kept: ClassVar[bool] = True
@@ -81,6 +84,7 @@ class Control:
     tip: str = ""
     works: Callable[[View[Any, Any]], bool] | None = None
     when: Callable[[Any], bool] | None = None
+    shared: bool = False
 
     def accepts(self, value: object) -> bool:
         """Return whether a value in a file makes sense, whichever model it is for."""
@@ -282,6 +286,13 @@ class Play(Control):
         return not value
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared(Control):
+    """A field of the session that what is shown depends on, without a control of its own."""
+
+    shared: bool = True
+
+
 def whole_number(value: object, least: int = 0) -> bool:
     """Return whether a value is a whole number from ``least`` on."""
     return type(value) is int and least <= value <= MOST
@@ -347,6 +358,61 @@ class LayOver:
     """Another curve is to be laid over the shown one; None for none."""
 
     laying: CurveAlignment | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeShared:
+    """A field of the session is to be another one."""
+
+    field: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class LookForCheckpoints:
+    """It is to be found out which checkpoints of its training the open model has."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanCheckpoints:
+    """What so many of the checkpoints cost is to be found out."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadCheckpoints:
+    """So many checkpoints are wanted; whether the user agrees to the download of whole files."""
+
+    count: int
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCheckpoints:
+    """The user gives up on the checkpoints; what has come stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveTimelapse:
+    """A film of the training is to be saved, under this name if the user wants no other."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SaveCoordinates:
+    """The coordinates of that film are to be saved, under such a name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """Something else that can be saved of a result; ``intends`` makes an intent of a name."""
+
+    text: str
+    intends: Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -522,6 +588,8 @@ class PanelSpec(ABC, Generic[C, R]):
     """In their order; each is for one field of the choices, and decides how that is saved."""
     buttons: ClassVar[tuple[Button, ...]] = ()
     """Beside the controls."""
+    menu: ClassVar[tuple[MenuEntry, ...]] = ()
+    """At the end of the panel's menu."""
     about_grid: ClassVar[bool] = False
     """Whether it is about all models side by side, and not about the open one alone."""
     follows_drag: ClassVar[bool] = False
@@ -606,6 +674,10 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return what to draw there after a share of the way, 0 to 1; None if nothing moves."""
         return None
 
+    def helps_without_result(self, model: PositionalModel) -> bool:
+        """Return whether the body has a way to a result where the question has no answer."""
+        return False
+
     def texts(self, view: View[C, R]) -> Texts | None:
         """Return what is shown as a text, for files; None where it is none."""
         return None
@@ -654,7 +726,7 @@ def changed(spec: AnyPanel, choices: Any, changes: Mapping[str, Any]) -> Any:
     ValueError
         When a choice makes no sense.
     """
-    known = {control.field: control for control in spec.controls}
+    known = {control.field: control for control in spec.controls if not control.shared}
     unknown = sorted(set(changes) - set(known))
     if unknown:
         raise TypeError(f"{spec.name} takes no {', '.join(unknown)}; it has {', '.join(known)}")
@@ -677,7 +749,7 @@ def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
 
 def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
     """Return choices as a file of saved work has them."""
-    return {c.field: c.encode(getattr(choices, c.field)) for c in spec.controls if c.kept}
+    return {c.field: c.encode(getattr(choices, c.field)) for c in _kept(spec)}
 
 
 def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
@@ -687,14 +759,19 @@ def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -
     layers, heads and weights that the model lacks.
     """
     found = {}
-    for control in spec.controls:
-        if control.kept and control.field in options:
+    for control in _kept(spec):
+        if control.field in options:
             value = options[control.field]
             if not control.accepts(value):
                 log.warning("%s of %s cannot be %r", control.field, spec.name, value)
             elif control.fits(value, model):
                 found[control.field] = value
     return found
+
+
+def _kept(spec: AnyPanel) -> tuple[Control, ...]:
+    """Return the controls whose choices are in files as the panel's."""
+    return tuple(one for one in spec.controls if one.kept and not one.shared)
 
 
 def all_numbers(spec: AnyPanel, view: View[Any, Any]) -> dict[str, np.ndarray]:

@@ -18,8 +18,10 @@ from gui.panels.controls import ControlRow
 from gui.panels.kit import (
     AnyPanel,
     Button,
+    ChangeShared,
     HideCurves,
     Json,
+    MenuEntry,
     Play,
     Scope,
     Shown,
@@ -48,6 +50,7 @@ from gui.widgets.working_strip import WorkingStrip
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from geometry.models.model import PositionalModel
     from gui.plots.qt_painter import PaintedRow
     from gui.state.guides import Guide
 
@@ -63,6 +66,11 @@ class PanelBody(QWidget):
         What is hovered and selected.
     theme
         Colours.
+
+    Attributes
+    ----------
+    focus_widget
+        Gets the panel's focus, also by a click.
     """
 
     chosen = Signal(str, object)
@@ -74,11 +82,12 @@ class PanelBody(QWidget):
     intended = Signal(object)
     """What the user wants of others than the panel: one of the small classes of this module."""
     offered = Signal(str, object, bool)
-    """A choice of the panel, one of its options, and whether it is offered now."""
+    """A choice of the panel, one of its options or None for all, and whether it is offered now."""
 
     def __init__(self, session: Session, theme: Theme) -> None:
         super().__init__()
         self.session, self.theme = session, theme
+        self.focus_widget: QWidget | None = None
 
     def controls(self) -> Sequence[QWidget]:
         """Return what goes behind the panel's controls."""
@@ -91,8 +100,14 @@ class PanelBody(QWidget):
         """Show a view."""
         raise NotImplementedError
 
+    def draw_without_result(self) -> None:
+        """Show the way to a result; see :meth:`gui.panels.kit.PanelSpec.helps_without_result`."""
+
     def show_marks(self) -> None:
         """Mark what is hovered and selected."""
+
+    def leave(self) -> None:
+        """End what goes on only while somebody looks at the panel."""
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours; it is drawn again right after."""
@@ -104,7 +119,7 @@ class PanelBody(QWidget):
 
     def take_focus(self) -> None:
         """Let the keys go to what they are meant for here."""
-        self.setFocus()
+        (self.focus_widget or self).setFocus()
 
     def fill_menu(self, menu: QMenu) -> None:
         """Add what the panel's menu offers before saving and copying."""
@@ -154,10 +169,13 @@ class ResultPanel(Panel):
     ) -> None:
         super().__init__(session, theme, parent)
         self.spec, self.saver = spec, saver
-        self.choices = spec.defaults
+        self._shared = [one.field for one in spec.controls if one.shared]
+        shared = {field: getattr(session, field) for field in self._shared}
+        self.choices = replace(spec.defaults, **shared) if shared else spec.defaults
         self.content: PanelBody | PaintedRow | None = None
         self._answer: Answer | None = None
         self._ready: Answer | None = None
+        self._followed: PositionalModel | None = None
         self._in_front = True
         self._grid = Listening()
         self._guide: Guide | None = None
@@ -216,6 +234,8 @@ class ResultPanel(Panel):
             self.listen(events.main_at, self.ask)
             self.listen(events.compared, self._follow_grid)
             self._follow_grid()
+        for field in self._shared:
+            self.listen(events[field], self._follow_shared)
         for signal in (events.hover, events.selection, events.tokens):
             self.listen(signal, self._show_marks)
         # A guide may depend on the current position, and on the components of the curve.
@@ -251,8 +271,19 @@ class ResultPanel(Panel):
         return saved(self.spec, self.choices)
 
     def _choose(self, field: str, value: object) -> None:
+        if field in self._shared:
+            self.intended.emit(ChangeShared(field, value))
+            return
         choices = replace(self.choices, **{field: value})
         self._set_choices(self.spec.agreeing(choices, {field}))
+
+    def _follow_shared(self) -> None:
+        shared = {field: getattr(self.session, field) for field in self._shared}
+        choices = replace(self.choices, **shared)
+        if self.session.model is self._followed:
+            self._set_choices(choices)
+        else:  # the result is still that of the model before
+            self.choices = choices
 
     def _set_choices(self, choices: Any) -> None:
         if self._play is not None and self._ready is None:
@@ -266,7 +297,7 @@ class ResultPanel(Panel):
         self.ask()
 
     def _follow_model(self) -> None:
-        model = self.session.model
+        self._followed = model = self.session.model
         if model is not None:
             self.choices = self.spec.choices_for(model, self.choices)
         self.controls.follow_model(model)
@@ -414,6 +445,9 @@ class ResultPanel(Panel):
         content.hoverRequested.connect(self.hoverRequested)
         content.selectionRequested.connect(self.selectionRequested)
         self.content = content
+        if isinstance(content, PanelBody):
+            if content.focus_widget is not None:
+                self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._page.addWidget(content, 1)
 
     def _on_stepped(self, way: int) -> None:
@@ -479,6 +513,8 @@ class ResultPanel(Panel):
     def set_in_front(self, in_front: bool) -> None:
         if not in_front:
             self._set_playing(False)
+            if isinstance(self.content, PanelBody):
+                self.content.leave()
         if in_front is not self._in_front and self._guide is not None:
             self.guideRequested.emit(self._guide if in_front else None)
         self._in_front = in_front
@@ -528,6 +564,8 @@ class ResultPanel(Panel):
         super().focusInEvent(event)
         if self.controls.number is not None:
             self.controls.number.slider.setFocus(event.reason())
+        elif isinstance(self.content, PanelBody) and self.content.focus_widget is not None:
+            self.content.focus_widget.setFocus(event.reason())
 
     def minimumSizeHint(self) -> QSize:
         """Return the least size in which a plot can be read."""
@@ -594,6 +632,7 @@ class ResultPanel(Panel):
         elif state == "impossible":
             advice = f"{answer.advice} {self.spec.instead}"
             self._say(as_sentence(answer.why), advice, "Try again" * answer.retry)
+            self._offer_help()
         elif state == "cancelled":
             self._say(CANCELLED, button="Compute")
         else:
@@ -601,6 +640,14 @@ class ResultPanel(Panel):
             why = answer.why or f"This takes {size} from the Hub."
             verb = "Download" if answer.why else "Fetch"
             self._say(why, self.spec.instead, f"{verb} {size}".rstrip())
+
+    def _offer_help(self) -> None:
+        model = self.session.model
+        if model is not None and self.spec.helps_without_result(model):
+            self._make_content()
+            assert isinstance(self.content, PanelBody)
+            self.content.draw_without_result()
+            self._stack.setCurrentWidget(self._content_page)
 
     def _waiting_for(self) -> str:
         if self.session.opening:
@@ -676,7 +723,16 @@ class ResultPanel(Panel):
             action = menu.addAction(text)
             action.setEnabled(self._ready is not None)
             action.triggered.connect(lambda _=False, act=act: act())
+        if self.spec.menu:
+            menu.addSeparator()
+        for entry in self.spec.menu:
+            action = menu.addAction(entry.text)
+            action.setEnabled(self._ready is not None)
+            action.triggered.connect(lambda _=False, entry=entry: self._intend_named(entry))
         return menu
+
+    def _intend_named(self, entry: MenuEntry) -> None:
+        self.intended.emit(entry.intends(self.file_name()))
 
     def _show_menu(self, at: QPoint) -> None:
         menu = self.menu()

@@ -26,7 +26,8 @@ REACH = 24
 """A point this near to the mouse, in pixels, is hovered."""
 GRIP = 6
 """A line this near to the mouse is taken hold of."""
-DOT = 7
+DOT, POINT = 7, 4
+"""Pixels of the hovered point, and of those of a curve with dots."""
 BEHIND = -1
 """Where curves of compared models are drawn."""
 
@@ -74,6 +75,8 @@ class CurvePlot(Plot):
         self._rules: list[pg.InfiniteLine] = []
         self._places: list[np.ndarray] = []
         self._items: list[pg.PlotCurveItem] = []
+        self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=POINT)
+        self.view.addItem(self._points)
         self._dots = pg.ScatterPlotItem(pxMode=True)
         self._dots.setZValue(8)
         self.view.addItem(self._dots)
@@ -124,6 +127,7 @@ class CurvePlot(Plot):
             item.setZValue(BEHIND if curve.name else 0)
             self.view.addItem(item)
         self._draw_lines()
+        self._draw_points()
         self.set_hover(None)
         spans = self._span(0, x), self._span(1, y)
         if spans != self.view.home:
@@ -270,6 +274,12 @@ class CurvePlot(Plot):
         for item, curve in zip(self._items, self.curves, strict=True):
             style = STYLES[curve.style]
             item.setPen(pg.mkPen(curve.color, width=curve.width, style=style))
+
+    def _draw_points(self) -> None:
+        dotted = [one for one in zip(self.curves, self._places, strict=True) if one[0].dots]
+        at = np.concatenate([np.zeros((0, 2)), *(place for _, place in dotted)])
+        brushes = [QColor(curve.color) for curve, place in dotted for _ in place]
+        self._points.setData(at[:, 0], at[:, 1], brush=brushes)
 
     def _draw_rules(self, rules: Sequence[Rule]) -> None:
         for line in self._rules:

@@ -198,6 +198,7 @@ def _paint_curve(axes: Axes, curve: Curve, plot: Plot) -> None:
     axes.plot(
         curve.x[shown], curve.y[shown], color=curve.color, linewidth=PIXELS * (curve.width + 0.3),
         linestyle=STYLES[curve.style], label=curve.label or "_",
+        marker="." if curve.dots else "", markersize=3,
     )  # fmt: skip
 
 

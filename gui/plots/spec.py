@@ -40,6 +40,8 @@ class Curve:
         Of the compared model it belongs to, drawn behind those of the open one; "" for those.
     label
         What it is called in a legend; "" for none.
+    dots
+        Whether each point has a dot.
     """
 
     x: np.ndarray
@@ -50,6 +52,7 @@ class Curve:
     silent: bool = False
     name: str = ""
     label: str = ""
+    dots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,9 @@ class Plot:
     scrubs
         The choice that a press or a drag anywhere changes, to the nearest whole number, and arrow
         keys to the next one; the standing rule shows it. "" for none.
+    scrub_stops
+        Places along x, rising, where such a press goes to the nearest one, and the choice is its
+        index; None for whole numbers.
     scrub_tip
         What such a press does.
     """
@@ -164,6 +170,7 @@ class Plot:
     least_width: int = 0
     readings: Sequence[Reading] = ()
     scrubs: str = ""
+    scrub_stops: np.ndarray | None = None
     scrub_tip: str = ""
 
 
@@ -323,6 +330,11 @@ class Line:
     digits: int = 2
     unit: str = ""
 
+    @property
+    def look(self) -> tuple[Style, float]:
+        """Style and width of its curves."""
+        return ("dashed", 1.0) if self.dashed else ("solid", 1.5)
+
     def said(self, snapshot: int) -> str:
         """Say the value at a snapshot; "–" if there is none."""
         value = float(self.values[snapshot])
@@ -333,8 +345,18 @@ class Line:
 
     def reading(self, snapshot: int) -> Reading:
         """Return what is said of it at a snapshot."""
-        style: Style = "dashed" if self.dashed else "solid"
-        return Reading(self.name, self.said(snapshot), self.color, style)
+        return Reading(self.name, self.said(snapshot), self.color, self.look[0])
+
+    def curves(self, x: np.ndarray, *, dots: bool = False, named: bool = True) -> list[Curve]:
+        """Return it over places on an axis, a curve for each stretch that has values."""
+        style, width = self.look
+        return [
+            Curve(
+                x[run], self.values[run], self.color, style, width, silent=True,
+                label=self.name if named and not number else "", dots=dots and not self.dashed,
+            )
+            for number, run in enumerate(self.runs())
+        ]  # fmt: skip
 
     def runs(self) -> Iterator[slice]:
         """Yield the stretches that have values: a line does not cross those that have none."""

@@ -380,14 +380,7 @@ def _plot(
     """Return lines over the lags that have values; N stands among them."""
     result, lag = view.result, lag_of(view)
     lags = result.lags.astype(np.float64)
-    curves = [
-        Curve(
-            lags[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
-            1.0 if line.dashed else 1.5, silent=True, label="" if number else line.name,
-        )
-        for line in lines
-        for number, run in enumerate(line.runs())
-    ]  # fmt: skip
+    curves = [curve for line in lines for curve in line.curves(lags)]
     last = max((float(curve.x[-1]) for curve in curves), default=float(lags[-1]))
     of_report = isinstance(result, OfPositions) and result.by_halves is not None
     return Plot(
