@@ -58,7 +58,10 @@ class FilmSaver:
         from gui.export.film_dialog import FilmDialog, FilmOptions
 
         lapse = self._session.lapse
-        if lapse is None or self.busy:
+        if lapse is None:
+            return
+        if self.busy:
+            self._session.status = "Another film is being saved"
             return
         dialog = FilmDialog(
             self._options or FilmOptions(), self._viewport.size(), lapse.n_snapshots, self._window

@@ -108,7 +108,6 @@ CHOICES: Mapping[str, Mapping[str, Check]] = {
         "example": _one_of(*get_args(Example)),
         "sums": _list_of(_sum, 2, 2),
     },
-    "training": {"third": _one_of("turns", "loss")},
 }  # fmt: skip
 """Of each panel, by its dock's name, what is saved, and which values each may have."""
 

@@ -445,9 +445,8 @@ class ResultPanel(Panel):
         content.hoverRequested.connect(self.hoverRequested)
         content.selectionRequested.connect(self.selectionRequested)
         self.content = content
-        if isinstance(content, PanelBody):
-            if content.focus_widget is not None:
-                self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        if isinstance(content, PanelBody) and content.focus_widget is not None:
+            self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._page.addWidget(content, 1)
 
     def _on_stepped(self, way: int) -> None:

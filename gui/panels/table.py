@@ -56,6 +56,7 @@ PANELS = {
         PanelEntry("lookback", "Look back", "lookback.spec:LookBackPanel"),
         PanelEntry("kernels", "Kernels", "kernels.spec:KernelsPanel"),
         PanelEntry("experiment", "Line or helix", "experiment.spec:ExperimentPanel"),
+        PanelEntry("training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
         PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
     )

@@ -65,7 +65,7 @@ class PaintedPlot(QWidget):
         elif plot.scrubs:
             self.widget = ScrubPlot(
                 theme, plot.y.title, plot.x.title, log_x=plot.x.log, log_y=plot.y.log,
-                dots=False, tip=plot.scrub_tip,
+                tip=plot.scrub_tip,
             )  # fmt: skip
             self.widget.stepped.connect(lambda way, _: self.stepped.emit(way))
         else:
@@ -163,7 +163,14 @@ class PaintedPlot(QWidget):
         marker = self._marker()
         choice = self._plot.scrubs or (marker.drags if marker is not None else "")
         if choice:
-            self.chosen.emit(choice, max(round(x), 1))
+            stops = self._plot.scrub_stops
+            self.chosen.emit(choice, max(round(x), 1) if stops is None else self._nearest(stops, x))
+
+    def _nearest(self, stops: np.ndarray, x: float) -> int:
+        """Return the index of the stop that is nearest on the screen."""
+        if self._plot.x.log:
+            stops, x = np.log(stops), float(np.log(x))
+        return int(np.abs(stops - x).argmin())
 
 
 class PaintedImage(QWidget):

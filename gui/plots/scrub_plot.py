@@ -1,28 +1,27 @@
-"""A plot against training steps, or lags: a press or a drag anywhere in it goes to one."""
+"""A plot in which a press or a drag anywhere goes to a place along x: a step, or a lag."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRect, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPalette, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from gui.plots.curve_plot import CurvePlot, view_points
-from gui.plots.spec import Curve, Line, Reading
-from gui.services.overlay_curves import OverlayLine, span_with
+from gui.plots.curve_plot import CurvePlot
+from gui.plots.spec import Reading
 from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
 
-SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
-DOT = 4
 SWATCH, GAP = 14, 4
+PAINT_MS = 100
+"""Between two changes of the numbers on the screen: more would take frames from the viewport, and
+nobody reads faster."""
 
 
 class ScrubPlot(CurvePlot):
-    """Lines over steps on a logarithmic axis, each snapshot a dot, with a cursor.
+    """Curves with a cursor, which is moved without painting them again.
 
     ``markerDragged`` tells where on the axis the mouse is held.
 
@@ -34,8 +33,6 @@ class ScrubPlot(CurvePlot):
         Quantity and unit.
     log_x, log_y
         Whether an axis is logarithmic.
-    dots
-        Whether each value has a dot.
     tip
         What the mouse does.
     """
@@ -44,17 +41,15 @@ class ScrubPlot(CurvePlot):
         self,
         theme: Theme,
         y_title: str,
-        x_title: str = "step",
+        x_title: str,
         *,
-        log_x: bool = True,
+        log_x: bool = False,
         log_y: bool = False,
-        dots: bool = True,
-        tip: str = SCRUB_TIP,
+        tip: str = "",
     ) -> None:
-        self._points: pg.ScatterPlotItem | None = None
         self._cursor: QWidget | None = None
         self._at_x: float | None = None
-        self._dotted, self._tip = dots, tip
+        self._tip = tip
         super().__init__(theme, x_title, y_title, log_x=log_x, log_y=log_y, whole_x=not log_x)
         # No item of the plot: with each of its moves the whole plot would be painted.
         self._cursor = QWidget(self.viewport())
@@ -64,49 +59,6 @@ class ScrubPlot(CurvePlot):
         self.view.sigRangeChanged.connect(self._place_cursor)
         self.view.sigResized.connect(self._place_cursor)
         self.set_theme(theme)
-        self._points = pg.ScatterPlotItem(pxMode=True, pen=None, size=DOT)
-        self.view.addItem(self._points)
-        self.setAccessibleName(f"{y_title} against {x_title}")
-
-    def show_lines(
-        self,
-        lines: Sequence[Line],
-        places: np.ndarray,
-        y: tuple[float, float] | None = None,
-        others: Sequence[OverlayLine] = (),
-    ) -> None:
-        """Show other lines.
-
-        Parameters
-        ----------
-        lines, places
-            What is shown, over these places on the axis.
-        y
-            What the axis spans at most; by default all lines, and a margin.
-        others
-            The same of other models, behind them.
-        """
-        curves = [
-            Curve(
-                places[run], line.values[run], line.color, "dashed" if line.dashed else "solid",
-                1.0 if line.dashed else 1.5, silent=True,
-            )
-            for line in lines
-            for run in line.runs()
-        ]  # fmt: skip
-        curves += [
-            Curve(other.x, other.y, other.color, silent=True, name=other.name) for other in others
-        ]
-        ends = float(places[0]), span_with(0, float(places[-1]), others)[1]
-        span = (ends[0] / 1.2, ends[1] * 1.2) if self.log[0] else (0.0, ends[1])
-        self.set_curves(curves, x=span, y=y)
-        own = [curve for curve in curves if not curve.name]
-        dotted = [curve for curve in own if curve.style == "solid" and self._dotted]
-        found = [view_points(curve, self.log) for curve in dotted]
-        brushes = [QColor(curve.color) for curve, at in zip(dotted, found, strict=True) for _ in at]
-        at = np.concatenate(found) if found else np.zeros((0, 2))
-        assert self._points is not None
-        self._points.setData(at[:, 0], at[:, 1], brush=brushes)
 
     def set_marker(self, x: float | None, tooltip: str = "") -> None:
         """Stand the cursor at a step; None hides it."""
@@ -176,11 +128,9 @@ class CurveLegend(QWidget):
         super().__init__()
         self._theme = theme
         self._entries: tuple[Reading, ...] = ()
+        self._soon = QTimer(self, interval=PAINT_MS, singleShot=True)
+        self._soon.timeout.connect(self._show)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-
-    def show_lines(self, lines: Sequence[Line], snapshot: int, empty: str = "") -> None:
-        """Show lines and their values at a snapshot; or, where there is none, why."""
-        self.show_readings([line.reading(snapshot) for line in lines] or [Reading(empty)])
 
     def show_readings(self, readings: Sequence[Reading]) -> None:
         """Show what is said of curves."""
@@ -188,6 +138,10 @@ class CurveLegend(QWidget):
         if entries == self._entries:
             return
         self._entries = entries
+        if not self._soon.isActive():
+            self._soon.start()
+
+    def _show(self) -> None:
         self.setAccessibleName(self.text())
         self.setToolTip(wrapped(self.text()))
         self.update()

@@ -38,7 +38,7 @@ class _Listed:
 
 
 class CheckpointDownload:
-    """Searches for checkpoints, and gathers a selection of them into ``session.history``.
+    """Searches for checkpoints, and gathers a selection of them into ``session.gathered``.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class CheckpointDownload:
         plan = self._plan(len(gathering.plan.snapshots))
         state = DownloadState("listed", plan, None, skipped, why, advice, whole)
         if history is not None:
-            self._session.change(history=history, gathering=state)
+            self._session.change(history=history, gathered=history, gathering=state)
             self._session.status = _gathered(history.n_snapshots, len(skipped))
             return
         self._session.gathering = state
@@ -221,7 +221,7 @@ class CheckpointDownload:
         """Show what has arrived, unless an earlier history has more."""
         shown = self._session.history
         if history is not None and (shown is None or shown.n_snapshots < history.n_snapshots):
-            self._session.history = history
+            self._session.change(history=history, gathered=history)
 
     def _fail(self, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)

@@ -264,6 +264,7 @@ class Controller:
             snapshot=None,
             lapse=None,
             history=None,
+            gathered=None,
             guides=NO_GUIDES,
             selection=tuple(p for p in session.selection if p < model.n_positions),
             model=model,

@@ -221,12 +221,6 @@ def overlay_color(number: int, theme: Theme) -> str:
     return colors[number % len(colors)]
 
 
-def span_with(first: float, last: float, others: Sequence[OverlayLine]) -> tuple[float, float]:
-    """Return the limits of an axis that contains a curve and others along x."""
-    ends = [(first, last), *((float(other.x[0]), float(other.x[-1])) for other in others)]
-    return min(begin for begin, _ in ends), max(end for _, end in ends)
-
-
 def top_of(values: np.ndarray, others: Sequence[OverlayLine]) -> float:
     """Return the largest value of a curve and others; at least 0."""
     curves = [values, *(other.y for other in others)]

@@ -212,6 +212,8 @@ class Session:
         Size of the tokenizer, if the user has to agree to its download; otherwise 0.
     history
         The open model's table at steps of its training, once read or gathered; otherwise None.
+    gathered
+        That history, if it is of downloaded checkpoints; otherwise None.
     lapse
         That history as curves, over one range of positions; None until it is computed.
     gathering
@@ -293,6 +295,7 @@ class Session:
     tokens_missing: str = ""
     tokens_to_fetch: int = 0
     history: History | None = None
+    gathered: History | None = None
     lapse: TrainingTimeline | None = None
     gathering: DownloadState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))

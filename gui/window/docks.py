@@ -158,12 +158,6 @@ def _layernorm(session: Session, theme: Theme) -> Panel:
     return LayerNormPanel(session, theme)
 
 
-def _training(session: Session, theme: Theme) -> Panel:
-    from gui.panels.training.training import TrainingPanel
-
-    return TrainingPanel(session, theme)
-
-
 def _lesson(session: Session, theme: Theme) -> Panel:
     from gui.panels.lesson import LessonPanel
 
@@ -194,7 +188,7 @@ DOCKS = (
     Dock("lookback", "Look back", BOTTOM, _result("lookback"), lazy=True),
     Dock("kernels", "Kernels", BOTTOM, _result("kernels"), lazy=True),
     Dock("experiment", "Line or helix", BOTTOM, _result("experiment"), lazy=True),
-    Dock("training", "Training", BOTTOM, _training, lazy=True),
+    Dock("training", "Training", BOTTOM, _result("training"), lazy=True),
     Dock("compare", "Compare", BOTTOM, _result("compare"), lazy=True),
     Dock("claims", "Claims", BOTTOM, _result("claims"), lazy=True),
     Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),

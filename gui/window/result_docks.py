@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
@@ -14,11 +13,18 @@ from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
 from gui.panels.kit import (
     AddModel,
+    CancelCheckpoints,
+    ChangeShared,
+    DownloadCheckpoints,
     HideCurves,
     LayOver,
+    LookForCheckpoints,
     MakeMain,
     OpenSource,
+    PlanCheckpoints,
     RemoveModel,
+    SaveCoordinates,
+    SaveTimelapse,
     ShowPanel,
 )
 from gui.panels.panel import ResultPanel, connect
@@ -29,10 +35,6 @@ from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.window.dock_tabs import DockTabs
 from gui.window.docks import BOTTOM, DOCKS, Dock
-
-if TYPE_CHECKING:
-    from gui.panels.training.training_gather import DownloadForm
-    from gui.services.checkpoint_download import CheckpointDownload
 
 
 class ResultDocks:
@@ -156,27 +158,21 @@ class ResultDocks:
                 connect(panel, self._controller, self._intend)
             case OldPanel():
                 panel.saver = self.saver
-                connect_result(panel, self._controller, self._films, self._show)
+                connect_result(panel, self._controller, self._show)
 
     def _intend(self, wanted: object) -> None:
         """Do what the user wants of others than the panel."""
         match wanted:
             case ShowPanel(name, choices):
                 self._show(name, choices)
-            case OpenSource(source):
-                self._controller.open(source)
-            case HideCurves(hidden):
-                self._session.hidden_curves = hidden
             case AddModel(at):
                 self._choose_model(QPoint(*at))
-            case MakeMain(key):
-                self._controller.comparing.make_main(key)
-            case RemoveModel(key):
-                self._controller.comparing.remove(key)
-            case LayOver(laying):
-                self._session.laying = laying
+            case SaveTimelapse(name):
+                self._films.ask(name)
+            case SaveCoordinates(name):
+                self._films.ask_numbers(name)
             case _:
-                raise TypeError(f"nobody answers {wanted!r}")
+                carry_out(wanted, self._controller)
 
     def _show(self, name: str, options: Fields) -> None:
         """Bring a panel to the front, showing what another one refers to."""
@@ -189,15 +185,47 @@ class ResultDocks:
         self._panels[name].setFocus(Qt.FocusReason.OtherFocusReason)
 
 
+def carry_out(wanted: object, controller: Controller) -> None:
+    """Do what the user wants of others than a panel, and no window is needed for.
+
+    Raises
+    ------
+    TypeError
+        There is nothing of that kind.
+    """
+    session = controller.session
+    match wanted:
+        case OpenSource(source):
+            controller.open(source)
+        case HideCurves(hidden):
+            session.hidden_curves = hidden
+        case ChangeShared(field, value):
+            setattr(session, field, value)
+        case LayOver(laying):
+            session.laying = laying
+        case MakeMain(key):
+            controller.comparing.make_main(key)
+        case RemoveModel(key):
+            controller.comparing.remove(key)
+        case LookForCheckpoints():
+            controller.gatherer.look()
+        case PlanCheckpoints(count):
+            controller.gatherer.choose(count)
+        case DownloadCheckpoints(count, whole):
+            controller.gatherer.gather(count, whole=whole)
+        case CancelCheckpoints():
+            controller.gatherer.cancel()
+        case _:
+            raise TypeError(f"nobody answers {wanted!r}")
+
+
 def connect_result(
     panel: OldPanel,
     controller: Controller,
-    films: FilmSaver | None,
     show: Callable[[str, Fields], None],
 ) -> None:
     """Connect a panel that is made of no spec yet."""
     from gui.panels.overlay_panel import OverlayPanel
-    from gui.panels.training.training import TrainingPanel
 
     session, name, answers = controller.session, panel.slot, controller.answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
@@ -208,22 +236,9 @@ def connect_result(
     panel.fieldRequested.connect(lambda field, value: setattr(session, field, value))
     panel.showRequested.connect(show)
     panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
-    match panel:
-        case OverlayPanel():
-            others = controller.compared_answers
-            panel.overlayAsked.connect(
-                lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
-            )
-            panel.unwatched.connect(lambda: others.forget(name))
-        case TrainingPanel():
-            panel.films = films
-            connect_gathering(panel.gather, controller.gatherer)
-
-
-def connect_gathering(form: DownloadForm, gatherer: CheckpointDownload) -> None:
-    """Connect the form that gathers checkpoints of a training."""
-    form.lookRequested.connect(gatherer.look)
-    form.countRequested.connect(gatherer.choose)
-    form.gatherRequested.connect(gatherer.gather)
-    form.wholeRequested.connect(lambda count: gatherer.gather(count, whole=True))
-    form.cancelRequested.connect(gatherer.cancel)
+    if isinstance(panel, OverlayPanel):
+        others = controller.compared_answers
+        panel.overlayAsked.connect(
+            lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
+        )
+        panel.unwatched.connect(lambda: others.forget(name))

@@ -186,7 +186,7 @@ class WorkSaver:
         session, answers = self._window.session, self._window.controller.answers
         of_step = isinstance(getattr(session.laying, "what", None), OfStep)
         if of_step and session.history is None and TRAINING not in session.answers:
-            from gui.panels.training.training_question import TrainingOf
+            from gui.panels.training.question import TrainingOf
 
             answers.ask(TRAINING, TrainingOf(session.positions))
 

@@ -62,7 +62,7 @@ class Stage:
         window = self.ours.window
         window.focus_on("training")
         run_until(self.qt, lambda: self.ours.idle and self.ours.session.lapse is not None)
-        slider = window.panels["training"].player.slider
+        slider = window.panels["training"].content.player.slider
         snapshots = cycle(chain(range(SNAPSHOTS), range(SNAPSHOTS - 2, 0, -1)))
         scrubbed, turned = [], []
         self._settle(window)

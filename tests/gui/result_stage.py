@@ -68,7 +68,7 @@ class ResultStage:
             self.panel, self.slot = panel_class(self.session, theme), panel_class.slot
             self.panel.saver = saver
             bring = lambda name, options: self.shown.append((name, options))  # noqa: E731
-            connect_result(self.panel, self.controller, None, bring)
+            connect_result(self.panel, self.controller, bring)
         qtbot.addWidget(self.panel, before_close_func=self._release)
         self.panel.resize(*size)
         if show:

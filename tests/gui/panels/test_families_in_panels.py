@@ -18,7 +18,6 @@ from gui.panels import table
 from gui.panels.claims.words import outcome
 from gui.panels.layernorm import LayerNormPanel
 from gui.panels.overlaps import OverlapsPanel
-from gui.panels.training.training import TrainingPanel
 from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
@@ -34,7 +33,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        OverlapsPanel, LayerNormPanel, TrainingPanel,
+        OverlapsPanel, LayerNormPanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}

@@ -48,7 +48,6 @@ CASES = [
             "sums": [["#5", 10], ["#1", 20]],
         },
     ),
-    ("training", {"third": "loss"}),
 ]  # fmt: skip
 LAZY = [dock for dock in DOCKS if dock.lazy and dock.area == BOTTOM]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from geometry.history.history import in_memory
-from gui.panels.training.training_question import Training, TrainingOf
+from gui.panels.training.question import Training, TrainingOf
 from gui.scene.scene_state import resolve_scene
 from gui.services.answers import Answers
 from gui.services.controller import Controller

@@ -7,13 +7,12 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.history.gathering import Gathered
 from geometry.history.history import Skipped
-from gui.panels.training.training_gather import DownloadForm
-from gui.panels.training.training_gather_text import MOST_NAMED, skipped_text
+from gui.panels.training.download import MOST_NAMED, DownloadForm, skipped_text
 from gui.services.checkpoint_download import GATHER, LIST
 from gui.services.controller import Controller
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_bytes
-from gui.window.result_docks import connect_gathering
+from gui.window.result_docks import carry_out
 from tests.gui.gather_stage import NAME, STEPS, hasten, serve_checkpoints, write_checkpoints
 
 LEFT = Qt.MouseButton.LeftButton
@@ -35,7 +34,7 @@ def show(qtbot, thread_jobs):
         controller = Controller(session, jobs or thread_jobs(session))
         hasten(controller)
         form = DownloadForm(session, LIGHT)
-        connect_gathering(form, controller.gatherer)
+        form.intended.connect(lambda wanted: carry_out(wanted, controller))
         qtbot.addWidget(form, before_close_func=DownloadForm.release)
         controllers.append(controller)
         form.resize(700, 200)

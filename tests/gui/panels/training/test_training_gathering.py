@@ -31,22 +31,22 @@ def show(start_application, wait_until_idle):
 
 def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(hub, show, qtbot, wait_until_idle):
     application = show(NAME)
-    session, panel = application.session, application.window.panels["training"]
-    assert panel.gather.isVisible()
-    assert not panel.checkpoints.isVisible()
-    QTest.mouseClick(panel.gather.button, LEFT)
+    session, body = application.session, application.window.panels["training"].content
+    assert body.download.isVisible()
+    assert not body.checkpoints.isVisible()
+    QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.gathering is not None and session.gathering.plan is not None,
                     timeout=TIMEOUT_MS)  # fmt: skip
     hub.forget_requests()
-    QTest.mouseClick(panel.gather.button, LEFT)
+    QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.lapse is not None, timeout=TIMEOUT_MS)
     wait_until_idle(application)
     assert session.history.steps.tolist() == STEPS
-    assert panel.content.isVisible()
-    assert panel.checkpoints.isVisible()
+    assert body.plots.isVisible()
+    assert body.checkpoints.isVisible()
     hub.forget_requests()
     for snapshot in (0, 7, 19):
-        panel.player.go_to(snapshot)
+        body.player.go_to(snapshot)
         wait_until_idle(application)
         shown = application.window.viewport.scene.displayed
         np.testing.assert_array_equal(shown, session.lapse.coordinates[snapshot])
@@ -57,16 +57,16 @@ def test_fewer_checkpoints_of_a_folder_take_the_place_of_all(
     show, tmp_path, qtbot, wait_until_idle
 ):
     application = show(write_checkpoints(tmp_path / "run", [0, 100, 200, 400, 800]))
-    session, panel = application.session, application.window.panels["training"]
+    session, body = application.session, application.window.panels["training"].content
     assert session.history.n_snapshots == 5
-    QTest.mouseClick(panel.checkpoints, LEFT)
-    QTest.mouseClick(panel.gather.button, LEFT)
+    QTest.mouseClick(body.checkpoints, LEFT)
+    QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.gathering is not None and session.gathering.plan is not None,
                     timeout=TIMEOUT_MS)  # fmt: skip
-    panel.gather.count.setValue(3)
-    QTest.mouseClick(panel.gather.button, LEFT)
+    body.download.count.setValue(3)
+    QTest.mouseClick(body.download.button, LEFT)
     qtbot.waitUntil(lambda: session.lapse.n_snapshots == 3, timeout=TIMEOUT_MS)
     wait_until_idle(application)
-    assert panel.content.isVisible()
-    assert not panel.checkpoints.isChecked()
-    assert panel.player.slider.maximum() == 2
+    assert body.plots.isVisible()
+    assert not body.checkpoints.isChecked()
+    assert body.player.slider.maximum() == 2

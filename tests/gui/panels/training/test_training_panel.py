@@ -6,10 +6,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.training.training import TrainingPanel
-from gui.panels.training.training_curves import places_of
-from gui.plots.spec import Line
+from gui.panels.training.player import Player
+from gui.panels.training.spec import places_of
+from gui.plots.qt_painter import PaintedPlot
+from gui.plots.spec import Curve, Line
 from gui.style.theme import DARK
+from gui.window.result_docks import carry_out
 from tests.geometry.history_stage import history_of
 from tests.gui.gather_stage import write_checkpoints
 from tests.gui.result_stage import ResultStage, drag
@@ -21,7 +23,8 @@ LEFT = Qt.MouseButton.LeftButton
 
 @pytest.fixture
 def stage(qtbot, tmp_path) -> ResultStage:
-    made = ResultStage(qtbot, TrainingPanel, size=(1000, 300))
+    made = ResultStage(qtbot, "training", size=(1000, 300))
+    made.panel.intended.connect(lambda wanted: carry_out(wanted, made.controller))
     made.open(write_trained(tmp_path / "tiny"))
     assert made.panel.result is not None
     made.panel.setFocus()
@@ -36,11 +39,26 @@ def snapshot(stage) -> int | None:
     return stage.session.snapshot
 
 
+def player_of(stage) -> Player:
+    return stage.panel.content.player
+
+
+def painted(stage, name) -> PaintedPlot:
+    """The "share, R²", "norm", "turns" or "loss (nats)" against the step."""
+    plots = stage.panel.content.plots.painted
+    (found,) = [one for one in plots if one.widget.accessibleName() == f"{name} against step"]
+    return found
+
+
+def curves(stage, name) -> tuple[Curve, ...]:
+    return painted(stage, name).widget.curves
+
+
 # ---- the player -------------------------------------------------------------------------------
 
 
 def test_it_begins_with_the_model_as_it_is(stage):
-    player = stage.panel.player
+    player = player_of(stage)
     assert snapshot(stage) is None
     assert player.slider.value() == LAST
     assert player.readout.text() == "as it is now"
@@ -64,7 +82,7 @@ def test_keys_step_and_go_to_the_ends(stage):
 
 
 def test_buttons_step_and_go_back_to_now(stage):
-    player = stage.panel.player
+    player = player_of(stage)
     QTest.mouseClick(player.back, LEFT)
     QTest.mouseClick(player.back, LEFT)
     assert snapshot(stage) == LAST - 2
@@ -76,7 +94,7 @@ def test_buttons_step_and_go_back_to_now(stage):
 
 
 def test_dragging_the_slider_scrubs(stage):
-    slider = stage.panel.player.slider
+    slider = player_of(stage).slider
     middle = slider.rect().center()
     seen = []
     stage.session.events.snapshot.connect(lambda at: seen.append(at))
@@ -86,7 +104,7 @@ def test_dragging_the_slider_scrubs(stage):
 
 
 def test_a_press_beside_the_handle_goes_there_at_once(stage):
-    slider = stage.panel.player.slider
+    slider = player_of(stage).slider
     QTest.mouseClick(slider, LEFT, pos=QPoint(slider.width() // 2, slider.height() // 2))
     assert snapshot(stage) == LAST // 2
     QTest.mouseClick(slider, LEFT, pos=QPoint(2, slider.height() // 2))
@@ -94,7 +112,7 @@ def test_a_press_beside_the_handle_goes_there_at_once(stage):
 
 
 def test_space_plays_from_the_beginning_to_the_end(stage, qtbot):
-    player, seen = stage.panel.player, []
+    player, seen = player_of(stage), []
     player.speed.setCurrentIndex(player.speed.count() - 1)
     stage.session.events.snapshot.connect(lambda at: seen.append(at))
     press(stage, Qt.Key.Key_Space)
@@ -107,7 +125,7 @@ def test_space_plays_from_the_beginning_to_the_end(stage, qtbot):
 
 
 def test_a_loop_begins_again_and_space_pauses(stage, qtbot):
-    player, seen = stage.panel.player, []
+    player, seen = player_of(stage), []
     player.speed.setCurrentIndex(player.speed.count() - 1)
     QTest.mouseClick(player.loop, LEFT, pos=QPoint(8, player.loop.height() // 2))
     assert player.loop.isChecked()
@@ -122,7 +140,7 @@ def test_a_loop_begins_again_and_space_pauses(stage, qtbot):
 def test_escape_ends_playing(stage, qtbot):
     press(stage, Qt.Key.Key_Space)
     press(stage, Qt.Key.Key_Escape)
-    assert not stage.panel.player.playing
+    assert not player_of(stage).playing
     assert snapshot(stage) is None
 
 
@@ -130,7 +148,7 @@ def test_leaving_the_panel_shows_the_model_as_it_is(stage):
     press(stage, Qt.Key.Key_Space)
     stage.panel.set_in_front(False)
     assert snapshot(stage) is None
-    assert not stage.panel.player.playing
+    assert not player_of(stage).playing
 
 
 def test_scrubbing_asks_nothing(stage):
@@ -143,7 +161,7 @@ def test_scrubbing_asks_nothing(stage):
 
 
 def test_the_basis_is_chosen(stage):
-    QTest.mouseClick(stage.panel.basis.buttons["aligned"], LEFT)
+    QTest.mouseClick(stage.panel.controls.widgets["basis"].buttons["aligned"], LEFT)
     assert stage.session.basis == "aligned"
     assert stage.session.lapse.basis == "aligned"
 
@@ -152,7 +170,7 @@ def test_the_basis_is_chosen(stage):
 
 
 def test_a_press_and_a_drag_in_a_plot_scrub_and_the_cursor_follows(stage):
-    plot = stage.panel.plots.shares
+    plot = painted(stage, "share, R²").widget
     stage.session.snapshot = 2
     at = plot.marker_point().toPoint()
     stage.session.snapshot = 5
@@ -161,24 +179,35 @@ def test_a_press_and_a_drag_in_a_plot_scrub_and_the_cursor_follows(stage):
     QTest.mouseClick(plot.viewport(), LEFT, pos=at)
     assert snapshot(stage) == 2
     assert plot.cursor_place().x() == pytest.approx(at.x(), abs=1)
-    for other in (stage.panel.plots.norms, stage.panel.plots.turns):
-        assert other.cursor_place() is not None
+    for other in ("norm", "turns"):
+        assert painted(stage, other).widget.cursor_place() is not None
     drag(plot.viewport(), at, to)
     assert snapshot(stage) == 5
     stage.session.snapshot = None
     assert plot.cursor_place() is None
 
 
+def test_the_first_step_can_be_gone_to_in_a_plot(stage, tmp_path):
+    """Step 0 stands at less than 1 on the axis."""
+    stage.open(write_trained(tmp_path / "early", [0, 1, 10, 100, 3000]))
+    plot = painted(stage, "share, R²").widget
+    stage.session.snapshot = 0
+    at = plot.marker_point().toPoint()
+    stage.session.snapshot = 3
+    QTest.mouseClick(plot.viewport(), LEFT, pos=at)
+    assert snapshot(stage) == 0
+
+
 def test_arrow_keys_in_a_plot_step(stage):
-    plot = stage.panel.plots.norms
+    plot = painted(stage, "norm").widget
     plot.setFocus()
     QTest.keyClick(plot, Qt.Key.Key_Left)
     assert snapshot(stage) == LAST - 1
 
 
 def test_the_plots_show_what_was_measured(stage):
-    plots, lapse = stage.panel.plots, stage.session.lapse.timelapse
-    top3, frozen, r2 = plots.shares.curves
+    lapse = stage.session.lapse.timelapse
+    top3, frozen, r2 = curves(stage, "share, R²")
     np.testing.assert_array_equal(top3.y, lapse.top3)
     np.testing.assert_array_equal(frozen.y, lapse.frozen_variance_ratio)
     np.testing.assert_array_equal(r2.y, stage.panel.result.helices.r2)
@@ -192,53 +221,51 @@ def test_turns_are_hidden_where_the_helix_describes_nothing(stage):
     shaped = helices.r2 >= 0.5
     assert shaped[-1]
     assert not shaped[0]
-    drawn = np.concatenate([curve.y for curve in stage.panel.plots.turns.curves])
+    drawn = np.concatenate([curve.y for curve in curves(stage, "turns")])
     np.testing.assert_array_equal(drawn, helices.turns[shaped])
 
 
 def test_selected_positions_have_norms_of_their_own(stage):
-    plots, norms = stage.panel.plots, stage.session.lapse.timelapse.norms
-    before = len(plots.norms.curves)
+    norms, before = stage.session.lapse.timelapse.norms, len(curves(stage, "norm"))
     stage.session.selection = (3, 20)
-    assert len(plots.norms.curves) == before + 2
-    np.testing.assert_array_equal(plots.norms.curves[2].y, norms[:, 20])
-    assert plots.norms.curves[2].color == stage.panel.theme.accent
-    assert "20" in plots.legends[plots.norms].text()
+    assert len(curves(stage, "norm")) == before + 2
+    np.testing.assert_array_equal(curves(stage, "norm")[2].y, norms[:, 20])
+    assert curves(stage, "norm")[2].color == stage.panel.theme.accent
+    assert "20" in painted(stage, "norm").readings.text()
 
 
 def test_the_legend_says_the_values_at_the_cursor(stage, qtbot):
-    legend = stage.panel.plots.legends[stage.panel.plots.norms]
-    at_end = legend.text()
+    legend = painted(stage, "norm").readings
     stage.session.snapshot = 1
     norm = stage.panel.result.riddle.norms[1]
-    qtbot.waitUntil(lambda: legend.text() != at_end, timeout=20_000)
     assert f"47 {norm:.2f}" in legend.text()
+    qtbot.waitUntil(lambda: legend.accessibleName() == legend.text(), timeout=20_000)
 
 
 def test_the_loss_takes_the_place_of_the_turns(stage):
-    plots = stage.panel.plots
-    assert plots.turns.isVisible()
-    QTest.mouseClick(stage.panel.third.buttons["loss"], LEFT)
-    assert plots.loss.isVisible()
-    assert not plots.turns.isVisible()
-    np.testing.assert_allclose(plots.loss.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
+    turns, loss = painted(stage, "turns"), painted(stage, "loss (nats)")
+    assert turns.isVisible()
+    QTest.mouseClick(stage.panel.controls.widgets["third"].buttons["loss"], LEFT)
+    assert loss.isVisible()
+    assert not turns.isVisible()
+    np.testing.assert_allclose(loss.widget.curves[0].y, np.linspace(7, 3, len(STEPS)), atol=1e-6)
 
 
 def test_where_there_is_room_turns_and_loss_are_both_shown(stage, qtbot):
-    panel = stage.panel
+    panel, third = stage.panel, stage.panel.controls.widgets["third"]
     panel.resize(1300, 300)
-    qtbot.waitUntil(lambda: panel.plots.loss.isVisible(), timeout=20_000)
-    assert panel.plots.turns.isVisible()
-    assert not panel.third.isVisible()
+    qtbot.waitUntil(painted(stage, "loss (nats)").isVisible, timeout=20_000)
+    assert painted(stage, "turns").isVisible()
+    assert not third.isVisible()
     panel.resize(900, 300)
-    qtbot.waitUntil(lambda: panel.third.isVisible(), timeout=20_000)
-    assert not panel.plots.loss.isVisible()
+    qtbot.waitUntil(third.isVisible, timeout=20_000)
+    assert not painted(stage, "loss (nats)").isVisible()
 
 
 def test_the_riddle_of_the_last_position_has_its_verdict(stage):
     riddle = stage.panel.result.riddle
     assert riddle.supports
-    said = stage.panel.plots.verdict.text().replace("\n", " ")
+    said = stage.panel.content.verdict.text().replace("\n", " ")
     assert said == f"The last position never learns: supported. {riddle.why}"
 
 
@@ -255,12 +282,12 @@ def test_a_model_without_a_history_says_what_has_one(stage, write_table):
     press(stage, Qt.Key.Key_Left)
     stage.open(write_table())
     assert stage.panel.words.isVisible()
-    assert "without a history" in stage.panel.message.text()
-    assert "sample" in stage.panel.advice.text()
-    assert not stage.panel.checkpoints.isVisible()
+    assert "without a history" in stage.panel.words.message.text()
+    assert "sample" in stage.panel.words.advice.text()
+    assert not stage.panel.content.checkpoints.isVisible()
     assert snapshot(stage) is None
     press(stage, Qt.Key.Key_Space)
-    assert not stage.panel.player.playing
+    assert not player_of(stage).playing
 
 
 def test_another_range_is_asked_for_with_the_same_history(stage):
@@ -274,40 +301,41 @@ def test_another_range_is_asked_for_with_the_same_history(stage):
 
 def test_a_gathered_history_takes_the_place_of_the_one_that_is_here(stage):
     steps = [0, 500, 1000, 1500, 2000, 2500, 3000, 3500]
-    stage.session.history = gathered = history_of(steps)
-    assert stage.panel.answered.given is gathered
+    stage.session.gathered = gathered = history_of(steps)
+    assert stage.answer.question.given is gathered
+    assert "that were fetched" in stage.panel.python()
     assert stage.session.lapse.history is gathered
-    assert stage.panel.player.slider.maximum() == len(steps) - 1
+    assert player_of(stage).slider.maximum() == len(steps) - 1
 
 
 def test_checkpoints_of_a_folder_play_and_others_can_be_chosen(stage, tmp_path):
     stage.open(write_checkpoints(tmp_path / "run", [0, 100, 200, 400]))
-    panel = stage.panel
-    assert panel.session.history.steps.tolist() == [0, 100, 200, 400]
-    assert panel.content.isVisible()
-    assert panel.checkpoints.isVisible()
-    QTest.mouseClick(panel.checkpoints, LEFT)
-    assert panel.gather.isVisible()
-    assert not panel.content.isVisible()
-    QTest.mouseClick(panel.checkpoints, LEFT)
-    assert panel.content.isVisible()
+    body = stage.panel.content
+    assert stage.session.history.steps.tolist() == [0, 100, 200, 400]
+    assert body.plots.isVisible()
+    assert body.checkpoints.isVisible()
+    QTest.mouseClick(body.checkpoints, LEFT)
+    assert body.download.isVisible()
+    assert not body.plots.isVisible()
+    QTest.mouseClick(body.checkpoints, LEFT)
+    assert body.plots.isVisible()
 
 
 def test_another_theme_recolours_the_curves(stage):
-    before = stage.panel.plots.shares.curves[0].color
+    before = curves(stage, "share, R²")[0].color
     stage.panel.set_theme(DARK)
-    assert stage.panel.plots.shares.curves[0].color != before
+    assert curves(stage, "share, R²")[0].color != before
 
 
 def test_figure_with_a_panel_for_each_quantity(stage):
     stage.session.selection = (20,)
     stage.session.snapshot = 3
-    figure = stage.panel.figure(stage.panel.result)()
+    figure = stage.panel.figure()()
     assert len(figure.axes) == 4
     names = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
     assert names == ["47", "39–46", "20", "if decayed"]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1  # turns are known late
-    assert "supported" in figure._suptitle.get_text()
+    assert "supported" in figure.axes[0].texts[0].get_text()
 
 
 def test_numbers_have_a_line_for_each_snapshot(stage, monkeypatch, tmp_path):

@@ -28,16 +28,16 @@ def points(application: Application) -> np.ndarray:
 
 def test_scrubbing_moves_the_points_and_now_brings_them_back(trained, wait_until_idle):
     window, session = trained.window, trained.session
-    viewport, panel = window.viewport, window.panels["training"]
+    viewport, player = window.viewport, window.panels["training"].content.player
     before, pixel = points(trained), viewport.pixel_of(30)
-    QTest.keyClick(panel.player.slider, Qt.Key.Key_Home)
+    QTest.keyClick(player.slider, Qt.Key.Key_Home)
     wait_until_idle(trained)
     assert session.snapshot == 0
     np.testing.assert_array_equal(points(trained), session.lapse.coordinates[0])
     assert (viewport.pixel_of(30) - pixel).manhattanLength() > 20
     assert viewport.position_at(viewport.pixel_of(30)) is not None
     assert "as it was at step 0" in viewport.scene.state.caption[1]
-    QTest.mouseClick(panel.player.now, LEFT)
+    QTest.mouseClick(player.now, LEFT)
     wait_until_idle(trained)
     np.testing.assert_array_equal(points(trained), before)
     assert viewport.pixel_of(30) == pixel
@@ -58,7 +58,7 @@ def test_escape_in_the_viewport_shows_the_model_as_it_is_and_then_selects_nothin
 @pytest.mark.parametrize("leave", ["another tab", "close"])
 def test_leaving_the_panel_shows_the_model_as_it_is(trained, wait_until_idle, leave):
     window, session = trained.window, trained.session
-    window.panels["training"].player.go_to(1)
+    window.panels["training"].content.player.go_to(1)
     assert session.snapshot == 1
     if leave == "close":
         window.docks["training"].close()

@@ -1,4 +1,4 @@
-"""Where the checkpoints of a training are chosen, priced, and gathered."""
+"""The form in which the checkpoints of a training are chosen, priced, and gathered."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
+from geometry.models.sources import is_on_hub
 from gui.panels.base import Panel
-from gui.panels.training.training_gather_text import (
-    about_text,
-    budget_text,
-    button_text,
-    button_tip,
-    first_words,
-    progress_text,
-    skipped_text,
+from gui.panels.kit import (
+    CancelCheckpoints,
+    DownloadCheckpoints,
+    LookForCheckpoints,
+    PlanCheckpoints,
 )
+from gui.services.loading import short_name
 from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
-from gui.style.theme import GRID, SMALL, Theme, format_count
+from gui.style.theme import GRID, SMALL, Theme, format_bytes, format_count
 from gui.widgets.fetch_status import FetchBar
 from gui.widgets.label import label
 from gui.widgets.opening_row import FixedText
@@ -30,9 +29,12 @@ if TYPE_CHECKING:
     from geometry.history.gathering import Gathered
     from geometry.history.history import Skipped
     from geometry.history.plan import HistoryPlan
+    from geometry.models.model import PositionalModel
 
 BAR_WIDTH = 40 * GRID
 _STEPS = 1000
+MOST_NAMED = 12
+"""Checkpoints that were left out with a line of their own; more would not fit on a screen."""
 TAKE_TIP = (
     "How many of the checkpoints are taken, at steps whose logarithms are as evenly spaced as they"
     " allow, the first and the last always among them"
@@ -40,7 +42,7 @@ TAKE_TIP = (
 
 
 class DownloadForm(Panel):
-    """Looks for checkpoints when asked to, says what a choice of them costs, and how far it is.
+    """Looks for checkpoints when asked to; shows what a choice of them costs, and how far it is.
 
     Parameters
     ----------
@@ -48,26 +50,10 @@ class DownloadForm(Panel):
         The state to show: ``session.gathering``.
     theme
         Colours.
-
-    Signals
-    -------
-    lookRequested()
-        It is to be found out which checkpoints there are.
-    countRequested(int)
-        What so many of them cost is to be said.
-    gatherRequested(int)
-        So many are to be gathered.
-    wholeRequested(int)
-        Likewise, and the user agrees to the download of whole files.
-    cancelRequested()
-        The user gives up on it; what has come stays.
     """
 
-    lookRequested = Signal()
-    countRequested = Signal(int)
-    gatherRequested = Signal(int)
-    wholeRequested = Signal(int)
-    cancelRequested = Signal()
+    intended = Signal(object)
+    """:class:`gui.panels.kit.LookForCheckpoints` and those that follow it there."""
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -87,9 +73,9 @@ class DownloadForm(Panel):
         self.button, self.cancel = QPushButton(), QPushButton("Cancel")
         self.cancel.setToolTip("Stop; what has come stays, and can be shown (Esc)")
         self._lay_out()
-        self.count.valueChanged.connect(self.countRequested)
+        self.count.valueChanged.connect(lambda count: self.intended.emit(PlanCheckpoints(count)))
         self.button.clicked.connect(self._on_button)
-        self.cancel.clicked.connect(self.cancelRequested)
+        self.cancel.clicked.connect(lambda: self.intended.emit(CancelCheckpoints()))
         for signal in (session.events.gathering, session.events.model, session.events.offline):
             self.listen(signal, self._show)
         self.set_theme(theme)
@@ -107,18 +93,18 @@ class DownloadForm(Panel):
         if model is None:
             return
         if state is None:
-            self._say(*first_words(model, offline=self.session.offline))
+            self._say(*_first_words(model, offline=self.session.offline))
         elif state.stage == "looking":
             self._say("Looking for checkpoints…", "")
         elif state.plan is None:
             self._say(state.why, state.advice)
         else:
-            self._say(state.why or about_text(state.plan), state.advice)
+            self._say(state.why or _about_text(state.plan), state.advice)
         self._show_choice(state)
         self._show_progress(state)
         self._show_skipped(() if state is None else state.skipped)
-        self.button.setText(button_text(state))
-        self.button.setToolTip(wrapped(button_tip(state)))
+        self.button.setText(_button_text(state))
+        self.button.setToolTip(wrapped(_button_tip(state)))
         working = state is not None and state.stage != "listed"
         self.button.setVisible(not working)
         self.cancel.setVisible(working)
@@ -136,7 +122,7 @@ class DownloadForm(Panel):
             self.count.setRange(1, plan.n_available)
             self.count.setValue(len(plan.snapshots))
             self.count.blockSignals(blocked)
-            self.budget.setText(budget_text(plan, state.whole))
+            self.budget.setText(_budget_text(plan, state.whole))
             self.budget.setToolTip(wrapped(_budget_tip(plan)))
 
     def _show_progress(self, state: DownloadState | None) -> None:
@@ -145,7 +131,7 @@ class DownloadForm(Panel):
         if state is None or not working:
             return
         so_far = state.progress
-        self.progress.set_text(progress_text(so_far))
+        self.progress.set_text(_progress_text(so_far))
         if so_far is None or not so_far.total:
             self.bar.setRange(0, 0)
         else:
@@ -168,11 +154,9 @@ class DownloadForm(Panel):
     def _on_button(self) -> None:
         state = self.session.gathering
         if state is None or state.plan is None:
-            self.lookRequested.emit()
-        elif state.whole:
-            self.wholeRequested.emit(self.count.value())
+            self.intended.emit(LookForCheckpoints())
         else:
-            self.gatherRequested.emit(self.count.value())
+            self.intended.emit(DownloadCheckpoints(self.count.value(), whole=bool(state.whole)))
 
     def _lay_out(self) -> None:
         self._choice, self._working = QWidget(), QWidget()
@@ -223,3 +207,105 @@ def _line(role: str) -> QLabel:
 def _budget_tip(plan: HistoryPlan) -> str:
     steps = ", ".join(format_count(one.step) for one in plan.snapshots)
     return f"Of each checkpoint its table of positions is read, and no more. Steps: {steps}"
+
+
+# ---- what it says ----------------------------------------------------------------------------
+
+
+def _first_words(model: PositionalModel, *, offline: bool) -> tuple[str, str]:
+    """Return what may be looked for before anybody has looked: a sentence, and advice."""
+    name = short_name(model.source)
+    if not is_on_hub(model.source):
+        return f"Checkpoints of {name}’s training may lie beside it.", ""
+    if offline:
+        return (
+            f"The Hub may have checkpoints of {name}’s training.",
+            "Helixscope is offline: those are found that were fetched before.",
+        )
+    return (
+        f"The Hub may have checkpoints of {name}’s training.",
+        "Looking asks the Hub once, and fetches nothing yet.",
+    )
+
+
+def _about_text(plan: HistoryPlan) -> str:
+    """Return what there is: "609 checkpoints on the Hub"."""
+    where = "on the Hub" if plan.origin.kind == "hub" else f"in {short_name(plan.origin.source)}"
+    return f"{_checkpoints(plan.n_available)} of {plan.origin.name}’s training {where}."
+
+
+def _budget_text(plan: HistoryPlan, whole: int = 0) -> str:
+    """Return what a choice of them is and costs, before anything is fetched.
+
+    Parameters
+    ----------
+    plan
+        The choice.
+    whole
+        Bytes where whole files have to come, -1 where nobody says how many; else 0.
+    """
+    n, away = len(plan.snapshots), len(plan.to_fetch)
+    first, last = (format_count(plan.snapshots[i].step) for i in (0, -1))
+    parts = [f"of {format_count(plan.n_available)}"]
+    parts.append(f"log-spaced, steps {first}–{last}" if n > 1 else f"step {last}")
+    if whole:
+        parts.append(f"{format_bytes(whole)} as whole files" if whole > 0 else "as whole files")
+    elif not away:
+        parts.append("nothing to fetch")
+    else:
+        here = f" ({format_count(n - away)} here already)" if n > away else ""
+        parts.append(f"at most {format_bytes(plan.bytes_to_fetch)} to fetch{here}")
+    return " · ".join(parts)
+
+
+def _button_text(state: DownloadState | None) -> str:
+    """Return what the button does."""
+    if state is None:
+        return "Look for checkpoints"
+    if state.plan is None:
+        return "Look again"
+    if state.whole:
+        size = format_bytes(state.whole) if state.whole > 0 else "whole files"
+        return f"Download {size}"
+    some = state.plan.to_fetch and len(state.plan.to_fetch) < len(state.plan.snapshots)
+    return "Gather the rest" if some else "Gather"
+
+
+def _button_tip(state: DownloadState | None) -> str:
+    """Return what comes of pressing it."""
+    if state is None or state.plan is None:
+        return "Find out which checkpoints there are; nothing is fetched yet"
+    if state.whole:
+        return "Download the files as a whole, and keep of them what there is room for"
+    if state.plan.to_fetch:
+        return "Fetch the tables of positions that are not here yet, and show how the curve formed"
+    return "Read the tables of positions, and show how the curve formed"
+
+
+def _progress_text(progress: Gathered | None) -> str:
+    """Return how far a download is, in one line."""
+    if progress is None:
+        return ""
+    if progress.waiting:
+        return progress.waiting
+    text = f"{format_count(progress.done)} of {_checkpoints(progress.total)}"
+    if progress.bytes_received:
+        text += f" · {format_bytes(progress.bytes_received)}"
+    if progress.bytes_per_second is not None:
+        text += f" · {format_bytes(progress.bytes_per_second)}/s"
+    return text
+
+
+def skipped_text(skipped: Sequence[Skipped]) -> tuple[str, str]:
+    """Return how many were left out, and each with its reason."""
+    text = f"{_checkpoints(len(skipped))} left out"
+    if len(skipped) == 1:
+        text += f": step {format_count(skipped[0].step)}. {skipped[0].why}"
+    lines = [f"Step {format_count(one.step)}: {one.why}" for one in skipped[:MOST_NAMED]]
+    if len(skipped) > MOST_NAMED:
+        lines.append(f"And {format_count(len(skipped) - MOST_NAMED)} more.")
+    return text, wrapped("\n".join(lines))
+
+
+def _checkpoints(count: int) -> str:
+    return f"{format_count(count)} checkpoint{'' if count == 1 else 's'}"

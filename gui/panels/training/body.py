@@ -1,0 +1,169 @@
+"""The body of the training panel: player, plots and verdict; or the form for checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QPushButton, QStackedLayout, QVBoxLayout, QWidget
+
+from gui.panels.kit import CancelCheckpoints, ChangeShared
+from gui.panels.panel import PanelBody
+from gui.panels.training.download import DownloadForm
+from gui.panels.training.player import Player
+from gui.panels.training.spec import WIDE, TrainingPanel, View, may_have_checkpoints, verdict
+from gui.plots.qt_painter import PaintedRow
+from gui.state.session import Session
+from gui.style.listening import Listening
+from gui.style.theme import GRID, SMALL, Theme
+from gui.widgets.opening_row import FixedText
+from gui.widgets.tooltips import wrapped
+
+CHECKPOINTS_TIP = "Choose how many checkpoints of this training are gathered, and gather them"
+
+
+class TrainingBody(PanelBody):
+    """Plays what the session's snapshots show; a button leads to the form and back."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._view: View | None = None
+        self._offered = self._lacking = False
+        self.player = Player(theme)
+        self.player.snapshotRequested.connect(self._want_snapshot)
+        self.plots = PaintedRow(session, theme)
+        self.plots.chosen.connect(lambda _, snapshot: self.player.go_to(snapshot))
+        self.plots.stepped.connect(self.player.step)
+        self.verdict = FixedText(2, SMALL)
+        self.verdict.set_color(theme.muted)
+        self.download = DownloadForm(session, theme)
+        self.download.intended.connect(self.intended)
+        self.checkpoints = QPushButton("Checkpoints…")
+        self.checkpoints.setCheckable(True)
+        self.checkpoints.setToolTip(wrapped(CHECKPOINTS_TIP))
+        self.checkpoints.toggled.connect(self._arrange)
+        self.focus_widget = self.player.slider
+        self._lay_out()
+        self._listening = Listening()
+        for signal, slot in (
+            (session.events.lapse, self._on_lapse_changed),
+            (session.events.snapshot, self._on_snapshot_changed),
+            (session.events.gathered, lambda: self.checkpoints.setChecked(False)),
+            (session.events.model, self._follow_model),
+        ):
+            self._listening.to(signal, slot)
+        self._on_lapse_changed()
+        self._on_snapshot_changed()
+        self._follow_model()
+
+    def _lay_out(self) -> None:
+        self._played = QWidget()
+        page = QVBoxLayout(self._played)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(GRID // 2)
+        page.addWidget(self.player)
+        page.addWidget(self.plots, 1)
+        page.addWidget(self.verdict)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._played)
+        self._stack.addWidget(self.download)
+
+    def controls(self) -> Sequence[QWidget]:
+        return (self.checkpoints,)
+
+    def draw(self, view: View) -> None:
+        self._view, self._lacking = view, False
+        self.plots.draw(TrainingPanel().plots(view))
+        self._show_verdict()
+        self._arrange()
+
+    def draw_without_result(self) -> None:
+        self._lacking = True
+        self._arrange()
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.verdict.set_color(theme.muted)
+        for part in (self.player, self.plots, self.download):
+            part.set_theme(theme)
+
+    def leave(self) -> None:
+        """Show the model as it is while nobody looks at the panel."""
+        self._want_snapshot(None)
+
+    def stop(self) -> None:
+        self._listening.stop()
+        self.player.stop()
+        self.download.release()
+
+    def keys(self) -> Mapping[int, Callable[[], None]]:
+        """Space plays, arrows step, Home and End go to the ends, Esc shows the model as it is."""
+        player, lapse, state = self.player, self.session.lapse, self.session.gathering
+        acts: dict[int, Callable[[], None]] = {}
+        if lapse is not None:
+            last = lapse.n_snapshots - 1
+            acts = {
+                Qt.Key.Key_Space: player.toggle,
+                Qt.Key.Key_Left: lambda: player.step(-1),
+                Qt.Key.Key_Right: lambda: player.step(1),
+                Qt.Key.Key_Home: lambda: player.go_to(0),
+                Qt.Key.Key_End: lambda: player.go_to(last),
+            }
+        if state is not None and state.stage != "listed":
+            acts[Qt.Key.Key_Escape] = lambda: self.intended.emit(CancelCheckpoints())
+        elif self.session.snapshot is not None:
+            acts[Qt.Key.Key_Escape] = lambda: self._want_snapshot(None)
+        return acts
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Offer checkpoints while there is a place to show them in."""
+        super().showEvent(event)
+        self._arrange()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Offer them no more."""
+        super().hideEvent(event)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the third plot be chosen where there is room for no more, and break the verdict."""
+        super().resizeEvent(event)
+        self.offered.emit("third", None, self.width() < WIDE)
+        self._show_verdict()
+
+    def _follow_model(self) -> None:
+        model = self.session.model
+        self._offered = model is not None and may_have_checkpoints(model)
+        self.checkpoints.setChecked(False)
+        self._arrange()
+
+    def _on_lapse_changed(self) -> None:
+        self.player.show_lapse(self.session.lapse)
+
+    def _on_snapshot_changed(self) -> None:
+        self.player.show_snapshot(self.session.snapshot)
+
+    def _arrange(self) -> None:
+        """Show the form where there is nothing else, or where it is wanted."""
+        form = self._offered and (self._lacking or self.checkpoints.isChecked())
+        self._stack.setCurrentWidget(self.download if form else self._played)
+        self.checkpoints.setVisible(self._offered and not self._lacking and self.isVisible())
+
+    def _show_verdict(self) -> None:
+        if self._view is None:
+            return
+        font = QFont(self.font())
+        font.setPixelSize(SMALL)
+        metrics, words = QFontMetrics(font), verdict(self._view.result).split(" ")
+        fitting = range(len(words), 0, -1)
+        width = self.width() - GRID
+        cut = next((k for k in fitting if _width(metrics, words[:k]) <= width), 1)
+        self.verdict.set_text(" ".join(words[:cut]), " ".join(words[cut:]))
+
+    def _want_snapshot(self, snapshot: int | None) -> None:
+        self.intended.emit(ChangeShared("snapshot", snapshot))
+
+
+def _width(metrics: QFontMetrics, words: Sequence[str]) -> int:
+    return metrics.horizontalAdvance(" ".join(words))

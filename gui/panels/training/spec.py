@@ -1,0 +1,319 @@
+"""The training panel: the curve as it forms, and what changes meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from geometry.checkpoints.errors import SourceError
+from geometry.history.last_position import NEIGHBOURS
+from geometry.history.origins import find_history
+from geometry.models.model import PositionalModel
+from gui.panels.kit import (
+    Choice,
+    MenuEntry,
+    Option,
+    PanelSpec,
+    SaveCoordinates,
+    SaveTimelapse,
+    Scope,
+    Shared,
+)
+from gui.panels.kit import View as AnyView
+from gui.panels.training.question import Training, TrainingOf
+from gui.plots.spec import Axis, Line, Plot, Reading, Rule
+from gui.scene.scene_state import titled
+from gui.services.snippets import opening
+from gui.style.theme import SERIES, format_count, format_percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from geometry.history.history import History
+    from geometry.history.timelapse import Basis
+
+WIDE = 1180
+"""Pixels from which on all plots have room."""
+FIGURE = (9.6, 3.6)
+"""Inches."""
+MARGIN = 1.2
+"""Of the steps' axis, as a factor."""
+MOST_SELECTED = 3
+"""Selected positions with a norm curve of their own: the ones selected last."""
+DESCRIBES = 0.5
+"""The turns of a helix of a lower R² say nothing about the positions."""
+SCRUB_TIP = "Press or drag to see the model as it was at a step; wheel zooms"
+NO_TURNS = "no step comes near a helix"
+NO_LOSS = "its loss is not told"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    third
+        The plot that is shown where there is room for three.
+    basis, snapshot, selection, gathered
+        The session's.
+    """
+
+    third: Literal["turns", "loss"] = "turns"
+    basis: Basis = "frozen"
+    snapshot: int | None = None
+    selection: tuple[int, ...] = ()
+    gathered: History | None = None
+
+
+View = AnyView[Choices, Training]
+
+
+class TrainingPanel(PanelSpec[Choices, Training]):
+    """Plays the snapshots of a training in the viewport, beside what is measured on them."""
+
+    name = "training"
+    formula = "P(step)"
+    meaning = "the curve as it forms"
+    explanation = (
+        "The position table as it was at steps of the training, each centred and seen in three "
+        "components; the plots show how much of its variance they hold, how much of a helix it is, "
+        "and how long its rows are. Press Space to play, drag in a plot or over the slider to go "
+        "to a step, Esc to see the model as it is again."
+    )
+    empty = "Open a model to see how its curve formed, if it comes with a history of its training."
+    instead = (
+        "The bundled model has one: open “sample”. So has a folder of checkpoint-N, or a model on "
+        "the Hub with checkpoint branches, such as stanford-crfm/alias-gpt2-small-x21."
+    )
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="basis",
+            label="Components",
+            options=(
+                Option(
+                    "frozen",
+                    "Last step’s PCs",
+                    "Every step in the principal components of the last one: what moves on the"
+                    " screen moves in the model",
+                ),
+                Option(
+                    "aligned",
+                    "Own PCs, aligned",
+                    "Every step in its own principal components, turned onto those of the next"
+                    " step, so that nothing jumps",
+                ),
+            ),
+            shared=True,
+        ),
+        Choice(
+            field="third",
+            label="Third plot",
+            options=(
+                Option(
+                    "turns",
+                    "Turns",
+                    "Turns of the fitted helix, at the steps where its R² is 0.5 or more",
+                ),
+                Option(
+                    "loss",
+                    "Loss",
+                    "Loss of the training, in nats for each token, where it is told",
+                ),
+            ),
+        ),
+        Shared(field="snapshot"),
+        Shared(field="selection"),
+        Shared(field="gathered"),
+    )
+    menu = (
+        MenuEntry("Save time-lapse…", SaveTimelapse),
+        MenuEntry("Save coordinates…", SaveCoordinates),
+    )
+    body = "gui.panels.training.body:TrainingBody"
+
+    def question(self, scope: Scope, choices: Choices) -> TrainingOf:
+        return TrainingOf(scope.positions, choices.gathered)
+
+    def helps_without_result(self, model: PositionalModel) -> bool:
+        return may_have_checkpoints(model)
+
+    def plots(self, view: View) -> Sequence[Plot]:
+        third = view.choices.third
+        return [
+            _plot(view, _shares(view), Axis("share, R²", printed="share of the variance, R²")),
+            _plot(view, _norms(view), Axis("norm", printed="norm of the row", log=True)),
+            _plot(
+                view, _turns(view), Axis("turns", printed="turns of the helix"),
+                empty=NO_TURNS, least_width=WIDE * (third != "turns"),
+            ),
+            _plot(
+                view, _loss(view), Axis("loss (nats)"),
+                empty=NO_LOSS, least_width=WIDE * (third != "loss"),
+            ),
+        ]  # fmt: skip
+
+    def heading(self, view: View) -> tuple[str, str]:
+        title = f"{view.model.name} · the curve as it forms"
+        return title, f"{self.caption(view)}. {verdict(view.result)}"
+
+    def caption(self, view: View) -> str:
+        history, lapse = view.result.history, view.result.timelapse
+        first, last = lapse.positions
+        steps = f"{format_count(int(history.steps[0]))}–{format_count(int(history.steps[-1]))}"
+        top3 = format_percent(float(lapse.top3[-1]))
+        return (
+            f"{titled(view.model)} · {history.n_snapshots} snapshots of steps {steps} · positions "
+            f"{first}–{last} · at the end {top3} in three components"
+        )
+
+    def figure(self, view: View) -> Figure:
+        from gui.plots.mpl_painter import paint
+
+        return paint(self.plots(view), *self.heading(view), view.theme, size=FIGURE)
+
+    def numbers(self, view: View) -> Mapping[str, np.ndarray]:
+        """Return a line for each snapshot."""
+        training = view.result
+        history, lapse, riddle = training.history, training.timelapse, training.riddle
+        found: dict[str, np.ndarray] = {"step": history.steps}
+        known = {"tokens": history.tokens, "loss": history.losses}
+        found |= {name: values for name, values in known.items() if values is not None}
+        for k in range(lapse.explained_variance_ratio.shape[1]):
+            found[f"variance_{k + 1}"] = lapse.explained_variance_ratio[:, k]
+        found["variance_top3"] = lapse.top3
+        found["variance_in_last_components"] = lapse.frozen_variance_ratio
+        found["mean_norm"] = lapse.mean_norms
+        found["last_norm"] = riddle.norms
+        found["norms_before_last"] = riddle.neighbour_norms
+        found["last_norm_if_only_decayed"] = riddle.predicted_norms
+        found["last_departure"] = riddle.departures
+        for position in view.choices.selection:
+            found[f"norm_{position}"] = lapse.norms[:, position]
+        if training.helices is not None:
+            found["helix_r2"] = training.helices.r2
+            found["helix_turns"] = training.helices.turns
+            found["best_shape"] = np.array([best or "" for best in training.helices.best])
+        return found
+
+    def script(self, view: View) -> str:
+        gathered = view.question.given is not None
+        note = "  # those of its checkpoints that were fetched" if gathered else ""
+        return (
+            opening(view.model)
+            + f"""from geometry import fit_helices
+from geometry import history_here
+from geometry import last_position
+from geometry import make_timelapse
+
+history = history_here(model){note}
+lapse = make_timelapse(history, {view.question.positions})
+helices = fit_helices(lapse)
+riddle = last_position(history)
+for i, step in enumerate(history.steps):
+    print(step, lapse.top3[i], helices.r2[i], helices.turns[i], helices.best[i],
+          riddle.norms[i], riddle.neighbour_norms[i])
+print(riddle.supports, riddle.why)
+"""
+        )
+
+
+def may_have_checkpoints(model: PositionalModel) -> bool:
+    """Return whether a model's history is, or may be, one of checkpoints to choose from."""
+    try:
+        origin = find_history(model)
+    except SourceError:
+        return False
+    return origin is not None and origin.kind != "file"
+
+
+def verdict(training: Training) -> str:
+    """Return whether the history supports the explanation of the last position, and why."""
+    riddle = training.riddle
+    said = {True: "supported", False: "not supported", None: "cannot tell"}[riddle.supports]
+    return f"The last position never learns: {said}. {riddle.why}"
+
+
+def places_of(steps: np.ndarray) -> np.ndarray:
+    """(n,) float64: where steps stand on a logarithmic axis; step 0 left of the first one."""
+    places = steps.astype(np.float64)
+    if len(steps) > 1 and steps[0] == 0:
+        places[0] = steps[1] / 2
+    return np.maximum(places, 0.5)
+
+
+def _plot(
+    view: View, lines: Sequence[Line], y: Axis, *, empty: str = "", least_width: int = 0
+) -> Plot:
+    """Return a plot of lines over the steps; without lines it says why."""
+    places, at = places_of(view.result.history.steps), view.choices.snapshot
+    last = len(places) - 1
+    known = [line for line in lines if np.isfinite(line.values).any()]
+    shown = last if at is None else min(at, last)
+    marked = at is not None and at <= last
+    return Plot(
+        f"{y.title} against step",
+        Axis(
+            "step", printed="step of the training", log=True,
+            span=(float(places[0]) / MARGIN, float(places[-1]) * MARGIN),
+        ),
+        y,
+        [one for line in known for one in line.curves(places, dots=True, named=len(known) > 1)],
+        [Rule(float(places[shown]), "x", style="solid")] if marked else [],
+        least_width=least_width,
+        readings=[line.reading(shown) for line in known] or [Reading(empty)],
+        scrubs="snapshot",
+        scrub_stops=places,
+        scrub_tip=SCRUB_TIP,
+    )  # fmt: skip
+
+
+def _shares(view: View) -> list[Line]:
+    """Return what lies between 0 and 1: variance in three components, R² of the helix."""
+    colors, lapse = SERIES[view.theme.name], view.result.timelapse
+    lines = [
+        Line("top 3 PCs", lapse.top3, colors[0], percent=True),
+        Line("last’s PCs", lapse.frozen_variance_ratio, colors[1], percent=True),
+    ]
+    if view.result.helices is not None:
+        lines.append(Line("helix R²", view.result.helices.r2, colors[2]))
+    return lines
+
+
+def _norms(view: View) -> list[Line]:
+    """Return norms of the last position, its neighbours and the selected ones."""
+    theme, riddle = view.theme, view.result.riddle
+    colors, norms, last = SERIES[theme.name], view.result.timelapse.norms, riddle.position
+    before = max(last - NEIGHBOURS, 0)
+    lines = [
+        Line(str(last), riddle.norms, colors[2]),
+        Line(f"{before}–{last - 1}", riddle.neighbour_norms, colors[1]),
+    ]
+    selection = view.choices.selection
+    chosen = [p for p in selection if p != last and p < norms.shape[1]][-MOST_SELECTED:]
+    tints = (theme.accent, theme.hover, theme.muted)
+    for position, color in zip(reversed(chosen), tints, strict=False):
+        lines.append(Line(str(position), norms[:, position], color))
+    lines.append(Line("if decayed", riddle.predicted_norms, colors[2], dashed=True))
+    return lines
+
+
+def _turns(view: View) -> list[Line]:
+    """Return the turns of the helix, where it describes a snapshot."""
+    helices = view.result.helices
+    if helices is None:
+        return []
+    turns = np.where(helices.r2 >= DESCRIBES, helices.turns, np.nan)
+    return [Line("turns", turns, SERIES[view.theme.name][3])]
+
+
+def _loss(view: View) -> list[Line]:
+    """Return the loss, if it is known."""
+    losses = view.result.history.losses
+    if losses is None:
+        return []
+    return [Line("loss", losses.astype(np.float64), SERIES[view.theme.name][4])]
