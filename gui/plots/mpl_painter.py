@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.transforms import offset_copy
 
 from gui.plots.figure_base import (
     CHARACTERS,
@@ -38,6 +39,8 @@ IMAGE_WIDTH = 0.75
 MOST_COLUMNS = 4
 HANDLE = 7
 """Characters that a name's line and the space around it take."""
+BELOW = 30
+"""Points under the axes, where their numbers and title stand."""
 LEGEND_ROW = 0.2
 """Inches of a row of the legend."""
 
@@ -100,9 +103,10 @@ def paint(
         )  # fmt: skip
     else:
         for place in labelled:
+            below = offset_copy(place.transAxes, figure, y=-BELOW, units="points")
             place.legend(
-                loc="upper left", bbox_to_anchor=(-0.1, -0.2), ncols=2, frameon=False,
-                fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4,
+                loc="upper left", bbox_to_anchor=(-0.1, 0.0), bbox_transform=below, ncols=2,
+                frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text, handlelength=1.4,
                 borderaxespad=0.0, columnspacing=1.2,
             )  # fmt: skip
     title_axes(axes[0], title, detail, theme)
