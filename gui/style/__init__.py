@@ -1,4 +1,4 @@
-"""Colours, sizes, formats of numbers and text: the look, in one place.
+"""Colours, sizes, and formats of numbers and text.
 
-Below everything else; knows no session.
+Below everything else; independent of the session.
 """

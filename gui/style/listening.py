@@ -1,4 +1,4 @@
-"""Listening to the session, undone as one: by everything that goes away before it."""
+"""Connections to the session that are disconnected together."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from psygnal import SignalInstance
 class Listening:
     """The connections of one listener.
 
-    A psygnal callback that reaches a deleted widget raises, so each connection has to be undone
-    before its listener goes away.
+    A psygnal callback to a deleted widget raises, so listeners must disconnect before they are
+    deleted.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Listening:
         self._connections.append((signal, slot))
 
     def stop(self) -> None:
-        """Undo all connections; nothing is heard any more."""
+        """Disconnect everything."""
         for signal, slot in self._connections:
             signal.disconnect(slot, missing_ok=True)
         self._connections.clear()

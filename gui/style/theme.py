@@ -1,6 +1,6 @@
 """Every colour, size and number format of the application, in one place.
 
-Qt, VTK and the plots all take theirs from a :class:`Theme`; nothing else names a colour.
+Qt, VTK and the plots all use a :class:`Theme`; no colours are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GRID = 8
 """Spacing between things, in logical pixels; half of it inside controls."""
 
 FIGURE_SPACE = "\N{FIGURE SPACE}"
-"""As wide as a figure: numbers that change keep their place."""
+"""As wide as a digit, so that changing numbers keep their place."""
 
 ICONS = Path(__file__).parents[2] / "resources" / "icons"
 
@@ -33,15 +33,15 @@ COLORMAPS = (
     "batlow",
     "romaO",
 )
-"""Colour maps on offer: the article's, then perceptual and colour-blind-safe ones."""
+"""Available colour maps: the article's, then perceptual and colour-blind-safe ones."""
 DIVERGING: dict[ThemeName, str] = {"light": "vik", "dark": "berlin"}
-"""Colour maps with two ends, and the background's tone in the middle."""
+"""Diverging colour maps, with the background's tone in the middle."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours as ``#rrggbb``; the same two accent tones mean selection and hover everywhere."""
+    """Colours as ``#rrggbb``; the same two accents are used for selection and hover everywhere."""
 
     name: ThemeName
     viewport: str
@@ -101,7 +101,7 @@ somebody who lacks one kind of cones.
 
 
 def format_number(value: float, digits: int = 3) -> str:
-    """Write a number with a fixed count of decimals, a real minus sign and thin spaces."""
+    """Format a number with a fixed count of decimals, a real minus sign and thin spaces."""
     text = f"{value:,.{digits}f}".replace(",", "\N{THIN SPACE}")
     if text.startswith("-"):
         text = text[1:] if not text.strip("-0. \N{THIN SPACE}") else "\N{MINUS SIGN}" + text[1:]
@@ -109,34 +109,34 @@ def format_number(value: float, digits: int = 3) -> str:
 
 
 def format_power(power: int) -> str:
-    """Write a power of ten: ``10⁻⁵``."""
+    """Format a power of ten: ``10⁻⁵``."""
     return f"10{str(power).translate(_RAISED)}"
 
 
 def format_percent(share: float, digits: int = 1) -> str:
-    """Write a share between 0 and 1 as a percentage: ``91.1 %`` (with a no-break space)."""
+    """Format a share between 0 and 1 as a percentage: ``91.1 %`` (with a no-break space)."""
     return f"{format_number(100 * share, digits)}\N{NO-BREAK SPACE}%"
 
 
 def format_count(value: int) -> str:
-    """Write an integer with thin spaces between thousands and a real minus sign."""
+    """Format an integer with thin spaces between thousands and a real minus sign."""
     return format_number(value, 0)
 
 
 def format_bytes(nbytes: float) -> str:
-    """Write an amount of data: ``786 kB``, ``3.1 MB`` (with a no-break space)."""
+    """Format an amount of data: ``786 kB``, ``3.1 MB`` (with a no-break space)."""
     return size_text(nbytes).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def format_part(done: int, total: int) -> str:
-    """Write how much of an amount is here, ``1.2 of 3.1 MB``; its width does not change."""
+    """Format a part of an amount, ``1.2 of 3.1 MB``, with constant width."""
     all_of_it, here = format_bytes(total), amount_text(done, total)
     width = len(amount_text(total, total))
     return f"{here.rjust(width, FIGURE_SPACE)} of {all_of_it}"
 
 
 def format_rough(count: int) -> str:
-    """Write a count where three digits say enough: ``812``, ``3.4 k``, ``12.3 M``."""
+    """Format a count with three digits: ``812``, ``3.4 k``, ``12.3 M``."""
     for unit, size in (("B", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= 0.9995 * size:
             value = count / size
@@ -147,12 +147,12 @@ def format_rough(count: int) -> str:
 def stylesheet(theme: Theme) -> str:
     """Return the Qt style sheet of a theme.
 
-    The accent is not in it: that is for selected positions alone. Focus shows as a darker
-    border. Spin boxes have no buttons (keys and wheel step them); under a style sheet Qt's own
-    ``NoButtons`` would lose their text, so their buttons have no width instead. Widgets of the
-    class "segments" and "segment" are those of :class:`gui.widgets.segmented.Segmented`; a tool
-    button of the class "chip" is a small one. What has no frame shows the focus if its property
-    "ring" is true.
+    The accent is not used here: it is for selected positions only. Focus is shown as a darker
+    border. Spin boxes have no buttons (keys and wheel step them); with a style sheet Qt's own
+    ``NoButtons`` loses their text, so the buttons have zero width instead. Widgets of the class
+    "segments" and "segment" are those of :class:`gui.widgets.segmented.Segmented`; a tool button of
+    the class "chip" is a small one. Widgets without a frame show the focus if their property "ring"
+    is true.
     """
     tick = (ICONS / f"tick-{theme.name}.svg").as_posix()
     return f"""

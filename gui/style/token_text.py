@@ -1,7 +1,7 @@
-"""Tokens made readable: every character that cannot be seen becomes a mark.
+"""Readable tokens: invisible characters are replaced by marks.
 
-Marks are drawn in another tone than letters, so that a token that really holds a "·" is not taken
-for one that holds a blank.
+Marks have another colour than letters, so that a token with a real "·" differs from one with a
+space.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MARKS = {
     "\N{NO-BREAK SPACE}": "⍽",
 }
 _PARTS = re.compile(r"⟨[0-9A-F]{2}⟩|.", re.DOTALL)
-"""A byte that is no whole character, as the tokenizers' texts write it, or a character."""
+"""A byte of an incomplete character, as written by the tokenizers, or a character."""
 _SPECIAL = re.compile(r"<\|?[^<>\s]+\|?>|\[[A-Z]+\d*\]")
 
 
@@ -27,13 +27,13 @@ def token_runs(text: str) -> tuple[tuple[str, bool], ...]:
     Parameters
     ----------
     text
-        The token as it stands in the text, such as ``" my"``.
+        The token's text, such as ``" my"``.
 
     Returns
     -------
     tuple of (str, bool)
-        What to draw, in order, and whether it is a mark that stands for something invisible.
-        An empty token gives the one mark ``∅``.
+        Text runs in order, and whether each is a mark for something invisible. An empty token gives
+        the single mark ``∅``.
     """
     runs: list[tuple[str, bool]] = []
     for part in _PARTS.findall(text):
@@ -51,7 +51,7 @@ def token_label(text: str) -> str:
 
 
 def has_bytes(text: str) -> bool:
-    """Tell whether a token holds bytes that are no whole character."""
+    """Return whether a token contains bytes of incomplete characters."""
     return any(len(part) > 1 for part in _PARTS.findall(text))
 
 

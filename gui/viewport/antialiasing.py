@@ -1,4 +1,4 @@
-"""Smooth stills, fast motion: antialiasing chosen by what the renderer can afford."""
+"""Antialiasing of stills, and of moving frames where the renderer is fast enough."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "basic re
 
 
 class Antialiasing:
-    """Smooths stills always, and moving pictures only where a graphics card does the work.
+    """Antialiases stills always, and moving frames only with hardware rendering.
 
     FXAA and not multisampling: the points are discs cut out by a shader, whose edges multisampling
-    leaves jagged, and in software rendering it takes several times as long. Texts stay sharp.
+    leaves jagged, and in software rendering it is several times slower. Texts stay sharp.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ class Antialiasing:
         interactor.frameSwapped.connect(self._on_frame_swapped)
 
     def move(self) -> None:
-        """Something began to move: frames have to come fast."""
+        """Something began to move: frames have to be fast."""
         self._timer.stop()
         self.at_rest = False
         if self._is_software():
             self._interactor.renderer.SetUseFXAA(False)
 
     def rest(self) -> None:
-        """Nothing moves any more: draw a smooth still, unless motion begins again soon."""
+        """Motion ended: draw an antialiased still, unless motion begins again soon."""
         self._timer.start()
 
     def stop(self) -> None:
-        """Forget a still that is due; the owner calls this on closing."""
+        """Cancel a pending still; called by the owner on closing."""
         self._timer.stop()
 
     def _on_rested(self) -> None:
@@ -54,7 +54,7 @@ class Antialiasing:
             return
         self._interactor.renderer.SetUseFXAA(True)
         self._interactor.update()
-        # Where nobody sees it, no frame comes.
+        # A hidden widget gets no frame.
         self.at_rest = not self._interactor.isVisible()
 
     def _on_frame_swapped(self) -> None:
@@ -65,7 +65,7 @@ class Antialiasing:
         if self._software is None:
             window = self._interactor.ren_win
             if not window.GetReadyForRendering():
-                return True  # not known before the first frame
+                return True  # unknown before the first frame
             lines = window.ReportCapabilities().lower().splitlines()
             renderer = next((line for line in lines if "renderer string" in line), "")
             self._software = any(name in renderer for name in SOFTWARE_RENDERERS)

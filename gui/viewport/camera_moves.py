@@ -1,4 +1,4 @@
-"""How the viewport's camera moves by itself: on its way to a pose, or around the curve."""
+"""Animated motion of the viewport's camera: to a pose, or around the curve."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ SPIN_DEGREES_PER_SECOND = 24.0
 
 
 class CameraMoves:
-    """Eases the camera to poses, and turns it steadily.
+    """Animates the camera to poses, and rotates it steadily.
 
     Parameters
     ----------
     interactor
         The ``QtInteractor``, which repaints what moves.
     antialiasing
-        Is told when something moves and when it rests.
+        Notified when motion begins and ends.
     """
 
     def __init__(self, interactor: Interactor, antialiasing: Antialiasing) -> None:
@@ -38,18 +38,18 @@ class CameraMoves:
 
     @property
     def easing(self) -> bool:
-        """Whether the camera is on its way to a pose."""
+        """Whether the camera is moving to a pose."""
         return self._ease.state() == QVariantAnimation.State.Running
 
     def go_to(self, target: CameraPose) -> None:
-        """Set out for a pose from where the camera is."""
+        """Move to a pose from the current one."""
         self._path = (CameraPose.of(self._interactor.camera), target)
         self._antialiasing.move()
         self._ease.stop()
         self._ease.start()
 
     def jump(self, pose: CameraPose) -> None:
-        """Go to a pose at once: keys that are held make a movement of many small steps."""
+        """Go to a pose at once: keys held down make a motion of many small steps."""
         self._ease.stop()
         self._antialiasing.move()
         pose.apply(self._interactor.camera)
@@ -57,11 +57,11 @@ class CameraMoves:
         self._interactor.update()
 
     def halt(self) -> None:
-        """Stay where the camera is, on its way to a pose."""
+        """Stop moving to a pose."""
         self._ease.stop()
 
     def spin(self, on: bool) -> None:
-        """Turn the camera steadily around what is up on the screen, or stop."""
+        """Rotate the camera steadily around the screen's up direction, or stop."""
         if on:
             self._antialiasing.move()
             self._spin.start()
@@ -70,7 +70,7 @@ class CameraMoves:
             self._antialiasing.rest()
 
     def stop(self) -> None:
-        """Move no more; the owner calls this on closing."""
+        """Stop all motion; called by the owner on closing."""
         self._ease.stop()
         self._spin.stop()
 
@@ -90,7 +90,7 @@ class CameraMoves:
 def easing(
     parent: QObject, slot: Callable[[float], None], antialiasing: Antialiasing
 ) -> QVariantAnimation:
-    """Return an animation from 0 to 1 that sets out and arrives gently, and rests at its end."""
+    """Return an animation from 0 to 1 with eased start and end, with notifications of motion."""
     animation = QVariantAnimation(parent, startValue=0.0, endValue=1.0, duration=EASE_MS)
     animation.setEasingCurve(QEasingCurve.Type.InOutCubic)
     animation.valueChanged.connect(slot)

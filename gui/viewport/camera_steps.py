@@ -1,4 +1,4 @@
-"""Poses a step away from where the camera is: what keys turn and move. Knows no toolkit."""
+"""Camera poses one step away, for the keys that rotate and move."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import numpy as np
 from gui.state.camera import VIEW_ANGLE, CameraPose, framed
 
 STEP_DEGREES, STEP_SHARE = 5.0, 0.05
-"""How far a key turns what is seen, and how much of the view's height it moves it."""
+"""Rotation of a key press in degrees, and movement as a share of the view's height."""
 NEAREST_SHARE = 0.05
-"""Points close together are seen from no nearer than this part of the whole curve's distance."""
+"""Minimum distance to close points, as a share of that to the whole curve."""
 
 
 def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> CameraPose:
-    """Return the pose from which what is looked at seems turned.
+    """Return the pose from which the scene appears rotated.
 
     Parameters
     ----------
     pose
-        Where the camera is.
+        The current pose.
     right, up
-        Steps that the near side goes to the right, and upwards, on the screen.
+        Steps of the near side to the right and upwards on the screen.
     roll
-        Steps that all turns clockwise on the screen.
+        Steps of clockwise rotation on the screen.
     """
     offset = pose.position - pose.focal_point
     ahead = -offset / np.linalg.norm(offset)
@@ -35,16 +35,17 @@ def turned(pose: CameraPose, right: int = 0, up: int = 0, roll: int = 0) -> Came
 
 
 def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> CameraPose:
-    """Return the pose from which all seems moved by steps on the screen.
+    """Return the pose from which the scene appears shifted on the screen.
 
     Parameters
     ----------
     pose
-        Where the camera is.
+        The current pose.
     right, up
-        How many steps.
+        Number of steps.
     parallel
-        Whether the projection is parallel, and the height of the view not that at the focal point.
+        Whether the projection is parallel, so that the view's height is not that at the focal
+        point.
     """
     ahead = pose.focal_point - pose.position
     distance = float(np.linalg.norm(ahead))
@@ -57,14 +58,14 @@ def moved(pose: CameraPose, right: int, up: int, *, parallel: bool = False) -> C
 
 
 def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: float) -> CameraPose:
-    """Return the pose that has points in its middle, seen from the same direction.
+    """Return the pose with points in the middle, from the same direction.
 
     Parameters
     ----------
     pose
-        Where the camera is.
+        The current pose.
     points : (m, 3)
-        One point is seen from as far as before, several from where all are in sight.
+        The points; the distance is kept for one, and fits all for several.
     whole : (n, 3)
         The curve they are on.
     aspect
@@ -85,7 +86,7 @@ def focused(pose: CameraPose, points: np.ndarray, whole: np.ndarray, aspect: flo
 
 
 def _rotated(vector: np.ndarray, axis: np.ndarray, steps: int) -> np.ndarray:
-    """Turn a vector around an axis of length 1, counterclockwise for whom it points at."""
+    """Rotate a vector around a unit axis, counterclockwise as seen against the axis."""
     angle = np.radians(STEP_DEGREES * steps)
     turned: np.ndarray = (
         np.cos(angle) * vector

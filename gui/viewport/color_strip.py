@@ -1,4 +1,4 @@
-"""The colour bar that all views side by side share."""
+"""The common colour bar of all views."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gui.style.listening import Listening
 from gui.style.theme import GRID, SMALL, Theme
 
 BAR, LONGEST = 8, 240
-"""Width of the bar, and its largest height, in logical pixels."""
+"""Width of the bar and its maximum height, in logical pixels."""
 
 
 class ColorStrip(QWidget):
-    """What the colours mean, written once.
+    """A colour bar for several views.
 
     Parameters
     ----------
     session
-        The open model's.
+        The open model's session.
     theme
-        Colours to start with.
+        Initial colours.
     """
 
     def __init__(self, session: Session, theme: Theme) -> None:
@@ -40,22 +40,21 @@ class ColorStrip(QWidget):
 
     @property
     def scale(self) -> ColorScale | None:
-        """What the colours mean; None while nothing is open."""
+        """The colour scale; None if no model is open."""
         if self._session.model is None or self._session.curve is None:
             return None
         return color_scale(self._session)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.theme = theme
         self.update()
 
     def release(self) -> None:
-        """Stop listening; the owner calls this before it goes away."""
+        """Stop listening; called by the owner before deletion."""
         self._listening.stop()
 
     def sizeHint(self) -> QSize:
-        """Return room for the bar and its words."""
         scale, width = self.scale, 0
         if scale is not None:
             metrics = QFontMetrics(self._font())
@@ -64,13 +63,12 @@ class ColorStrip(QWidget):
         return QSize(max(width, 4 * GRID) + 2 * GRID, 120)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint it on the viewports' background."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self.theme.viewport))
         self.draw(painter, QRectF(self.rect()), self.theme)
 
     def draw(self, painter: QPainter, area: QRectF, theme: Theme) -> None:
-        """Draw bar and words into an area, in the middle of its height."""
+        """Draw bar and labels into an area, vertically centred."""
         scale = self.scale
         if scale is None:
             return

@@ -1,4 +1,4 @@
-"""A line around the 3D view while keys go there, for who came by a key."""
+"""Keyboard-focus ring around the 3D view."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _BY_KEY = (
     Qt.FocusReason.ShortcutFocusReason,
 )
 _KEPT = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
-"""Reasons that the focus comes back for, to be as it was."""
+"""Reasons for which a returning focus keeps its ring state."""
 
 
 class FocusRing(QObject):
-    """Shows that the focus is in the view. It is drawn into the scene: no widget lies over that.
+    """Ring around the view with the keyboard focus, drawn into the scene: no widget can be above.
 
     Parameters
     ----------
     interactor
-        The ``QtInteractor``; owns this.
+        The ``QtInteractor``, which is the parent.
     """
 
     def __init__(self, interactor: Interactor) -> None:
@@ -42,17 +42,16 @@ class FocusRing(QObject):
 
     @property
     def shown(self) -> bool:
-        """Whether the line is drawn."""
+        """Whether the ring is drawn."""
         return self._wanted and bool(self._interactor.hasFocus())
 
     def style(self, color: str, scale: float) -> None:
-        """Set the colour (``#rrggbb``), and how many pixels a logical pixel has."""
+        """Set the colour (``#rrggbb``), and the number of pixels per logical pixel."""
         if (color, scale) != self._style:
             self._style = (color, scale)
             self._show()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the focus, the size and the mouse."""
         kind = event.type()
         if isinstance(event, QFocusEvent):
             if event.reason() not in _KEPT and kind == QEvent.Type.FocusIn:

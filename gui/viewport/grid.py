@@ -1,4 +1,4 @@
-"""The middle of the window: the viewport of the open model, and beside it those of others."""
+"""The grid of views: the viewport of the open model, and those of compared models."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from gui.viewport.marquee import Shape
 from gui.viewport.viewport import Viewport
 
 SHAPE = 4 / 3
-"""Width over height that views are given where it can be chosen."""
+"""Preferred aspect ratio of views."""
 
 
 class ViewGrid(QWidget):
-    """Shows ``session.compared`` beside the open model; alone, that has all the room.
+    """Shows ``session.compared`` beside the open model.
 
     Parameters
     ----------
     viewport
-        That of the open model, which stays the same whatever that is.
+        The open model's viewport, which is kept when the model changes.
     session
-        Whose models are shown.
+        The open model's session.
     comparing
-        What answers the headers and the bar.
+        Handles the requests of the headers and the bar.
     theme
-        Colours to start with.
+        Initial colours.
     add
-        Called when the user wants one more model.
+        Called when the user wants to add a model.
     """
 
     def __init__(
@@ -87,17 +87,17 @@ class ViewGrid(QWidget):
 
     @property
     def viewports(self) -> tuple[Viewport, ...]:
-        """Those that can be seen, in the order of the grid."""
+        """The visible viewports, in grid order."""
         return tuple(self.cells[key].viewport for key in self._shown())
 
     @property
     def shown_cells(self) -> tuple[GridCell, ...]:
-        """The views that can be seen, with their headers."""
+        """The visible views with their headers."""
         return tuple(self.cells[key] for key in self._shown())
 
     @property
     def pictured(self) -> QRect:
-        """What of this is in a picture: the one view, or all with headers and colours."""
+        """The part shown in a picture: the single view, or all with headers and colour bar."""
         if len(self._shown()) == 1:
             viewport = self.viewports[0]
             return QRect(viewport.mapTo(self, QPoint(0, 0)), viewport.size())
@@ -105,16 +105,16 @@ class ViewGrid(QWidget):
 
     @property
     def alone(self) -> int | None:
-        """The key of the model that fills the grid; None where all are seen."""
+        """The key of the model that fills the grid; None if all are shown."""
         return self._alone
 
     @property
     def idle(self) -> bool:
-        """True when all that can be seen is drawn and nothing moves."""
+        """Whether everything visible is drawn and nothing moves."""
         return all(one.idle or one.session.model is None for one in self.viewports)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.strip.set_theme(theme)
         for cell in self.cells.values():
@@ -130,12 +130,12 @@ class ViewGrid(QWidget):
             self._on_camera_moved(before)
 
     def arm(self, shape: Shape | None) -> None:
-        """Let the next drag in any view draw a shape, or turn the curve."""
+        """Set what the next drag in any view does: draw a shape, or rotate the curve."""
         for cell in self.cells.values():
             cell.viewport.marquee.arm(shape)
 
     def release(self) -> None:
-        """Stop listening and let go of all views; the owner calls this on closing."""
+        """Stop listening and release all views; called by the owner on closing."""
         self._listening.stop()
         self.bar.release()
         self.strip.release()
@@ -144,12 +144,11 @@ class ViewGrid(QWidget):
             cell.viewport.close()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose other columns where that gives larger views."""
         super().resizeEvent(event)
         if len(self.cells) > 1:
             self._lay_out()
 
-    # ---- the cells ---------------------------------------------------------------------
+    # ---- cells -------------------------------------------------------------------------
 
     def _add_cell(self, viewport: Viewport, key: int) -> None:
         cell = self.cells[key] = GridCell(viewport, key, main=key == MAIN)
@@ -192,7 +191,7 @@ class ViewGrid(QWidget):
         self._lay_out()
 
     def _show_marks(self) -> None:
-        """Give each header the colour that its model's curves have in the panels."""
+        """Show in each header the colour of its model's curves in the panels."""
         for key, cell in self.cells.items():
             number = self._session.compared_colors.get(key, 0)
             own = key == MAIN
@@ -227,28 +226,28 @@ class ViewGrid(QWidget):
         self.strip.setVisible(len(shown) > 1)
 
     def _cell_at(self, at: QPoint | None) -> GridCell | None:
-        """Find the view at a point of the screen."""
+        """Return the view at a point of the screen."""
         for cell in self.shown_cells:
             if at is not None and cell.rect().contains(cell.mapFromGlobal(at)):
                 return cell
         return None
 
     def _on_dragged(self, key: int, at: QPoint | None) -> None:
-        """Show where a view would go that is being dragged; None: it is not."""
+        """Show where a dragged view would be dropped; None for no drag."""
         target = self._cell_at(at)
         for cell in self.cells.values():
             cell.set_target(cell is target and cell.key != key)
 
     def _on_dropped(self, key: int, at: QPoint) -> None:
-        """Put a view where its header was dropped."""
+        """Move a view to where its header was dropped."""
         target, keys = self._cell_at(at), self._comparing.keys
         if target is not None:
             self._comparing.move(key, keys.index(target.key) - keys.index(key))
 
-    # ---- the cameras -------------------------------------------------------------------
+    # ---- cameras -----------------------------------------------------------------------
 
     def link_cameras(self, on: bool) -> None:
-        """Look at all curves from the same side, that of the open one, or no longer."""
+        """Link or unlink the cameras; linked ones follow that of the open model."""
         self._session.cameras_linked = on
         if on:
             self._on_camera_moved(MAIN)
@@ -259,7 +258,7 @@ class ViewGrid(QWidget):
         if not self._session.cameras_linked or len(self.cells) == 1:
             return
         if first:
-            # It looks as the others do, and not they as it does.
+            # The new view follows the others.
             self._let_look(self.cells[key], as_in=self.cells[MAIN])
             return
         for other in self._joined - {key}:
@@ -284,9 +283,9 @@ def columns_for(count: int, room: QSize) -> int:
     Parameters
     ----------
     count
-        Of views, 1 to 9.
+        Number of views, 1 to 9.
     room
-        What there is for all of them.
+        Size of the whole grid.
     """
 
     def size(columns: int) -> float:

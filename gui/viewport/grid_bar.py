@@ -1,4 +1,4 @@
-"""The line over the views side by side: add models, link them, show one alone again."""
+"""The bar over the grid: add models, link them, return to one view."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gui.widgets.tooltips import wrapped
 
 
 class GridBar(QWidget):
-    """Says how many models there are, and how they are linked.
+    """Shows the number of models, and how they are linked.
 
     Signals
     -------
     addRequested()
-        The user wants one more model beside the others.
+        The user wants to add a model.
     camerasLinked(bool), rangesLinked(bool)
-        How the views shall be linked.
+        Link or unlink the views.
     clearRequested()
-        The open model shall be shown alone.
+        Remove all models but the open one.
     """
 
     addRequested = Signal()
@@ -77,7 +77,7 @@ class GridBar(QWidget):
         self._listening.stop()
 
     def set_alone(self, alone: bool) -> None:
-        """Say how many of the models are seen: one that fills the grid, or all."""
+        """Show how many models are visible: one that fills the grid, or all."""
         self._alone = alone
         self._on_changed()
 

@@ -1,4 +1,4 @@
-"""One of the views side by side: the viewport, and a line over it that says what it shows."""
+"""A cell of the grid: a viewport with a header that describes it."""
 
 from __future__ import annotations
 
@@ -15,60 +15,58 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 MARK = 8
-"""Of the square with a model's colour, in logical pixels."""
+"""Side of the square with a model's colour, in logical pixels."""
 NARROW = 280
-"""Views that are narrower say only what matters most; the rest is in their menu."""
+"""In narrower views the header shows only the essentials; the rest is in the menu."""
 LEAST_NAME = 40
-"""Of a view's name, in logical pixels: a few letters."""
+"""Minimum width of a view's name in logical pixels: a few letters."""
 LEAST = (160, 120)
-"""Of a view, in logical pixels: smaller ones show no curve."""
+"""Minimum size of a view in logical pixels."""
 MAIN_TIP = "The panels are about this model"
 OTHER_TIP = "Click to let the panels be about this model; drag it onto another to change places"
 FILL_TIP, FILLED_TIP = "Fill the grid with this view", "Show all views again"
 DRAG_SLACK = 8
-"""A press that moved fewer logical pixels than this before its release is a click."""
+"""A press that moved less than this (logical pixels) before its release is a click."""
 
 
 class ElidedLabel(QLabel):
-    """A name that ends in "…" where there is too little room for it."""
+    """A name, elided where there is too little room."""
 
     @property
     def shown_text(self) -> str:
-        """What is drawn of its text."""
+        """The text as drawn, perhaps elided."""
         return self.fontMetrics().elidedText(
             self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
         )
 
     def minimumSizeHint(self) -> QSize:
-        """Return a size with a few letters."""
         hint = super().minimumSizeHint()
         return QSize(min(hint.width(), LEAST_NAME), hint.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw as much of the text as has room."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
         painter.drawText(self.contentsRect(), self.alignment(), self.shown_text)
 
 
 class GridCell(QWidget):
-    """A viewport with its header, which is hidden while there is but one.
+    """A viewport with its header, which is hidden if there is only one view.
 
     Parameters
     ----------
     viewport
-        What it holds; the caller closes it.
+        The viewport; closed by the caller.
     key
-        Tells the model from the others; :data:`gui.services.comparing.MAIN` for the open one.
+        The model's key; :data:`gui.services.comparing.MAIN` for the open one.
 
     Signals
     -------
     mainRequested(), largerRequested(), closeRequested()
-        The panels shall be about this model; it shall fill the grid, or no longer; go away.
+        Make this the open model; let it fill the grid, or no longer; remove it.
     moveRequested(int)
-        It shall move by so many places.
+        Move it by some places.
     dragged(QPoint or None)
-        The header is being dragged, and is over this point of the screen; or no longer.
+        The header is dragged to this point of the screen; None at the end.
     dropped(QPoint)
         The header was dragged to this point of the screen.
     """
@@ -127,49 +125,48 @@ class GridCell(QWidget):
 
     @property
     def session(self) -> Session:
-        """What its viewport shows."""
+        """The session shown in its viewport."""
         return self.viewport.session
 
     def set_mark(self, color: str) -> None:
-        """Show the colour, ``#rrggbb``, that this model's curves have in the plots below."""
+        """Show the colour, ``#rrggbb``, of this model's curves in the panels."""
         self.mark.setStyleSheet(f"background: {color}; border-radius: 2px;")
 
     def set_title(self, name: str) -> None:
-        """Say what it is called while it is being read."""
+        """Show a name while the model is loading."""
         if self.session.model is None:
             self.name.setText(name)
 
     def set_framed(self, on: bool) -> None:
-        """Show the header and a line at the right, as one of several views."""
+        """Show the header and a border, as one of several views."""
         self.header.setVisible(on)
         self._column.setContentsMargins(0, 0, int(on), 0)
 
     def set_neighbours(self, before: bool, after: bool) -> None:
-        """Take whether there are views to change places with, for the menu."""
+        """Set whether there are neighbours to swap with, for the menu."""
         self._neighbours = (before, after)
 
     def set_target(self, on: bool) -> None:
-        """Show that what is being dragged would be dropped here."""
+        """Highlight it as the target of a drop."""
         if on != self.header.property("target"):
             self.header.setProperty("target", on)
             self.header.style().polish(self.header)
 
     def set_alone(self, on: bool) -> None:
-        """Show that it fills the grid, and how the others come back."""
+        """Set whether it fills the grid, for the header."""
         self.larger.setChecked(on)
         self.larger.setToolTip(FILLED_TIP if on else FILL_TIP)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Say less where there is less room."""
         super().resizeEvent(event)
         self._on_changed()
 
     def release(self) -> None:
-        """Stop listening; the owner calls this before it goes away."""
+        """Stop listening; called by the owner before deletion."""
         self._listening.stop()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Tell a click on the header from a drag of it."""
+        """Distinguish clicks on the header from drags."""
         if isinstance(event, QMouseEvent) and event.button() == Qt.MouseButton.RightButton:
             if event.type() == QEvent.Type.MouseButtonRelease:
                 self.show_menu(event.globalPosition().toPoint())
@@ -198,7 +195,7 @@ class GridCell(QWidget):
         return self._press is not None and (at - self._press).manhattanLength() >= DRAG_SLACK
 
     def make_menu(self) -> QMenu:
-        """Make the menu of what can be done with this view."""
+        """Create the context menu."""
         menu = QMenu(self)
         main = menu.addAction("Show in the panels")
         main.setEnabled(not self._main and self.session.model is not None)
@@ -216,7 +213,7 @@ class GridCell(QWidget):
         return menu
 
     def show_menu(self, at: QPoint) -> None:
-        """Show that menu at a point of the screen."""
+        """Show the context menu at a point of the screen."""
         menu = self.make_menu()
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)

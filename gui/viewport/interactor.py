@@ -1,4 +1,4 @@
-"""pyvistaqt's OpenGL widget, whose frames take the shortest way to the screen."""
+"""pyvistaqt's OpenGL widget, with fewer copies of each frame."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ GL_SCISSOR_TEST, GL_COLOR_BUFFER_BIT, GL_NEAREST = 0x0C11, 0x4000, 0x2600
 
 
 class Interactor(QtInteractor):
-    """An interactor that nothing shines through, without antialiasing of its own.
+    """An opaque interactor, without its own antialiasing.
 
-    Where a processor draws, moving pixels around is much of what a frame costs. So there is no
-    alpha channel, which would have to be cleared and blended, and what VTK has rendered is copied
-    into the widget, not first to where VTK keeps it for whoever reads it from there.
+    In software rendering, copying pixels is a large part of a frame's cost. So there is no alpha
+    channel, which would have to be cleared and blended, and frames are copied directly into the
+    widget, without VTK's intermediate buffer.
 
     Parameters
     ----------
     parent
-        What it lies in.
+        The parent widget.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -29,10 +29,10 @@ class Interactor(QtInteractor):
         self.setTextureFormat(GL_RGB8)
 
     def _blit(self, target_id: int, rect: QRect) -> None:
-        """Copy the frame into the widget's framebuffer; pyvistaqt calls this at each paint."""
+        """Copy the frame into the widget's framebuffer; called by pyvistaqt on each paint."""
         window = self.ren_win
         if window.GetSwapBuffers():
-            # The first frame: VTK has made the first copy already, and makes it no more.
+            # The first frame has been copied by VTK already, which is switched off from now on.
             super()._blit(target_id, rect)
             window.SwapBuffersOff()
             return

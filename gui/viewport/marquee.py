@@ -1,4 +1,4 @@
-"""Selecting by a box or a lasso: what is drawn around points of the 3D view selects them."""
+"""Selection by a box or a lasso in the 3D view."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
 Shape = Literal["box", "lasso"]
 DRAG_SLACK = 4.0
-"""A press that moved fewer logical pixels than this before its release draws nothing."""
+"""A press that moved less than this (logical pixels) before its release draws nothing."""
 CORNER_SPACING = 2.0
-"""Logical pixels between two corners of a lasso: nearer ones add nothing."""
+"""Minimum distance between two corners of a lasso, in logical pixels."""
 LINE_WIDTH = 1.5
 
 
 class Marquee(QObject):
-    """Draws an outline with the left button, once it is armed, and tells which points are inside.
+    """Once armed, draws an outline with the left button, and emits the points inside.
 
-    It is armed for one outline. A click without a drag draws none: it means what it always does.
+    It is armed for one outline. A click without a drag keeps its usual meaning.
 
     Parameters
     ----------
     interactor
-        The ``QtInteractor`` it draws in; owns it.
+        The ``QtInteractor``, which is the parent.
     points
         Returns the visible positions and the (m, 2) pixels of their points, from the lower left.
 
     Signals
     -------
     drawn(positions, modifiers)
-        An outline was closed around these positions (a tuple in their order), and which keys were
-        held at its end.
+        An outline was closed around these positions (an ordered tuple), with these keys held at its
+        end.
     armedChanged(shape)
         The shape that the next drag draws, or None.
     """
@@ -60,11 +60,11 @@ class Marquee(QObject):
 
     @property
     def armed(self) -> Shape | None:
-        """The shape that the next drag draws; None where it turns the curve."""
+        """The shape that the next drag draws; None if it rotates the curve."""
         return self._armed
 
     def arm(self, shape: Shape | None) -> None:
-        """Draw this shape with the next drag, or none; what is half drawn is given up."""
+        """Set the shape that the next drag draws, or none; cancels an unfinished outline."""
         self._path = []
         self._show(np.zeros((0, 2)))
         if shape != self._armed:
@@ -76,7 +76,7 @@ class Marquee(QObject):
             self.armedChanged.emit(shape)
 
     def style(self, color: str, scale: float) -> None:
-        """Set the colour (``#rrggbb``), and how many pixels a logical pixel has."""
+        """Set the colour (``#rrggbb``), and the number of pixels per logical pixel."""
         self._style = (color, scale)
         if self._lines is not None:
             self._lines.style(color, LINE_WIDTH * scale)
@@ -99,14 +99,14 @@ class Marquee(QObject):
         return False
 
     def outline(self) -> np.ndarray:
-        """Return the corners of what is drawn so far, (k, 2) in pixels from the lower left."""
+        """Return the corners drawn so far, (k, 2) in pixels from the lower left."""
         if self._armed == "lasso":
             return np.array(self._path).reshape(-1, 2)
         (left, bottom), (right, top) = self._path[0], self._path[-1]
         return np.array([(left, bottom), (right, bottom), (right, top), (left, top)])
 
     def _close(self, keys: Qt.KeyboardModifier) -> bool:
-        """Tell what is inside; False if nothing was drawn."""
+        """Emit the points inside; return False if nothing was drawn."""
         if not self._dragged:
             self._path = []
             return False
@@ -129,7 +129,7 @@ class Marquee(QObject):
         self._show(self.outline())
 
     def _pixel(self, at: QPointF) -> tuple[float, float]:
-        """Return the scene's pixel under the mouse; beside the view, the nearest one in it."""
+        """Return the scene's pixel under the mouse, clipped to the view."""
         ratio, view = self._interactor.devicePixelRatioF(), self._interactor
         x = min(max(at.x(), 0.0), view.width() - 1.0)
         y = min(max(at.y(), 0.0), view.height() - 1.0)

@@ -1,4 +1,4 @@
-"""What the mouse does over the 3D view: hovering, clicks, drags."""
+"""Mouse gestures in the 3D view: hovering, clicks, drags."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 
 CLICK_SLACK = 4
-"""A press that moved fewer logical pixels than this before its release is a click."""
+"""A press that moved less than this (logical pixels) before its release is a click."""
 
 
 class MouseGestures(QObject):
-    """Tells clicks from drags.
+    """Distinguishes clicks from drags.
 
     Signals
     -------
     hovered(QPoint)
         The mouse moved with no button held.
     clicked(QPoint, modifiers)
-        The left button was pressed and released at one place, and which keys were held.
+        Left button pressed and released in one place, with the keys held.
     doubleClicked(QPoint)
-        It was so twice.
+        Left button double-clicked.
     menuWanted(QPoint)
-        The right button was, in global coordinates.
+        Right button clicked, in global coordinates.
     dragBegan(bool)
-        The mouse moves with a button held, for more than the tremble of a click; True for one that
-        turns the curve where it is.
+        The mouse moves with a button held, farther than in a click; True for a rotation in place.
     dragged()
-        It moved on, or a button was released.
+        The mouse moved on, or a button was released.
     dragEnded()
-        A button was released after that.
+        A button was released after a drag.
     """
 
     hovered = Signal(QPoint)
@@ -45,11 +44,11 @@ class MouseGestures(QObject):
         self._drags = False
 
     def press(self, event: QMouseEvent) -> None:
-        """Take notice of a press, from which it begins, whoever else takes it."""
+        """Handle a press, before any other handler."""
         self._press, self._drags = event.position().toPoint(), False
 
     def heed(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
-        """Take notice of any other mouse event; True where nobody else may have it."""
+        """Handle any other mouse event; returns True if no other handler may get it."""
         at = event.position().toPoint()
         if kind == QEvent.Type.MouseMove and event.buttons():
             self._on_drag(at, event)

@@ -1,4 +1,4 @@
-"""Which positions of a scene have a point on the screen, and where: widget pixels and back."""
+"""Visible positions of a scene and their widget pixels."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Pointing:
-    """Says what is under the mouse.
+    """Finds the position under the mouse.
 
     Parameters
     ----------
     interactor
-        The ``QtInteractor`` whose pixels are meant.
+        The ``QtInteractor``.
     scene
-        What it shows.
+        Its scene.
     """
 
     def __init__(self, interactor: Interactor, scene: HelixScene) -> None:
@@ -38,13 +38,13 @@ class Pointing:
         return slice(state.positions[0], state.positions[1] + 1)
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the visible positions, and their (m, 2) pixels of the scene."""
+        """Return the visible positions, and their (m, 2) pixels in the scene."""
         shown = self._visible
         xy, _ = self._scene.projection().to_screen(self._scene.displayed[shown])
         return np.arange(shown.start, shown.stop), xy
 
     def position_at(self, at: QPoint) -> int | None:
-        """Return the position whose point is meant at a widget pixel, or None."""
+        """Return the position at a widget pixel, or None."""
         ratio, shown = self._interactor.devicePixelRatioF(), self._visible
         mouse = (at.x() * ratio, (self._interactor.height() - 1 - at.y()) * ratio)
         xy, depth = self._scene.projection().to_screen(self._scene.displayed[shown])

@@ -1,4 +1,4 @@
-"""The way of a turned curve back to the true orientation of its components."""
+"""Animation of a turned curve to the true orientation of its components."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class TurnEase:
-    """Eases a scene's display transform to the identity.
+    """Animates a scene's display transform to the identity.
 
     Parameters
     ----------
     interactor
         The ``QtInteractor``, which repaints what moves.
     scene
-        What is turned.
+        The scene.
     antialiasing
-        Is told when something moves and when it rests.
+        Notified when motion begins and ends.
     """
 
     def __init__(
@@ -38,23 +38,23 @@ class TurnEase:
 
     @property
     def running(self) -> bool:
-        """Whether the curve is on its way."""
+        """Whether the animation is running."""
         return self._ease.state() == QVariantAnimation.State.Running
 
     def begin(self, turn: np.ndarray) -> None:
-        """Set out from a display transform, (3, 3)."""
+        """Start from a display transform, (3, 3)."""
         self._start = turn
         self._antialiasing.move()
         self._ease.stop()
         self._ease.start()
 
     def stop(self) -> None:
-        """Stay; what is shown is turned by others."""
+        """Stop; the transform is then set by others."""
         self._ease.stop()
         self._start = None
 
     def go_on(self) -> None:
-        """Turn a scene that was drawn anew half-way to where it was."""
+        """Continue after the scene has been redrawn."""
         if self._start is not None and self._scene.state is not None:
             self._scene.set_turn(ease_to_true(self._start, self._ease.currentValue()))
 

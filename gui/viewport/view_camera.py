@@ -1,4 +1,4 @@
-"""The camera of one view: where the user sends it, and how it keeps the curve in sight."""
+"""The camera of one view: user control, and keeping the curve in view."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ SMALLEST_SHARE = 0.35
 
 
 class ViewCamera(QObject):
-    """Moves the camera of a viewport, and tells who has to know.
+    """Controls the camera of a viewport.
 
     Parameters
     ----------
     interactor
-        The ``QtInteractor`` whose camera this is; owns this.
+        The ``QtInteractor`` of the camera, which is the parent.
     scene
-        What is looked at.
+        The scene.
     session
-        What the scene shows.
+        The session it shows.
     antialiasing
-        Is told when something moves and when it rests.
+        Notified when motion begins and ends.
     draw
-        Brings the scene up to date with the session, if it is not.
+        Brings the scene up to date with the session.
 
     Signals
     -------
     left(Place)
-        Where the camera was, before the user moves it.
+        The place before the user moves the camera.
     moved()
-        The camera is elsewhere in the frame that is being painted, whoever moved it.
+        The camera has moved in the frame being painted, for any reason.
     """
 
     left = Signal(object)
@@ -68,50 +68,50 @@ class ViewCamera(QObject):
         self._at: tuple[float, ...] = ()
         self._moves = CameraMoves(interactor, antialiasing)
 
-    # ---- where it is -------------------------------------------------------------------
+    # ---- state -------------------------------------------------------------------------
 
     @property
     def place(self) -> Place:
-        """Where the camera is, to :meth:`return_to`."""
+        """The camera's place, for :meth:`return_to`."""
         return Place(self._pose, self._follows)
 
     @property
     def outlook(self) -> Outlook | None:
-        """How the camera looks at the curve; None while there is none."""
+        """The camera's view relative to the curve; None if there is none."""
         if self._scene.state is None or self._framing is not None:
             return None
         return Outlook.of(self._pose, self._scene.framed, self._aspect)
 
     @property
     def easing(self) -> bool:
-        """Whether the camera is on its way somewhere."""
+        """Whether the camera is moving to a pose."""
         return self._moves.easing
 
     def has_framed(self, model: object) -> bool:
-        """Tell whether the curve of a model has been brought into sight."""
+        """Return whether the curve of a model has been framed."""
         return model is self._framed_model
 
-    # ---- where the user sends it -------------------------------------------------------
+    # ---- user control ------------------------------------------------------------------
 
     def begin_at(self, place: Place) -> None:
-        """Look from there at the curve that comes next."""
+        """Use this place for the next curve."""
         self._framing = place
 
     def return_to(self, place: Place) -> None:
-        """Go to where the camera was before, when the shown range was that of the session now."""
+        """Return to an earlier place, which was used with the session's current range."""
         self._followed = self._session.positions
         self._follows = place.follows
         self._moves.go_to(place.pose)
 
     def look(self, outlook: Outlook, *, follows: bool) -> None:
-        """Look at the curve so from the next paint on, as soon as there is one.
+        """Set the view relative to the curve from the next paint on, once there is a curve.
 
         Parameters
         ----------
         outlook
-            How.
+            The view.
         follows
-            Whether another range may be framed anew, as :meth:`follow` does.
+            Whether :meth:`follow` may frame other ranges.
         """
         self._draw()
         if self._scene.state is not None:
@@ -119,26 +119,26 @@ class ViewCamera(QObject):
             self._moves.halt()
             outlook.at(self._scene.framed, self._aspect).apply(self._interactor.camera)
             self._interactor.renderer.ResetCameraClippingRange()
-            self._at = where(self._interactor.camera)  # nobody need be told
+            self._at = where(self._interactor.camera)  # without notification
             self._antialiasing.move()
             self._antialiasing.rest()
             self._interactor.update()
 
     def view(self, name: str) -> None:
-        """Go to one of :data:`gui.state.camera.VIEWS`, with the whole curve in sight."""
+        """Go to one of :data:`gui.state.camera.VIEWS`, with the whole curve framed."""
         if self._painted:
-            self._draw()  # of the curve that is shown next
+            self._draw()  # to frame the current curve
         if self._scene.state is not None:
             self.left.emit(self.place)
             self._follows = True
             self._moves.go_to(self._pose_of(name))
 
     def frame(self) -> None:
-        """Bring the whole shown curve into sight without turning the camera."""
+        """Frame the whole shown curve without rotating the camera."""
         self.view("keep")
 
     def focus_on(self, *positions: int) -> None:
-        """Bring a point to the middle, as far away as before; or several, with all in sight."""
+        """Centre a point at the same distance; or several, all in view."""
         state = self._scene.state
         if state is None:
             return
@@ -148,20 +148,20 @@ class ViewCamera(QObject):
         self._moves.go_to(focused(self._pose, points, self._scene.framed, self._aspect))
 
     def turn(self, right: int, up: int, roll: int = 0) -> None:
-        """Turn the curve by steps on the screen, as a drag does."""
+        """Rotate the curve by steps on the screen, like a drag."""
         if self._scene.state is not None:
             self.left.emit(self.place)
             self._moves.jump(turned(self._pose, right, up, roll))
 
     def shift(self, right: int, up: int) -> None:
-        """Move the curve by steps on the screen, as a drag with Shift does."""
+        """Shift the curve by steps on the screen, like a drag with Shift."""
         if self._scene.state is not None:
             self._leave()
             parallel = bool(self._interactor.camera.GetParallelProjection())
             self._moves.jump(moved(self._pose, right, up, parallel=parallel))
 
     def zoom(self, factor: float) -> None:
-        """Come nearer (factor above 1) or go back."""
+        """Move nearer (factor above 1) or farther."""
         self._leave()
         now = self._pose
         position = now.focal_point + (now.position - now.focal_point) / factor
@@ -170,40 +170,40 @@ class ViewCamera(QObject):
         )
 
     def set_spinning(self, spinning: bool) -> None:
-        """Turn the camera steadily around what is up on the screen, or stop."""
+        """Rotate the camera steadily around the screen's up direction, or stop."""
         if spinning:
             self.left.emit(self.place)
         self._moves.spin(spinning)
 
-    # ---- the mouse, which VTK's style follows ------------------------------------------
+    # ---- mouse: VTK's style moves the camera -------------------------------------------
 
     def press(self) -> None:
-        """Stay, with a button going down, and remember from where a drag would begin."""
+        """Stop on a button press, and remember the start of a possible drag."""
         self._pressed_at = self.place
         self._moves.halt()
-        self._antialiasing.rest()  # an animation that is stopped does not say so
+        self._antialiasing.rest()  # a stopped animation does not notify
 
     def drag(self, *, rotates: bool) -> None:
-        """Begin a drag, which rotates or moves."""
+        """Begin a drag that rotates or shifts."""
         self.left.emit(self._pressed_at)
         self._follows = self._follows and rotates
         self._antialiasing.move()
 
     def wheel(self) -> None:
-        """Let the wheel zoom, as it is about to."""
+        """Handle the wheel, which is about to zoom."""
         self._leave()
         self._antialiasing.move()
         self._antialiasing.rest()
         self._interactor.update()
 
-    # ---- keeping the curve in sight ----------------------------------------------------
+    # ---- keeping the curve in view -----------------------------------------------------
 
     def on_painted(self) -> None:
-        """Keep what is seen in sight from now on: a first curve is on the screen."""
+        """Keep the curve in view from now on: the first one has been painted."""
         self._painted = True
 
     def well_framed(self) -> bool:
-        """Tell whether the whole shown curve is in sight, and not small."""
+        """Return whether the whole shown curve is in view, and not too small."""
         projection = self._scene.projection()
         xy, _ = projection.to_screen(self._scene.displayed_range)
         low, high = xy.min(axis=0), xy.max(axis=0)
@@ -211,10 +211,10 @@ class ViewCamera(QObject):
         return inside and float((high - low).max()) > SMALLEST_SHARE * min(projection.size)
 
     def follow(self) -> None:
-        """Bring the curve back into sight when another range made it too large or too small.
+        """Frame the curve if another range has made it too large or too small.
 
-        Not while a handle is dragged, and not once the user has zoomed or moved the view. Another
-        model's curve is framed with the next :meth:`settle`.
+        Not while a handle is dragged, nor after the user has zoomed or shifted the view. Another
+        model's curve is framed by the next :meth:`settle`.
         """
         curve, same_model = self._session.curve, self.has_framed(self._session.model)
         if curve and curve.pca.positions != self._followed and not self._session.dragging:
@@ -226,7 +226,7 @@ class ViewCamera(QObject):
             self._framing = self._framing or "keep"
 
     def settle(self) -> None:
-        """Be where the frame that is painted next is seen from."""
+        """Set the pose for the next frame."""
         camera = self._interactor.camera
         if self._framing and self._scene.state is not None:
             framing, self._framing = self._framing, None
@@ -240,18 +240,18 @@ class ViewCamera(QObject):
             self.moved.emit()
 
     def keep_size(self, before: QSize) -> None:
-        """Keep the curve as large as the view's narrower side allows, in its new size too."""
+        """Keep the curve as large as possible when the view is resized."""
         if self._painted and self._scene.state is not None and not before.isEmpty():
             points, aspect = self._scene.framed, before.width() / before.height()
             outlook = Outlook.of(self._pose, points, aspect)
             outlook.at(points, self._aspect).apply(self._interactor.camera)
 
     def stop(self) -> None:
-        """Move no more; the owner calls this on closing."""
+        """Stop all motion; called by the owner on closing."""
         self._moves.stop()
 
     def _leave(self) -> None:
-        """Let the user decide from now on how much is seen."""
+        """Leave the framing to the user from now on."""
         self.left.emit(self.place)
         self._follows = False
 

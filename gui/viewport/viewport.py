@@ -1,4 +1,4 @@
-"""The 3D viewport: hosts the scene in the window, and says what the mouse means."""
+"""The 3D viewport: the scene as a widget, with mouse gestures."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ _REFRESHED_BY = (
 
 
 class Viewport(QWidget):
-    """Shows the session's curve and tells what the mouse means.
+    """Shows the session's curve and emits the user's requests.
 
-    All changes of the session are gathered and drawn once, just before the next paint.
+    Changes of the session are collected and drawn once, just before the next paint.
 
     Attributes
     ----------
     selected
-        Returns what a gesture adds to or takes from; the session's selection unless it is set.
+        Returns the selection that gestures modify; by default the session's.
 
     Signals
     -------
     hoverRequested(int or None)
         The mouse came near a point, or left it.
     selectionRequested(tuple)
-        A click selects these positions, the last one being the current one.
+        A click selects these positions, the last one as the current one.
     menuRequested(QPoint)
         The right button was clicked, in global coordinates.
     firstFrame()
@@ -100,9 +100,9 @@ class Viewport(QWidget):
     # ---- drawing -----------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Draw the session's present state with the next paint."""
+        """Redraw the session's state on the next paint."""
         if self._painted:
-            # Changes may come fast (a held arrow key): only the last one is drawn smoothly.
+            # Changes may come fast (a held arrow key): only the last one is antialiased.
             self._antialiasing.move()
             self._antialiasing.rest()
         self._dirty = True
@@ -111,29 +111,29 @@ class Viewport(QWidget):
     def _on_curve_changed(self) -> None:
         self.refresh()
         if not self.camera.has_framed(self.session.model):
-            # Painted now, and not when everybody else has heard of the new model, too.
+            # Painted at once, before all other listeners have handled the new model.
             self.interactor.repaint()
 
     def _on_norms_changed(self, norms: NormProfile | None, before: NormProfile | None) -> None:
-        # From where on their mean is taken nobody sees here, unless by the sphere.
+        # The start of the norms' stable stretch matters only for the sphere.
         same = norms is not None and before is not None and norms.values is before.values
         if not same or self.session.sphere:
             self.refresh()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.scene.set_theme(theme)
         self.refresh()
 
     def set_compact(self, on: bool) -> None:
-        """Leave out what is said beside one of several views."""
+        """Omit captions, as one of several views."""
         if on != self.scene.compact:
             self.scene.compact = on
             self.refresh()
 
     @property
     def idle(self) -> bool:
-        """True when everything is drawn, nothing moves and stills are antialiased."""
+        """Whether everything is drawn, nothing moves and stills are antialiased."""
         return (
             not self._dirty
             and not self.camera.easing
@@ -142,7 +142,7 @@ class Viewport(QWidget):
         )
 
     def _draw(self) -> None:
-        """Bring the scene up to date; called once before each paint."""
+        """Update the scene; called once before each paint."""
         if self._dirty:
             self._dirty = False
             self.scene.set_scale(self.interactor.devicePixelRatioF())
@@ -154,7 +154,7 @@ class Viewport(QWidget):
         self.camera.settle()
 
     def _catch_up(self) -> None:
-        """Draw what changed before it is painted, if anything did."""
+        """Draw pending changes before a paint."""
         if self._dirty:
             self._draw()
 
@@ -169,7 +169,7 @@ class Viewport(QWidget):
             self.firstFrame.emit()
 
     def _on_turn_changed(self, turn: np.ndarray, before: np.ndarray) -> None:
-        # During a drag the turn follows the fit without a jump; only its end is eased.
+        # During a drag the turn follows each fit; only its end is animated.
         true = np.eye(3)
         straightened = np.array_equal(turn, true) and not np.array_equal(before, true)
         straightened = straightened and not self.session.dragging
@@ -181,13 +181,13 @@ class Viewport(QWidget):
     def _on_dragging_changed(self, dragging: bool) -> None:
         (self._antialiasing.move if dragging else self._antialiasing.rest)()
 
-    # ---- the mouse ---------------------------------------------------------------------
+    # ---- mouse -------------------------------------------------------------------------
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """See the interactor's events first: hover, clicks, and one render a frame."""
+        """Handle the interactor's events first: hover, clicks, and one render per frame."""
         kind = event.type()
-        # VTK's style renders in every mouse move, and Qt again when it paints. Only the paint
-        # may: the style then only moves the camera, and moves between two paints cost nothing.
+        # VTK's style renders on every mouse move, and Qt again on painting. Only the paint may:
+        # then the style only moves the camera, and moves between two paints cost nothing.
         by_mouse = isinstance(event, QMouseEvent) or kind == QEvent.Type.Wheel
         vtk_interactor = self.interactor.iren.interactor
         (vtk_interactor.EnableRenderOff if by_mouse else vtk_interactor.EnableRenderOn)()
@@ -195,8 +195,8 @@ class Viewport(QWidget):
             self._draw()
             return False
         if kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
-            # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...): none reach
-            # them; ignored events go on to the window.
+            # VTK and pyvista bind single keys (q closes, w shows a wireframe, ...), so they get
+            # none; ignored events go to the window.
             event.ignore()
             return True
         if isinstance(event, QMouseEvent):
@@ -247,7 +247,7 @@ class Viewport(QWidget):
         self.camera.frame() if position is None else self.camera.focus_on(position)
 
     def position_at(self, at: QPoint) -> int | None:
-        """Return the position whose point is meant at a widget pixel, or None."""
+        """Return the position at a widget pixel, or None."""
         return self._pointing.position_at(at)
 
     def pixel_of(self, position: int) -> QPoint:
@@ -264,10 +264,9 @@ class Viewport(QWidget):
         )
         self.selectionRequested.emit(chosen)
 
-    # ---- the end -----------------------------------------------------------------------
+    # ---- closing -----------------------------------------------------------------------
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Let go of the session and of VTK."""
         self._listening.stop()
         self.camera.stop()
         self._turn_ease.stop()
@@ -275,7 +274,7 @@ class Viewport(QWidget):
         self.interactor.removeEventFilter(self)
         self.scene.release()
         self.interactor.close()
-        # It keeps a reference to the surface it drew on, which Qt deletes with the widget and tells
-        # nobody: what Qt makes at that address next would be taken for this surface.
+        # It keeps a reference to the surface it drew on, which Qt deletes with the widget: a new
+        # surface at the same address would be mistaken for it.
         self.interactor._forget_context()
         super().closeEvent(event)

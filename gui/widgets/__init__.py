@@ -1,4 +1,4 @@
-"""Widgets that know no session: labels, sliders, tables, rows of controls.
+"""General widgets: labels, sliders, tables, rows of controls.
 
-Whatever reads the session is a panel or a part of the window.
+Independent of the session; widgets that read it are panels or parts of the window.
 """

@@ -15,15 +15,15 @@ _AMOUNT = re.compile(r"\s*(?P<figure>[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)\s*(?P<uni
 _PART = re.compile(r"\s*[0-9]*[.,]?[0-9]*\s*[A-Za-z]{0,2}\s*")
 _LARGEST = 2**31 - 1
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-#: The window loses the focus, and the field with it, but the user has not gone on to another field.
+#: Reasons for losing the focus with the whole window, without going to another field.
 _AWAY = (Qt.FocusReason.ActiveWindowFocusReason, Qt.FocusReason.PopupFocusReason)
 
 
 class AmountBox(QSpinBox):
-    """Whole megabytes, written as MB, GB or TB; a figure without a unit is in the unit shown.
+    """Whole megabytes, shown as MB, GB or TB; a number without a unit is in the unit shown.
 
-    Nothing is chosen while someone types or steps: that is done by Enter, or by going on to another
-    field. Esc takes back what was not chosen.
+    Typing or stepping alone chooses nothing: Enter or leaving the field does. Esc restores the
+    chosen value.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class AmountBox(QSpinBox):
     chosen(object)
         Another amount was chosen, in bytes.
     edited()
-        What is typed, or stepped to, has changed.
+        The unconfirmed value has changed.
     """
 
     chosen = Signal(object)
@@ -45,19 +45,19 @@ class AmountBox(QSpinBox):
         super().__init__(parent)
         self._chosen = least
         self.setRange(least // _MB, most // _MB)
-        # Otherwise the value follows what is typed, and with it the unit of a mere figure.
+        # Otherwise the value follows the typing, and with it the unit of a bare number.
         self.setKeyboardTracking(False)
         self.set_nbytes(least)
         self.lineEdit().textChanged.connect(lambda _: self.edited.emit())
 
     def set_nbytes(self, nbytes: int) -> None:
-        """Show an amount, to the megabyte, as the chosen one; what was being typed is dropped."""
+        """Show an amount as the chosen one, to the megabyte, discarding unconfirmed input."""
         self._chosen = nbytes
         self.setValue(min(round(nbytes / _MB), self.maximum()))
         self._show_value()
 
     def typed(self) -> int | None:
-        """Return the amount as it is typed so far, in bytes; None if it is none within bounds."""
+        """Return the typed amount in bytes; None if it is invalid or out of bounds."""
         megabytes = self._read(self.text())
         if megabytes is None or not self.minimum() <= megabytes <= self.maximum():
             return None
@@ -66,17 +66,16 @@ class AmountBox(QSpinBox):
     # ---- text and value ------------------------------------------------------------------
 
     def textFromValue(self, value: int) -> str:
-        """Write megabytes in the largest unit that fits."""
         unit = next((u for u in ("TB", "GB") if value >= _UNITS[u]), "MB")
         return f"{value / _UNITS[unit]:.10g}\N{NO-BREAK SPACE}{unit}"
 
     def valueFromText(self, text: str) -> int:
-        """Read megabytes; what is no amount leaves the value as it is."""
+        """Parse megabytes; invalid text keeps the value."""
         megabytes = self._read(text)
         return self.value() if megabytes is None else megabytes
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        """Accept amounts within the bounds, and let others be typed on."""
+        """Accept amounts within the bounds; other input is intermediate."""
         state = QValidator.State.Invalid
         if _PART.fullmatch(text):
             megabytes = self._read(text)
@@ -85,7 +84,6 @@ class AmountBox(QSpinBox):
         return state, text, position
 
     def fixup(self, text: str) -> str:
-        """Bring an amount within the bounds; what is none becomes the value again."""
         megabytes = self.valueFromText(text)
         return self.textFromValue(min(max(megabytes, self.minimum()), self.maximum()))
 
@@ -94,7 +92,7 @@ class AmountBox(QSpinBox):
         self.interpretText()
         for _ in range(abs(steps)):
             value = self.value()
-            # Going down from 1 GB, the steps are those below it.
+            # Stepping down from 1 GB uses the smaller steps.
             here = value - 1 if steps < 0 else value
             step = 100 if here < 1_000 else 500 if here < 10_000 else 5_000
             self.setValue((math.ceil(value / step) - 1 if steps < 0 else value // step + 1) * step)
@@ -102,7 +100,7 @@ class AmountBox(QSpinBox):
         self.selectAll()
 
     def _show_value(self) -> None:
-        """Replace what was typed; Qt's own change of the text would not be told of."""
+        """Replace the typed text; Qt emits no signal for its own change of the text."""
         self.lineEdit().setText(self.textFromValue(self.value()))
         self.edited.emit()
 
@@ -120,7 +118,6 @@ class AmountBox(QSpinBox):
     # ---- choosing ------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Choose with Enter; with Esc take back what was not chosen."""
         changed = self.typed() != self._chosen
         if event.key() == Qt.Key.Key_Escape and changed:
             self.set_nbytes(self._chosen)
@@ -132,7 +129,7 @@ class AmountBox(QSpinBox):
             super().keyPressEvent(event)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Choose when the user goes on to something else in the window."""
+        """Choose when the focus goes to another widget of the window."""
         super().focusOutEvent(event)
         if event.reason() not in _AWAY:
             self._choose()

@@ -1,4 +1,4 @@
-"""A table of curves to choose from: those that are drawn carry their curve's colour."""
+"""A table of curves to choose from, with drawn curves tinted in their colour."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gui.widgets.position_rows import Column
 from gui.widgets.position_table import PositionTable
 
 NARROW = 560
-"""A panel less wide than this, in pixels, needs the room for its plots."""
+"""Narrower panels (pixels) omit spare columns."""
 LEAST = 400
-"""And one less wide than this does without the list."""
+"""Still narrower panels omit the table."""
 SCROLL_BAR = 12
 TINT = 72
-"""How opaque a curve's colour is behind its row, of 255."""
+"""Opacity of a curve's colour behind its row, of 255."""
 
 
 class ChoiceTable(PositionTable):
-    """Rows that stand for entries or directions; a click draws one, Shift-click several.
+    """Rows for entries or directions; a click draws one, Shift-click several.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ChoiceTable(PositionTable):
     tip
         What a click on a row does; ``{position}`` stands for its key.
     spare
-        The columns that a narrow panel does without.
+        The columns omitted in a narrow panel.
     scrolls_from
         As in the base.
     """
@@ -41,7 +41,7 @@ class ChoiceTable(PositionTable):
         self._columns, self._spare = tuple(columns), frozenset(spare)
 
     def fit(self, room: int) -> None:
-        """Take the width that suits a panel of so many pixels; a very narrow one has no list."""
+        """Adapt to a panel's width; a very narrow one has no table."""
         self.setHidden(room < LEAST)
         gone = self._spare if room < NARROW else frozenset()
         for number in range(len(self._columns)):
@@ -50,7 +50,7 @@ class ChoiceTable(PositionTable):
         self.setFixedWidth(sum(kept) + SCROLL_BAR)
 
     def show_drawn(self, colors: Mapping[int, str]) -> None:
-        """Tint the rows of what is drawn with its curve's colour."""
+        """Tint the rows of drawn curves with their colours."""
         tints = {}
         for key, color in colors.items():
             tints[key] = QColor(color)
@@ -61,18 +61,18 @@ class ChoiceTable(PositionTable):
 def choose(
     drawn: tuple[int, ...], key: int, modifiers: Qt.KeyboardModifier, most: int
 ) -> tuple[int, ...]:
-    """Return what is drawn after a click on a row.
+    """Return the drawn rows after a click on one.
 
     Parameters
     ----------
     drawn
-        What was, in the order it was chosen.
+        The drawn rows, in the order of choice.
     key
-        What the row stands for.
+        Key of the row.
     modifiers
-        Shift or Control adds it, or takes it out again; something always stays.
+        Shift or Control adds or removes it; at least one row stays.
     most
-        So many curves can be told apart; the longest chosen goes first.
+        Maximum number of curves; the one chosen first is removed.
     """
     several = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.ControlModifier
     if not modifiers & several:

@@ -12,9 +12,8 @@ _CHEVRON = [QPointF(-3.5, -1.5), QPointF(0.0, 2.0), QPointF(3.5, -1.5)]
 class DropDown(QComboBox):
     """A combo box in the theme's colours.
 
-    A style sheet can frame a combo box or leave its arrow to the platform, but not draw an arrow
-    in the theme's colours without an image for each: this one draws it in the text's colour. The
-    wheel changes it only while it has the focus.
+    A style sheet cannot draw a combo box's arrow in the theme's colours without images, so this
+    class draws it in the text's colour. The wheel changes it only with the focus.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -22,7 +21,6 @@ class DropDown(QComboBox):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the box, then the chevron."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
@@ -31,9 +29,8 @@ class DropDown(QComboBox):
         painter.drawPolyline(_CHEVRON)
 
     def showPopup(self) -> None:
-        """Open the list, as tall as its rows."""
         super().showPopup()
-        # With a style sheet Qt forgets the margins of its own frame and cuts off the last row.
+        # With a style sheet Qt ignores the margins of the popup's frame and cuts off the last row.
         view, last = self.view(), self.model().index(self.count() - 1, 0)
         lacking = view.visualRect(last).bottom() + 1 - view.viewport().height()
         if 0 < lacking < view.sizeHintForRow(0):

@@ -1,4 +1,4 @@
-"""How far a transfer is: the bar, the words, and the way out."""
+"""Progress of a download: a bar, a text, and a cancel button."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BUTTON = QSize(7 * GRID, 20)
 
 
 def transfer_text(progress: TransferProgress | None) -> str:
-    """Say in one line what is being fetched, and how far that is."""
+    """Describe a download and its progress in one line."""
     line = " ".join(filter(None, transfer_lines(progress)))
     if progress is None or progress.waiting or not is_measured(progress):
         return line
@@ -24,7 +24,7 @@ def transfer_text(progress: TransferProgress | None) -> str:
 
 
 class FetchBar(QProgressBar):
-    """A thin bar; it runs to and fro where nobody knows how far it is."""
+    """A thin progress bar, indeterminate if the size is unknown."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -34,7 +34,7 @@ class FetchBar(QProgressBar):
         self.setRange(0, 0)
 
     def show_transfer(self, progress: TransferProgress | None) -> None:
-        """Show how far a transfer is; None where nothing is being fetched."""
+        """Show a download's progress; None for no download."""
         if progress is None or not is_measured(progress):
             if self.maximum():
                 self.setRange(0, 0)
@@ -45,12 +45,12 @@ class FetchBar(QProgressBar):
 
 
 class FetchStatus(QWidget):
-    """What the status bar says of a transfer; hidden when there is none.
+    """Progress of a download in the status bar; hidden if there is none.
 
     Signals
     -------
     cancelRequested()
-        The user gives up on it.
+        The user cancels it.
     """
 
     cancelRequested = Signal()
@@ -77,11 +77,11 @@ class FetchStatus(QWidget):
         self.show_transfer(None)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.text.set_color(theme.muted)
 
     def show_transfer(self, progress: TransferProgress | None) -> None:
-        """Show how far a transfer is; None where nothing is being fetched."""
+        """Show a download's progress; None for no download."""
         self.setVisible(progress is not None)
         self.text.set_text(transfer_text(progress))
         self.bar.show_transfer(progress)

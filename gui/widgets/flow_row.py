@@ -1,4 +1,4 @@
-"""A row of controls that goes on in another one where there is no room."""
+"""A row of controls that wraps."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gui.style.theme import GRID
 
 
 class FlowRow(QLayout):
-    """Widgets side by side in their own sizes, centred on each row, wrapped where they must be.
+    """Widgets side by side at their preferred sizes, wrapped, and vertically centred in each row.
 
     Parameters
     ----------
     parent
-        Gets this layout.
+        The widget that gets this layout.
     spacing
         Between widgets and between rows, in pixels.
     """
@@ -25,52 +25,43 @@ class FlowRow(QLayout):
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
 
-    # What Qt asks of a layout.
+    # Methods of QLayout.
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Take an item; use :meth:`addWidget`."""
+        """Add an item; called by :meth:`addWidget`."""
         self._items.append(item)
 
     def count(self) -> int:
-        """Return how many items there are."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Return an item, or None."""
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Remove and return an item, or None."""
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Want no more room than it needs."""
         return Qt.Orientation(0)
 
     def hasHeightForWidth(self) -> bool:
-        """Be higher where it is narrow."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Return the height of all rows."""
         return self._arrange(QRect(0, 0, width, 0), place=False)
 
     def sizeHint(self) -> QSize:
-        """Return the size of one row."""
         sizes = [self._size(item, 16777215) for item in self._shown()]
         gaps = self.spacing() * max(len(sizes) - 1, 0)
         height = max((size.height() for size in sizes), default=0)
         return QSize(sum(size.width() for size in sizes) + gaps, height)
 
     def minimumSize(self) -> QSize:
-        """Return the size of the largest widget."""
         size = QSize()
         for item in self._shown():
             size = size.expandedTo(item.minimumSize())
         return size
 
     def setGeometry(self, rect: QRect) -> None:
-        """Place everything."""
         super().setGeometry(rect)
         self._arrange(rect, place=True)
 
@@ -78,7 +69,7 @@ class FlowRow(QLayout):
         return [item for item in self._items if not item.isEmpty()]
 
     def _size(self, item: QLayoutItem, width: int) -> QSize:
-        """Return the size that an item takes where there is this much room."""
+        """Return the size of an item, given the available width."""
         hint = item.sizeHint()
         if hint.width() <= width:
             return hint
@@ -86,7 +77,7 @@ class FlowRow(QLayout):
         return QSize(width, height)
 
     def _arrange(self, rect: QRect, *, place: bool) -> int:
-        """Return the height that all rows take in a rectangle's width; place them if wanted."""
+        """Return the height of all rows in a rectangle's width; place them if requested."""
         rows: list[list[tuple[QLayoutItem, QSize]]] = [[]]
         x = 0
         for item in self._shown():

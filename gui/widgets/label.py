@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel
 
 
 def label(text: str = "", role: str = "", *, selectable: bool = False) -> QLabel:
-    """Make a label of one of the style sheet's roles: muted, small, heading, title, badge."""
+    """Create a label with one of the style sheet's roles: muted, small, heading, title, badge."""
     made = QLabel(text)
     made.setTextFormat(Qt.TextFormat.PlainText)
     if role:

@@ -1,4 +1,4 @@
-"""A whole number that can be dragged or typed."""
+"""An integer that can be dragged or typed."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 WIDTH, HEIGHT = 120, 22
-"""Of the slider, in pixels."""
+"""Size of the slider in pixels."""
 
 
 class NumberSlider(QWidget):
-    """A name, a slider and a field, which always show the same number.
+    """A name, a slider and a field for the same number.
 
     Parameters
     ----------
     name
-        What the number is, such as "k".
+        Name of the number, such as "k".
     low, high, value
-        Its bounds, both included, and what it is at first.
+        Its inclusive bounds and initial value.
     tooltip
-        Explains it.
+        Tooltip.
     theme
         Colours.
     """
 
     changed = Signal(int)
-    """The user wants another number."""
+    """The user chose another number."""
 
     def __init__(
         self, name: str, low: int, high: int, value: int, tooltip: str, theme: Theme
@@ -64,11 +64,11 @@ class NumberSlider(QWidget):
 
     @property
     def value(self) -> int:
-        """The number."""
+        """The current number."""
         return self.field.value()
 
     def show_value(self, value: int) -> None:
-        """Show another number without telling anybody; it is kept inside the bounds."""
+        """Show another number without a signal, clipped to the bounds."""
         for widget in (self.slider, self.field):
             blocked = widget.blockSignals(True)
             widget.setValue(value)
@@ -76,11 +76,11 @@ class NumberSlider(QWidget):
         self._shown = self.value
 
     def set_bounds(self, low: int, high: int) -> None:
-        """Change the bounds without telling anybody; all numbers between them can be chosen."""
+        """Change the bounds without a signal; all integers between them can be chosen."""
         self.set_stops(range(low, high + 1))
 
     def set_stops(self, stops: Sequence[int]) -> None:
-        """Change which numbers can be chosen, rising, without telling anybody."""
+        """Set the allowed numbers, increasing, without a signal."""
         self._stops = stops
         for widget in (self.slider, self.field):
             blocked = widget.blockSignals(True)
@@ -89,7 +89,7 @@ class NumberSlider(QWidget):
         self._shown = self.value
 
     def step(self, way: int) -> None:
-        """Choose the next number that there is, or (−1) the one before."""
+        """Choose the next allowed number, or (−1) the previous one."""
         self._choose(self._beside(way))
 
     def _beside(self, way: int) -> int:
@@ -103,18 +103,18 @@ class NumberSlider(QWidget):
             self.changed.emit(value)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.slider.setStyleSheet(slider_style(theme))
 
     def _on_changed(self, value: int) -> None:
         nearest, moved = nearest_of(self._stops, value), value - self._shown
-        # Where the numbers are further apart, a step of one would lead back.
+        # Between stops far apart, a step of one would lead back.
         stuck = nearest == self._shown and abs(moved) == 1
         self._choose(self._beside(moved) if stuck else nearest)
 
 
 def nearest_of(stops: Sequence[int], value: int) -> int:
-    """Return the number that is nearest to one, of some that rise."""
+    """Return the nearest of some increasing numbers."""
     at = bisect_left(stops, value)
     return min(stops[max(at - 1, 0) : at + 1], key=lambda stop: abs(stop - value))
 
@@ -137,7 +137,6 @@ class Slider(QSlider):
     """A slider that leaves the wheel to the panel unless it has the focus."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Move the slider with the focus; else the wheel is scrolling the panel."""
         if self.hasFocus():
             super().wheelEvent(event)
         else:

@@ -1,4 +1,4 @@
-"""The row that shows what is being opened: its name, how far it is, and a way out."""
+"""The row for an opening: name, progress, cancel button."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _STEPS = 1000
 
 
 class FixedText(QWidget):
-    """Lines of text in a place of fixed height, which only repaint when they change.
+    """Lines of text of fixed height, which only repaint when they change.
 
-    A QLabel asks for a new layout with every text. What does not fit is elided, and is whole in
-    the tooltip.
+    A QLabel requests a new layout for every text. Long lines are elided, and complete in the
+    tooltip.
 
     Parameters
     ----------
     lines
-        How many lines there is room for.
+        Number of lines.
     pixels
         Size of the font.
     elide
-        Where a line that does not fit is cut.
+        Where to elide long lines.
     """
 
     def __init__(
@@ -48,11 +48,11 @@ class FixedText(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
-        """Return the whole text, elided or not."""
+        """Return the full text, even if elided."""
         return "\n".join(self._lines)
 
     def set_text(self, *lines: str) -> None:
-        """Show other lines."""
+        """Set the lines."""
         lines = tuple(filter(None, lines))
         if lines != self._lines:
             self._lines = lines
@@ -60,20 +60,17 @@ class FixedText(QWidget):
             self.update()
 
     def set_color(self, color: str) -> None:
-        """Take another colour."""
+        """Set the colour."""
         self._color = QColor(color)
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return the height of all lines; any width will do."""
         return QSize(80, self._room * self._line_height())
 
     def minimumSizeHint(self) -> QSize:
-        """Return the same."""
         return self.sizeHint()
 
     def event(self, event: QEvent) -> bool:
-        """Show the whole text in the tooltip, and what the owner has to add."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             words = "\n".join(filter(None, (self.text(), self.toolTip())))
             QToolTip.showText(event.globalPos(), wrapped(words), self)
@@ -81,7 +78,6 @@ class FixedText(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the lines from the top."""
         painter = QPainter(self)
         painter.setFont(self._font())
         painter.setPen(self._color)
@@ -96,7 +92,7 @@ class FixedText(QWidget):
     def _font(self) -> QFont:
         font = QFont(self.font())
         font.setPixelSize(self._pixels)
-        # Figures of one width, where the font has them: numbers that change do not jump.
+        # Tabular figures, where the font has them, so that changing numbers do not jump.
         font.setFeature(QFont.Tag("tnum"), 1)
         return font
 
@@ -105,7 +101,7 @@ class FixedText(QWidget):
 
 
 class OpeningRow(QWidget):
-    """Name, progress and "Cancel", in a place whose height does not change."""
+    """Name, progress and "Cancel", with constant height."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -131,17 +127,17 @@ class OpeningRow(QWidget):
         self.show_transfer(None)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.name.set_color(theme.text)
         self.details.set_color(theme.muted)
 
     def show_source(self, title: str, source: str) -> None:
-        """Say what is being opened."""
+        """Show the source being opened."""
         self.name.set_text(f"Opening {title}…")
         self.name.setToolTip("" if source == title else source)
 
     def show_transfer(self, progress: TransferProgress | None) -> None:
-        """Say how far it is; None where nothing is being fetched, or not yet."""
+        """Show the progress; None for no download, or not yet."""
         self.details.set_text(*transfer_lines(progress))
         if progress is None or not is_measured(progress):
             self.details.setToolTip("")

@@ -1,4 +1,4 @@
-"""The rows of a table of positions, as Qt's views want them."""
+"""The model of a table of positions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gui.widgets.table_text import Column, Row
 from gui.widgets.titled_rows import Index, TitledRows
 
 REMOVE = "×"
-"""The text of a cell that takes its row out."""
+"""Text of a cell that removes its row."""
 
 
 class PositionRows(TitledRows):
-    """Rows replaced in place: as many rows as before is a repaint and not a reset."""
+    """Rows that are replaced in place: an unchanged number of rows needs no reset."""
 
     def __init__(self, columns: Sequence[Column], tip: str, parent: QWidget) -> None:
         super().__init__(columns, parent)
@@ -25,7 +25,7 @@ class PositionRows(TitledRows):
         self._tip = tip
 
     def replace(self, rows: tuple[Row, ...]) -> None:
-        """Show other rows."""
+        """Set the rows."""
         if len(rows) == len(self.rows):
             self.rows = rows
             self.repaint()
@@ -35,24 +35,22 @@ class PositionRows(TitledRows):
         self.endResetModel()
 
     def tint(self, tints: dict[int, QColor]) -> None:
-        """Give the rows of some positions a background."""
+        """Set the background of some positions' rows."""
         if tints != self.tints:
             self.tints = tints
             self.repaint()
 
     def repaint(self) -> None:
-        """Have all rows drawn again."""
+        """Request a repaint of all rows."""
         if self.rows:
             self.dataChanged.emit(
                 self.index(0, 0), self.index(len(self.rows) - 1, len(self.columns) - 1)
             )
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        """Return the number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """Return a cell's text, tint, alignment or tooltip."""
         row, column = self.rows[index.row()], index.column()
         text = row.cells[column]
         match role:

@@ -1,4 +1,4 @@
-"""A small table whose rows are positions: hover tells, a click selects, marks can be removed."""
+"""A small table of positions with hover, selection and removable rows."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class PositionTable(QTableView):
     columns
         Titles, tips and widths.
     tip
-        What a click on a row does; ``{position}`` stands for its position.
+        Tooltip about a click on a row; ``{position}`` is replaced by its position.
     header
-        Show the columns' titles.
+        Whether to show the columns' titles.
     least_rows
-        Keep the place of so many rows, so that nothing moves when there are fewer.
+        Minimum height in rows, so that nothing moves when there are fewer.
     scrolls_from
-        With more rows than this the table may be made lower than its rows, and then scrolls;
-        0 for a table that is always shown in full.
+        With more rows than this the table may be lower than its rows, and scrolls; 0 for a table
+        that is always shown in full.
 
     Signals
     -------
@@ -49,7 +49,7 @@ class PositionTable(QTableView):
     chosen(int, object)
         A row was clicked, or Enter was pressed on it; with the keyboard modifiers.
     removed(object)
-        A tuple of positions to take out: the × of a row, or Delete on the marked rows.
+        A tuple of positions to remove: by the × of a row, or Delete on the marked rows.
     """
 
     hovered = Signal(object)
@@ -78,11 +78,11 @@ class PositionTable(QTableView):
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """The rows shown."""
+        """The shown rows."""
         return self._rows.rows
 
     def set_rows(self, rows: Iterable[Row]) -> None:
-        """Show other rows; the height follows their number."""
+        """Set the rows; the height follows their number."""
         new = tuple(rows)
         if new == self._rows.rows:
             return
@@ -93,11 +93,11 @@ class PositionTable(QTableView):
         if resized:
             self._fit_height()
         if self._hover is not None:
-            # The mouse rests where it was, but another position has come under it.
+            # The mouse rests, but another position is under it now.
             self._set_hover(self._position_at_mouse())
 
     def show_row(self, position: int) -> None:
-        """Scroll until the row of a position can be seen."""
+        """Scroll to the row of a position."""
         self._in_sight = position
         for i, row in enumerate(self.rows):
             if row.position == position:
@@ -113,18 +113,16 @@ class PositionTable(QTableView):
         self._rows.tint(tints)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the row in sight that was asked for: a new list gets its height only now."""
+        """Keep the requested row in view: a new list gets its height only now."""
         super().resizeEvent(event)
         if self._in_sight is not None:
             self.show_row(self._in_sight)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Point out the position under the mouse."""
         super().mouseMoveEvent(event)
         self._set_hover(self._position_at(self.indexAt(event.position().toPoint())))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose or take out the position that was clicked."""
         super().mouseReleaseEvent(event)
         index = self.indexAt(event.position().toPoint())
         position = self._position_at(index)
@@ -136,24 +134,22 @@ class PositionTable(QTableView):
             self.chosen.emit(position, event.modifiers())
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Point out nothing any more."""
         super().leaveEvent(event)
         self._set_hover(None)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Mark the first row when the Tab key comes here, so that it can be seen."""
+        """Mark the first row when the focus comes by Tab, so that it is visible."""
         super().focusInEvent(event)
         if event.reason() in _BY_TAB and self.rows and not self.selectionModel().hasSelection():
             self.selectRow(0)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Mark nothing any more when the Tab key leaves."""
         super().focusOutEvent(event)
         if event.reason() in _BY_TAB:
             self.clearSelection()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter chooses the marked row, Delete takes the marked rows out."""
+        """Enter chooses the marked row, Delete removes the marked rows."""
         marked = tuple(self.rows[i.row()].position for i in self.selectionModel().selectedRows())
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self._removable:
             if marked:
@@ -164,7 +160,7 @@ class PositionTable(QTableView):
         elif event.key() in _NAVIGATION or event.matches(QKeySequence.StandardKey.SelectAll):
             super().keyPressEvent(event)
         else:
-            # A table would search for letters and step through columns; the window has commands.
+            # Not QTableView's search and navigation; the window has commands for these keys.
             event.ignore()
 
     @property

@@ -1,4 +1,4 @@
-"""The double-handled slider of positions: superqt's, with a keyboard and without jumps."""
+"""The double-handled slider of positions: superqt's, with keyboard control and without jumps."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from gui.style.theme import Theme
 
 _HEIGHT = 22
 _STILL = 2
-"""A press is no drag before the mouse has moved this many pixels."""
+"""Minimum movement of a drag in pixels."""
 
 
 class RangeSlider(QRangeSlider):
     """A slider for an inclusive range of integers.
 
-    Handles drag one end, the bar between them drags both. Left and Right move the handle used
-    last by one (Up and Down choose the last or the first handle), with Shift the whole range;
-    Page Up and Page Down make larger steps; Home and End go to the limits; Esc takes back a drag.
+    Handles drag one end, the bar between them drags both. Left and Right move the last-used handle
+    by one (Up and Down choose the last or the first handle), with Shift the whole range; Page Up
+    and Page Down make larger steps; Home and End go to the limits; Esc cancels a drag.
 
-    ``pressed`` comes before and ``released`` after all ``rangeChangedByUser`` of a drag. Steps by
-    keyboard or wheel come alone: each is a complete change.
+    ``pressed`` is emitted before and ``released`` after all ``rangeChangedByUser`` of a drag, but
+    not for steps by keyboard or wheel.
     """
 
     pressed = Signal()
@@ -40,23 +40,23 @@ class RangeSlider(QRangeSlider):
         self.sliderReleased.connect(self.released)
 
     def show_range(self, first: int, last: int) -> None:
-        """Move the handles without telling anybody."""
+        """Move the handles without a signal."""
         blocked = self.blockSignals(True)
         self.setValue([first, last])
         self.blockSignals(blocked)
 
     def set_limits(self, first: int, last: int) -> None:
-        """Change the limits without telling anybody."""
+        """Change the limits without a signal."""
         blocked = self.blockSignals(True)
         self.setRange(first, last)
         self.blockSignals(blocked)
 
     def handle_rect(self, handle: int) -> QRect:
-        """Return where a handle (0 the first, 1 the last) is drawn, in this widget's pixels."""
+        """Return the rectangle of a handle (0 the first, 1 the last), in this widget's pixels."""
         return QRect(self._handleRect(handle))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the theme's greys; the accent is for selections, which a range is not."""
+        """Set the theme's greys; the accent is for selections only."""
         self.setStyleSheet(
             f"""
 QSlider::groove:horizontal {{ height: 4px; border-radius: 2px; background: {theme.line}; }}
@@ -73,15 +73,14 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
         self._style.brush_disabled = theme.line
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of a handle or of the bar; holding alone changes nothing."""
         at = event.position().toPoint()
         held = any(self._handleRect(index).contains(at) for index in (0, 1))
         before = list(self.value())
         blocked = self.blockSignals(True)
         super().mousePressEvent(event)
         if self.isSliderDown() and held:
-            # superqt centres the handle under the mouse, which changes the value by some
-            # positions a pixel; taking hold of a handle must change nothing.
+            # superqt centres the handle under the mouse, which can change the value by several
+            # positions; a press must change nothing.
             self.setValue(before)
             self._setClickOffset(at)
         self.blockSignals(blocked)
@@ -94,7 +93,6 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
             self._on_values_changed(self.value())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Drag what is held."""
         if self._press_at is not None:
             if abs(event.position().x() - self._press_at.x()) < _STILL:
                 event.accept()
@@ -103,20 +101,18 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
         super().mouseMoveEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
         self._press_at = None
         super().mouseReleaseEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Move the range, but only when the slider has the focus."""
-        # A wheel that only passes over, on its way to scroll something, must not change the range.
+        # A wheel that scrolls past must not change the range.
         if self.hasFocus():
             super().wheelEvent(event)
         else:
             event.ignore()
 
     def event(self, event: QEvent) -> bool:
-        """Keep Esc for the drag that it takes back."""
+        """Keep Esc for cancelling a drag."""
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.ShortcutOverride
@@ -127,7 +123,6 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
         return bool(super().event(event))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Step the end used last, or with Shift the whole range."""
         key = event.key()
         if key == Qt.Key.Key_Escape and self.isSliderDown():
             self._take_back()
@@ -160,7 +155,7 @@ QSlider::handle:horizontal:disabled {{ border-color: {theme.line}; }}
         self.setSliderDown(False)
 
     def _offsetAllPositions(self, offset: float, ref: list[int] | None = None) -> None:
-        # Rounding each end by itself would let the number of positions flicker by one.
+        # Rounding both ends separately would make the number of positions flicker.
         super()._offsetAllPositions(round(offset), ref)
 
     def _on_values_changed(self, values: tuple[int, int]) -> None:

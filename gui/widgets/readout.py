@@ -1,4 +1,4 @@
-"""One line of text that may change on every tick of a drag."""
+"""A line of text that may change on every tick of a drag."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gui.widgets.tooltips import wrapped
 class Readout(QWidget):
     """A line of text, with a small muted note at its right, that only repaints when it changes.
 
-    A QLabel asks for a new layout with every text, which costs more than the text. What does not
-    fit is elided, the note first, and is whole in the tooltip.
+    A QLabel requests a new layout for every text, which costs more than drawing it. Long texts are
+    elided, the note first, and complete in the tooltip.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -25,36 +25,33 @@ class Readout(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
-        """Return the whole text, elided or not."""
+        """Return the full text, even if elided."""
         return self._text
 
     def note(self) -> str:
-        """Return the whole note, elided or not."""
+        """Return the full note, even if elided."""
         return self._note
 
     def set_text(self, text: str) -> None:
-        """Show another text."""
+        """Set the text."""
         self._show(text, self._note)
 
     def set_note(self, note: str) -> None:
-        """Show another note."""
+        """Set the note."""
         self._show(self._text, note)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return the size of one line."""
         return QSize(80, QFontMetrics(self._font(TEXT)).height() + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the same; any width will do."""
         return self.sizeHint()
 
     def event(self, event: QEvent) -> bool:
-        """Show the whole line in the tooltip, with the explanation that the owner gave."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             lines = (self._text, self._note, self.toolTip())
             QToolTip.showText(event.globalPos(), wrapped("\n".join(filter(None, lines))), self)
@@ -62,7 +59,6 @@ class Readout(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the text, and the note where the text leaves room."""
         painter = QPainter(self)
         used = 0
         if self._text:

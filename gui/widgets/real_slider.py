@@ -1,4 +1,4 @@
-"""A number with decimals that can be dragged or typed."""
+"""A real number that can be dragged or typed."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gui.widgets.number_slider import Slider, slider_style
 from gui.widgets.tooltips import wrapped
 
 STEPS = 400
-"""Places of the slider."""
+"""Positions of the slider."""
 NAME_WIDTH, FIELD_WIDTH, HEIGHT = 72, 72, 22
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From which to which number, and how they lie on the slider.
+    """Bounds of a number, and its scale on the slider.
 
     Attributes
     ----------
     low, high
-        Both included.
+        Inclusive bounds.
     decimals
-        Of the field.
+        Decimals of the field.
     power
-        The number grows with this power of the way; 0 for as many times with each step, from a
+        The number grows with this power of the slider's position; 0 for a logarithmic scale, with
         ``low`` above 0.
     """
 
@@ -39,13 +39,13 @@ class Scale:
     power: float = 1.0
 
     def at(self, way: float) -> float:
-        """Return the number at a share of the way, 0 to 1."""
+        """Return the number at a position of the slider, 0 to 1."""
         if not self.power:
             return float(self.low * (self.high / self.low) ** way)
         return float(self.low + (self.high - self.low) * way**self.power)
 
     def way(self, value: float) -> float:
-        """Return at which share of the way a number is, 0 to 1 also for one outside."""
+        """Return the slider's position for a number, clipped to 0 to 1."""
         value = min(max(value, self.low), self.high)
         share = (value - self.low) / (self.high - self.low)
         if self.power:
@@ -54,22 +54,22 @@ class Scale:
 
 
 class RealSlider(QWidget):
-    """A name, a slider and a field, which always show the same number.
+    """A name, a slider and a field for the same number.
 
     Parameters
     ----------
     name
-        What the number is.
+        Name of the number.
     scale
-        Its bounds.
+        Its bounds and scale.
     tooltip
-        Explains it.
+        Tooltip.
     theme
         Colours.
     """
 
     changed = Signal(float)
-    """The user wants another number."""
+    """The user chose another number."""
 
     def __init__(self, name: str, scale: Scale, tooltip: str, theme: Theme) -> None:
         super().__init__()
@@ -103,20 +103,20 @@ class RealSlider(QWidget):
 
     @property
     def value(self) -> float:
-        """The number, as the field shows it."""
+        """The number as shown in the field."""
         return self.field.value()
 
     def show_value(self, value: float) -> None:
-        """Show another number without telling anybody; it is kept inside the bounds."""
+        """Show another number without a signal, clipped to the bounds."""
         if round(value, self.scale.decimals) == self.field.value():
-            return  # the slider stays where it is held, and the field as it is typed
+            return  # do not disturb a drag or typing
         self._place(value)
         blocked = self.field.blockSignals(True)
         self.field.setValue(value)
         self.field.blockSignals(blocked)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.slider.setStyleSheet(slider_style(theme))
 
     def _place(self, value: float) -> None:

@@ -1,4 +1,4 @@
-"""A choice between two or three words, all of them visible."""
+"""A choice between two or three visible options."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gui.widgets.tooltips import wrapped
 
 
 class Segmented(QFrame):
-    """Buttons side by side of which exactly one is on.
+    """Buttons side by side, exactly one of which is on.
 
-    Left and Right choose by keyboard. ``chosen`` carries the value of a button that the user
-    switched on.
+    Left and Right choose by keyboard. ``chosen`` is emitted with the value of a button that the
+    user switched on.
 
     Parameters
     ----------
@@ -49,23 +49,22 @@ class Segmented(QFrame):
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             self._group.addButton(button)
-            # In shares of their words and the padding around them.
+            # Stretched in proportion to the text and its padding.
             row.addWidget(button, len(text) + 4)
         self._group.buttonClicked.connect(self._on_clicked)
         self._value = options[0][0]
         self.show_value(self._value)
 
     def sizeHint(self) -> QSize:
-        """Return room for all words; a layout may give more, or a little less."""
         width = sum(button.sizeHint().width() for button in self.buttons.values())
         return QSize(width + 2 * self.frameWidth() + 2, super().sizeHint().height())
 
     def value(self) -> str:
-        """Return the value that is shown as on."""
+        """Return the value of the button that is on."""
         return self._value
 
     def show_value(self, value: str) -> None:
-        """Switch a button on without telling anybody."""
+        """Switch a button on without a signal."""
         self._value = value
         self.buttons[value].setChecked(True)
 

@@ -1,4 +1,4 @@
-"""A button with a drawn sign: play, pause, a step on or back."""
+"""A button with a drawn symbol: play, pause, step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Sign = Literal["play", "pause", "back", "on"]
 
 
 class SignButton(QToolButton):
-    """A button with a sign of the theme's colour that no font has to know."""
+    """A button with a drawn symbol in the theme's colour, independent of fonts."""
 
     def __init__(self, sign: Sign, tip: str) -> None:
         super().__init__()
@@ -24,23 +24,21 @@ class SignButton(QToolButton):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def show_sign(self, sign: Sign, tip: str) -> None:
-        """Show another sign, and say what a click does."""
+        """Set the symbol and the tooltip."""
         self.sign: Sign = sign
         self.setToolTip(tip)
         self.setAccessibleName(tip)
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._color, self._muted = QColor(theme.text), QColor(theme.muted)
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return a square."""
         return QSize(26, 24)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the button, then the sign."""
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -1,4 +1,4 @@
-"""Columns and rows of a table as texts; and no Qt."""
+"""Columns and rows of a table as text, independent of Qt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its title, what the title means, a width in pixels (0 shares what is left)."""
+    """A column: title, tooltip, and width in pixels (0 for a share of the remaining width)."""
 
     title: str
     tip: str
@@ -17,7 +17,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: the position it stands for, and the text of each cell."""
+    """A row: its position, and the text of each cell."""
 
     position: int
     cells: tuple[str, ...]

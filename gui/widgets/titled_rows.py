@@ -1,4 +1,4 @@
-"""What all our tables have in common: columns with titles, tips and a side to stand at."""
+"""Base of table models: columns with titles, tooltips and alignment."""
 
 from __future__ import annotations
 
@@ -14,20 +14,18 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class TitledRows(QAbstractTableModel):
-    """A table with titles above; subclasses say how many rows there are, and what is in them."""
+    """A table model with column titles; subclasses define the rows."""
 
     def __init__(self, columns: Sequence[Column], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.columns = tuple(columns)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        """Return a column's title, what it means, or its alignment."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
         match role:
@@ -40,7 +38,7 @@ class TitledRows(QAbstractTableModel):
         return None
 
     def alignment(self, column: int) -> Qt.AlignmentFlag:
-        """Return where a column's texts stand: numbers at the right, a sign in the middle."""
+        """Return a column's alignment: numbers right, symbols centred."""
         if self.columns[column].title == "":
             return Qt.AlignmentFlag.AlignCenter
         left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight

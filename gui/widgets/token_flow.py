@@ -1,4 +1,4 @@
-"""Tokens as a wrapping flow of chips, drawn in one widget so that a thousand cost little."""
+"""Tokens as a wrapping flow of chips, drawn in one widget so that a thousand are cheap."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PADDING = 6
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One token: where it is drawn (in content coordinates) and how."""
+    """One token: its rectangle in content coordinates, and its look."""
 
     position: int
     box: QRect
@@ -75,11 +75,11 @@ class TokenFlow(QAbstractScrollArea):
 
     @property
     def chips(self) -> tuple[Chip, ...]:
-        """The chips as they lie, in content coordinates."""
+        """The chips in content coordinates."""
         return self._chips
 
     def set_tokens(self, texts: tuple[str, ...], ids: tuple[int, ...]) -> None:
-        """Show other tokens; the first stands at position 0."""
+        """Set the tokens; the first is at position 0."""
         if (texts, ids) != (self._texts, self._ids):
             self._texts, self._ids = texts, ids
             self._wrap()
@@ -95,47 +95,40 @@ class TokenFlow(QAbstractScrollArea):
         self.viewport().update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.viewport().update()
 
     def box_on_screen(self, position: int) -> QRect:
-        """Return where the chip of a position is, in the viewport's coordinates."""
+        """Return the rectangle of a position's chip, in the viewport's coordinates."""
         return self._chips[position].box.translated(0, -self.verticalScrollBar().value())
 
     def minimumSizeHint(self) -> QSize:
-        """Ask for two lines of chips."""
         return QSize(120, 2 * (CHIP_HEIGHT + GAP))
 
-    # Events.
+    # ---- events ----
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap the chips to the new width."""
         super().resizeEvent(event)
         self._wrap()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys come here."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys go elsewhere."""
         super().focusOutEvent(event)
         self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Point out the position under the mouse."""
         self._set_under_mouse(self._position_at(event.position().toPoint()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Choose the token that was clicked."""
         position = self._position_at(event.position().toPoint())
         if position is not None and event.button() is Qt.MouseButton.LeftButton:
             self.chosen.emit(position, event.modifiers())
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Explain the token under the mouse, and notice when the mouse leaves."""
         if event.type() is QEvent.Type.Leave:
             self._set_under_mouse(None)
         elif event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -145,11 +138,10 @@ class TokenFlow(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk along the tokens with the arrow keys, Home and End."""
         last = len(self._texts) - 1
         current = self._selection[-1] if self._selection else -1
         if last < 0 or current > last:
-            # Nothing here to walk along from the current position: leave the keys to the window.
+            # Without a starting point, leave the keys to the window.
             event.ignore()
             return
         targets = {
@@ -165,7 +157,7 @@ class TokenFlow(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def tip(self, position: int | None) -> str:
-        """Return what there is to say about the token of a position; "" for None."""
+        """Return the tooltip of a position's token; "" for None."""
         if position is None:
             return ""
         text = self._texts[position]
@@ -183,7 +175,6 @@ class TokenFlow(QAbstractScrollArea):
         return wrapped(told)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the chips in sight."""
         if not self._chips:
             return
         top = self.verticalScrollBar().value()
@@ -199,11 +190,11 @@ class TokenFlow(QAbstractScrollArea):
             self._draw_focus(painter)
         painter.end()
 
-    # Laying out and drawing.
+    # ---- layout and drawing ----
 
     def _wrap(self) -> None:
         bar = self.verticalScrollBar()
-        # The bar's place is kept free: one that comes and goes would wrap the chips anew.
+        # Room for the scroll bar is reserved, so that its appearance does not rewrap the chips.
         width = max(self.contentsRect().width() - bar.sizeHint().width() - GAP, 40)
         small, plain = QFontMetrics(self._font(SMALL)), QFontMetrics(self._font(TEXT))
         chips: list[Chip] = []
@@ -254,7 +245,7 @@ class TokenFlow(QAbstractScrollArea):
             room.adjust(painter.fontMetrics().horizontalAdvance(text), 0, 0, 0)
 
     def _draw_focus(self, painter: QPainter) -> None:
-        """Outline the chip that the keys start from."""
+        """Outline the chip from which the keys start."""
         current = self._selection[-1] if self._selection else 0
         box = self._chips[current if current < len(self._chips) else 0].box
         painter.setPen(QPen(QColor(self._theme.text), 1))
@@ -298,7 +289,7 @@ class TokenFlow(QAbstractScrollArea):
 def _fitted(
     runs: tuple[tuple[str, bool], ...], metrics: QFontMetrics, room: int
 ) -> tuple[tuple[tuple[str, bool], ...], int]:
-    """Return the runs that fit into some pixels, the last one cut with "…", and their width."""
+    """Return the runs that fit into a width, elided with "…", and their width."""
     fitted: list[tuple[str, bool]] = []
     used = 0
     for text, is_mark in runs:

@@ -1,4 +1,4 @@
-"""Tooltips that break into lines: Qt leaves plain text on one, as wide as the screen or wider."""
+"""Tooltips with line breaks: Qt shows plain text on one line of any width."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from functools import lru_cache
 from textwrap import wrap
 
 LINE = 60
-"""Characters to a line, about 360 pixels."""
+"""Characters per line, about 360 pixels."""
 
 
-@lru_cache(maxsize=512)  # the same few are set anew with every number that changes
+@lru_cache(maxsize=512)  # a few texts are set again with every changing number
 def wrapped(text: str) -> str:
-    """Break a tooltip into lines; its own line breaks stay."""
+    """Break a tooltip into lines, keeping its own line breaks."""
     return "\n".join(
         line for paragraph in text.split("\n") for line in (wrap(paragraph, LINE) or [""])
     )

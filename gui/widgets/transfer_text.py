@@ -1,4 +1,4 @@
-"""What is said of a transfer while it lasts. Knows no toolkit."""
+"""Texts about the progress of a download."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from geometry.checkpoints.transfer import TransferProgress
 from gui.style.theme import format_bytes, format_part
 
 SMALL_PIECE = 200_000
-"""Bytes that come in one go: a bar that fills for each of these only flickers."""
+"""Smaller pieces (bytes) arrive at once, and a bar for each would only flicker."""
 
 
 def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
-    """Say in two short lines how far a transfer is; the second one is empty but for a wait."""
+    """Describe a download's progress in two short lines; the second is used only for waits."""
     if progress is None:
         return "", ""
     if progress.waiting:
         why, _, then = progress.waiting.rstrip().rpartition(". ")
         return (f"{why}.", then) if why else (then, "")
-    if progress.total <= 0 and progress.done:  # nobody said how long it is
+    if progress.total <= 0 and progress.done:  # unknown size
         return f"Fetching {progress.what}: {format_bytes(progress.done)} so far", ""
     if progress.total <= 0:
         return f"Asking for {progress.what}…", ""
@@ -29,5 +29,5 @@ def transfer_lines(progress: TransferProgress | None) -> tuple[str, str]:
 
 
 def is_measured(progress: TransferProgress | None) -> bool:
-    """Tell whether a bar can say how far it is."""
+    """Return whether a download's progress can be shown as a bar."""
     return progress is not None and progress.total >= SMALL_PIECE

@@ -20,18 +20,18 @@ from gui.style.theme import SMALL, Theme, format_number, format_percent
 from gui.widgets.tooltips import wrapped
 
 N_BARS = 10
-"""How many components there are to choose from."""
+"""Number of components to choose from."""
 _LINE = 14
-"""Height of a line of small numbers, in pixels."""
+"""Line height of the numbers, in pixels."""
 _GAP = 5
-"""Between two of these numbers, in pixels."""
+"""Gap between two numbers, in pixels."""
 _AXES = "xyz"
 
 
 class VarianceBars(QWidget):
-    """Up to ten bars; those on an axis in the text's colour with their share above, others grey.
+    """Up to ten bars; components on an axis are dark with their share above, others grey.
 
-    The bars are drawn relative to the largest. A click on one emits ``componentClicked``.
+    The bars are relative to the largest. A click on one emits ``componentClicked``.
     """
 
     componentClicked = Signal(int)
@@ -49,7 +49,7 @@ class VarianceBars(QWidget):
         self.setAccessibleName("Variance per component")
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.update()
 
@@ -58,7 +58,7 @@ class VarianceBars(QWidget):
     ) -> None:
         """Show shares (0 to 1) of the first components, and which (1-based) are on the axes.
 
-        Shares from number ``known`` on are those of an earlier range; their tooltips say so.
+        Shares from number ``known`` on are those of an earlier range, as their tooltips explain.
         """
         self._ratios = tuple(float(ratio) for ratio in ratios[:N_BARS])
         self._components = tuple(components)
@@ -66,7 +66,7 @@ class VarianceBars(QWidget):
         self.update()
 
     def shares(self) -> tuple[float, ...]:
-        """Return the shares that are drawn."""
+        """Return the drawn shares."""
         return self._ratios
 
     def slot(self, component: int) -> QRectF:
@@ -75,13 +75,13 @@ class VarianceBars(QWidget):
         return QRectF((component - 1) * width, 0, width, self.height())
 
     def component_at(self, point: QPointF) -> int | None:
-        """Return the component (1-based) whose column holds a point, or None."""
+        """Return the component (1-based) at a point, or None."""
         component = int(point.x() * N_BARS // max(1, self.width())) + 1
         inside = 0 <= point.y() < self.height() and 1 <= component <= len(self._ratios)
         return component if inside else None
 
     def describe(self, component: int) -> str:
-        """Return what a component's tooltip says."""
+        """Return the tooltip of a component."""
         share = format_percent(self._ratios[component - 1], 2)
         if component in self._components:
             axis = _AXES[self._components.index(component)]
@@ -91,15 +91,12 @@ class VarianceBars(QWidget):
         return f"PC {component} · {share} of the variance\nClick: show it on an axis"
 
     def sizeHint(self) -> QSize:
-        """Return room for ten bars with their numbers."""
         return QSize(240, 88)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least that can still be read."""
         return QSize(200, 76)
 
     def event(self, event: QEvent) -> bool:
-        """Describe the component under the mouse in the tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             component = self.component_at(QPointF(event.pos()))
             text = self.describe(component) if component else self.toolTip()
@@ -108,7 +105,6 @@ class VarianceBars(QWidget):
         return super().event(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Tell which component was clicked."""
         component = self.component_at(event.position())
         if event.button() == Qt.MouseButton.LeftButton and component:
             self.componentClicked.emit(component)
@@ -116,11 +112,9 @@ class VarianceBars(QWidget):
             event.ignore()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Show which component a click would take."""
         self._set_hover(self.component_at(event.position()) or 0)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Forget the hovered component."""
         self._set_hover(0)
 
     def _set_hover(self, component: int) -> None:
@@ -131,7 +125,6 @@ class VarianceBars(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bars, their numbers and a base line."""
         painter = QPainter(self)
         font = QFont(self.font())
         font.setPixelSize(SMALL)
@@ -159,9 +152,9 @@ class VarianceBars(QWidget):
         Parameters
         ----------
         tops
-            Where the bar of each shown component ends, in pixels from the widget's top.
+            Top of each shown component's bar, in pixels from the widget's top.
         metrics
-            Of the font that they are written in.
+            Metrics of their font.
         """
         texts = {c: format_number(100 * self._ratios[c - 1], 1) for c in sorted(tops)}
         width = {c: metrics.horizontalAdvance(text) for c, text in texts.items()}
@@ -169,7 +162,7 @@ class VarianceBars(QWidget):
         for c in texts:
             pushed = [left[o] + width[o] + _GAP for o in left if abs(tops[o] - tops[c]) < _LINE]
             left[c] = max(0, self.slot(c).center().x() - width[c] / 2, *pushed)
-        # What would leave the widget at its right end pushes the others back.
+        # Labels beyond the right edge push the others back.
         done: list[int] = []
         for c in reversed(texts):
             free = [left[o] - _GAP for o in done if abs(tops[o] - tops[c]) < _LINE]

@@ -1,4 +1,4 @@
-"""What a panel says in place of a result: a sentence, advice, and a button that does something."""
+"""A panel's message in place of a result, with advice and a button."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gui.widgets.label import label
 
 
 class WordsPage(QWidget):
-    """A message in the middle, with muted advice and a button below it, each where there is one."""
+    """A centred message, with optional muted advice and a button below."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class WordsPage(QWidget):
         words.addStretch(1)
 
     def say(self, text: str, advice: str = "", button: str = "") -> None:
-        """Show other words; without advice or a button, neither."""
+        """Set the message; empty advice or button are hidden."""
         self.message.setText(text)
         self.advice.setText(advice.strip())
         self.advice.setVisible(bool(advice.strip()))

@@ -1,4 +1,4 @@
-"""How far an answer is, and a way out of it."""
+"""Progress of an answer, with a cancel button."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEPS = 1000
 
 
 class WorkingStrip(QFrame):
-    """A message, a bar and "Cancel", laid over whatever is shown meanwhile."""
+    """A message, a bar and "Cancel" over the panel's content."""
 
     cancelRequested = Signal()
 
@@ -41,7 +41,7 @@ class WorkingStrip(QFrame):
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.message.set_color(theme.text)
         self.setStyleSheet(
             f"#working {{ background: {theme.panel}; border: 1px solid {theme.line};"
@@ -49,16 +49,16 @@ class WorkingStrip(QFrame):
         )
 
     def place(self, area: QRect, shown: str) -> None:
-        """Move to the middle of an area, or into a corner of it.
+        """Move to the middle or a corner of an area.
 
         Parameters
         ----------
         area
-            Where the result is, or will be.
+            The area of the result.
         shown
-            The state of the answer whose result is there; "" where none is. One that is "ready"
-            has the progress of the next one at the top; one that is "working" lacks its end, most
-            likely, and has it there.
+            The state of the answer whose result is shown; "" for none. Over a "ready" result the
+            strip is at the top; over a partial one at the bottom, where it is most likely
+            incomplete.
         """
         self.adjustSize()
         if not shown:
@@ -71,7 +71,7 @@ class WorkingStrip(QFrame):
         self.raise_()
 
     def show_progress(self, fraction: float | None, message: str) -> None:
-        """Say how far it is; ``fraction`` is 0 to 1, or None where nobody knows."""
+        """Show the progress; ``fraction`` is 0 to 1, or None if unknown."""
         self.message.set_text(f"{message or 'Computing'}…")
         if fraction is None:
             self.bar.setRange(0, 0)
