@@ -1,4 +1,4 @@
-"""The command line: one file a command, with its arguments, terminal output and tables.
+"""The command line: one file per command, with arguments, terminal output and tables.
 
-Nothing here draws in a window; what a command computes lies below.
+Computations are in lower layers.
 """

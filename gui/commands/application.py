@@ -1,4 +1,4 @@
-"""The application: puts session, controller and window together and runs them."""
+"""The application: creates session, controller and window, and runs them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from gui.window.unsaved_work import UnsavedWork, left_over
 
 log = logging.getLogger(__name__)
 PATIENCE_MS = 100
-"""How long the window may stay hidden for a model that is still being read."""
+"""How long the window may stay hidden while the first model is loading."""
 ICON = ICONS / "helixscope.svg"
 
 
@@ -43,13 +43,13 @@ class Application(QObject):
     qt
         The QApplication.
     settings
-        What is remembered.
+        The stored settings.
     source, positions
-        What to open first; None for what was open last, or the best model that is here.
+        What to open first; None for the last source, or the best local model.
     beside
-        What to show beside it, once it is there.
+        Models to compare with it, once it is open.
     offline
-        Start offline, whatever is remembered.
+        Whether to start offline, regardless of the settings.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Application(QObject):
         self.session.offline |= offline or is_offline_by_environment()
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)
-        # Reading the model goes on while the window is being built.
+        # The model loads while the window is being built.
         left = left_over(settings.unsaved) if source is None else None
         if left is not None:
             self.controller.resume(left.work)
@@ -85,7 +85,7 @@ class Application(QObject):
         self._unsaved = UnsavedWork(settings.unsaved, self.window.work, left, self)
         self.window.set_theme(self.theme, settings.theme)
         qt.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
-        # The first frame has the curve if the model is there by now, as it nearly always is.
+        # If the model has loaded by now, as is usual, the first frame has the curve.
         self._beside = beside
         self.session.events.shown.connect(self._show_beside)
         self.jobs.deliver("open", PATIENCE_MS)
@@ -94,20 +94,20 @@ class Application(QObject):
 
     def _show_beside(self) -> None:
         beside, self._beside = self._beside, ()
-        if beside:  # else the bar's first button has the focus, and the space bar presses it
+        if beside:  # otherwise the space bar would press the grid bar's first button
             self.window.viewport.interactor.setFocus()
         for source in beside:
             self.controller.comparing.add(source)
 
     def choose_theme(self, choice: ThemeChoice) -> None:
-        """Take the user's choice of theme, and remember it."""
+        """Apply and store the user's choice of theme."""
         self.settings.theme = choice
         self.theme = self._resolve(choice)
         _dress(self._qt, self.theme)
         self.window.set_theme(self.theme, choice)
 
     def close(self) -> None:
-        """Close the window and stop all work; a second time does nothing."""
+        """Close the window and stop all work; idempotent."""
         if self._closed:
             return
         self._closed = True
@@ -121,7 +121,7 @@ class Application(QObject):
 
     @property
     def idle(self) -> bool:
-        """True when nothing is under way and everything is painted."""
+        """Whether nothing is running and everything is painted."""
         return self.session.jobs == 0 and (self.session.model is None or self.window.grid.idle)
 
     def _resolve(self, choice: ThemeChoice) -> Theme:
@@ -136,12 +136,12 @@ class Application(QObject):
 
 
 def prepare_qt() -> QApplication:
-    """Return the QApplication, made with the surface format VTK needs.
+    """Create the QApplication with the surface format that VTK needs.
 
-    The format has to be the default before the first top-level window exists.
+    The format must be set before the first top-level window exists.
     """
     QSurfaceFormat.setDefaultFormat(vtk_surface_format())
-    # The stage is a native window, and what lies beside it is not.
+    # The central widget is a native window, but its siblings are not.
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontCreateNativeWidgetSiblings)
     qt = QApplication.instance()
     if not isinstance(qt, QApplication):
@@ -167,15 +167,16 @@ def run_window(
     Parameters
     ----------
     source
-        What to open; None for what was open last, or the best model that is here.
+        What to open; None for the last source, or the best local model.
     positions
         Inclusive range to show first.
     picture
-        Save a picture of the whole window there once everything is painted, and close.
+        File for a picture of the whole window, saved once everything is painted; then the window is
+        closed.
     beside
-        What to show beside it.
+        Models to compare with it.
     offline
-        Start offline: send no request.
+        Whether to start offline.
 
     Returns
     -------
@@ -206,8 +207,8 @@ def run_window(
 class _Interrupt(QObject):
     """Closes the window on Ctrl+C in the terminal.
 
-    Python handles signals only between two of its own instructions, of which an idle Qt runs none:
-    the signal also makes a socket readable, and that Qt notices.
+    Python handles signals only between bytecode instructions, and an idle Qt runs none: so the
+    signal also makes a socket readable, which wakes Qt up.
     """
 
     def __init__(self, application: Application) -> None:
@@ -221,7 +222,7 @@ class _Interrupt(QObject):
         self._notifier.activated.connect(lambda: self._reader.recv(64))
 
     def release(self) -> None:
-        """Give the signal back to who had it."""
+        """Restore the previous signal handler."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, self._handler)
@@ -246,7 +247,7 @@ class _Shutter(QObject):
         self._timer.stop()
         model, notice = self._application.session.model, self._application.session.notice
         if model is None and notice is not None and not notice.candidates:
-            self._application.window.close()  # a picture of what could not be opened is no use
+            self._application.window.close()  # no picture if the opening failed
             return
         try:
             self.saved = self._application.window.pictures.save_window(self._out)
@@ -273,7 +274,7 @@ def _dress(qt: QApplication, theme: Theme) -> None:
 
 
 def _collect_garbage_again() -> None:
-    # What was imported stays: a full collection that looked through it would cost several frames.
+    # Imported objects stay: scanning them in full collections would cost several frames.
     gc.freeze()
     gc.enable()
 
@@ -284,7 +285,7 @@ def _report(
     error: BaseException,
     trace: TracebackType | None,
 ) -> None:
-    """Show an error that nobody caught, and log it; the window stays open."""
+    """Show and log an unexpected error; the window stays open."""
     log.critical("uncaught", exc_info=(kind, error, trace))
     details = "".join(traceback.format_exception(kind, error, trace))
     if os.environ.get("HELIXSCOPE_DEBUG"):

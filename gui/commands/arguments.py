@@ -1,6 +1,6 @@
-"""What is typed on the command line: the options of several commands, and how they are read.
+"""Options common to several commands, and their parsing.
 
-What is wrong is refused as wrong usage, status 2.
+Invalid values are usage errors, status 2.
 """
 
 from enum import StrEnum
@@ -83,25 +83,25 @@ What a model lacks is left out, and named with the reason in report.json under f
 
 
 def command_first(app: typer.Typer, words: list[str]) -> list[str]:
-    """Move a command that stands behind options to the front.
+    """Move a command after options to the front.
 
     Parameters
     ----------
     app
-        Has the commands, which know what options have values.
+        The commands, which define which options have values.
     words
-        What was typed; the first is an option.
+        The arguments; the first is an option.
 
     Returns
     -------
-    The words, in the same order where no command is behind the options
+    The arguments, unchanged if there is no command after the options
     """
     commands = get_group(app).commands
     with_value = {
         name
         for command in commands.values()
         for option in command.params
-        # What is no option has no such thing, and is not spelt with dashes.
+        # Only options have this attribute and start with dashes.
         if not getattr(option, "is_flag", False)
         for name in option.opts
     }
@@ -114,7 +114,7 @@ def command_first(app: typer.Typer, words: list[str]) -> list[str]:
 
 
 def parse_positions(text: str | None) -> tuple[int, int] | None:
-    """Read "A-B" (or one position) as an inclusive range."""
+    """Parse "A-B" (or one position) as an inclusive range."""
     if text is None:
         return None
     first, dash, last = text.replace("–", "-").partition("-")
@@ -130,7 +130,7 @@ def parse_positions(text: str | None) -> tuple[int, int] | None:
 
 
 def parse_components(text: str) -> tuple[int, int, int]:
-    """Read "1,2,3" as three different components, counted from 1."""
+    """Parse "1,2,3" as three different components, counted from 1."""
     numbers = [int(part) if part.strip().isdecimal() else 0 for part in text.split(",")]
     if len(numbers) != 3 or min(numbers) < 1 or len(set(numbers)) != 3:
         raise typer.BadParameter(
@@ -141,7 +141,7 @@ def parse_components(text: str) -> tuple[int, int, int]:
 
 
 def parse_size(text: str) -> tuple[int, int]:
-    """Read "1600x1200" as width and height."""
+    """Parse "1600x1200" as width and height."""
     numbers = [int(part) if part.isdecimal() else 0 for part in text.lower().split("x")]
     if len(numbers) != 2 or min(numbers) < 1:
         raise typer.BadParameter(f"{text!r} is no size such as 1600x1200", param_hint="--size")
@@ -149,7 +149,7 @@ def parse_size(text: str) -> tuple[int, int]:
 
 
 def check_ending(out: Path, endings: tuple[str, ...], option: str) -> None:
-    """Refuse a file in another format than those that are written."""
+    """Check that a file has one of the supported suffixes."""
     if out.suffix.lower() not in endings:
         raise typer.BadParameter(
             f"{out.name} does not end in {' or '.join(endings)}", param_hint=option

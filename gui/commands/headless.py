@@ -1,4 +1,4 @@
-"""Opening a source for a command without a window: from this machine, or from the Hub."""
+"""Opening a source for a command without a window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: How long a cancelled transfer is waited for: it ends at once, unless a name is being looked up.
+#: Wait for a cancelled transfer, which ends at once except during name lookup.
 _GRACE_S = 2.0
 _LOOK_S = 0.1
 
@@ -42,20 +42,20 @@ def open_for_command(
     source, table
         As in :func:`geometry.models.sources.open_source`.
     offline
-        No request leaves.
+        Whether to send no requests.
     whole
-        A whole file may be downloaded, where the server sends no parts of files.
+        Whether a whole file may be downloaded, if the server does not support ranges.
     fresh
-        Which commit a branch or tag is now is asked, though one is kept.
+        Whether to ask for a revision's current commit, although one is cached.
     on_progress
-        What is told of a transfer, on another thread.
+        Called with a transfer's progress, on another thread.
 
     Raises
     ------
     HelixscopeError
         It cannot be opened; the advice is for the command line.
     KeyboardInterrupt
-        Ctrl+C was pressed; what was being fetched is not kept.
+        Ctrl+C was pressed; unfinished downloads are discarded.
     """
     if not is_on_hub(source):
         return open_source(source, table=table)
@@ -69,7 +69,7 @@ def open_for_command(
 
     def work() -> PositionalModel:
         model = open_source(source, table=table, network=network)
-        wait_until_kept(cache.root)  # as long as there is a log for what goes wrong with that
+        wait_until_kept(cache.root)  # while the log is still active, for its errors
         return model
 
     with for_command_line(offline=offline):
@@ -77,14 +77,14 @@ def open_for_command(
 
 
 def user_cache() -> TensorCache:
-    """Return what was fetched before, within the bound that was set in the window."""
+    """Return the cache, with the size limit set in the window."""
     from platformdirs import user_config_path
 
     from geometry.hub.tensor_cache import default_cache
 
     cache = default_cache()
     settings = ConfigParser(interpolation=None, strict=False)
-    # Written by Qt, which is not loaded for this; see gui.window.settings.settings.
+    # Written by Qt, which is not imported here; see gui.window.settings.settings.
     with suppress(ConfigError, OSError, ValueError):
         settings.read(user_config_path("helixscope", appauthor=False) / "settings.ini", "utf-8")
         cache.max_bytes = settings.getint("network", "cache_limit", fallback=cache.max_bytes)
@@ -95,7 +95,7 @@ def user_cache() -> TensorCache:
 def reading(
     model: PositionalModel, *, offline: bool, on_progress: Callable[[TransferProgress], None] | None
 ) -> Iterator[None]:
-    """Let what this thread reads of a model within be told of, and refused, as its opening was."""
+    """Report this thread's reads of a model in the block, with the same network settings."""
     from geometry.checkpoints.transfer import Transfer
     from geometry.hub.keeping import wait_until_kept
 
@@ -106,7 +106,7 @@ def reading(
 
 
 def announce_fetch(model: PositionalModel, layer: int) -> None:
-    """Say what a report of a layer has to fetch before it does, if that is much."""
+    """Announce a large download for a report of a layer."""
     nbytes = model.bytes_to_fetch_for([("W_E", 0), *((name, layer) for name in WEIGHTS)])
     if nbytes:
         from geometry.checkpoints.sizes import size_text
@@ -118,7 +118,7 @@ def announce_fetch(model: PositionalModel, layer: int) -> None:
 
 @contextmanager
 def for_command_line(*, offline: bool) -> Iterator[None]:
-    """Give errors of the Hub the advice of the command line, where the window has switches."""
+    """Replace the window's advice in errors of the Hub by that of the command line."""
     from geometry.hub.faults import Offline, WholeDownload
 
     try:
@@ -133,12 +133,12 @@ def for_command_line(*, offline: bool) -> Iterator[None]:
 
 
 def interruptible(transfer: Transfer, work: Callable[[], T]) -> T:
-    """Do what fetches something on another thread, so that Ctrl+C finds this one awake.
+    """Run a download on another thread, so that this one can react to Ctrl+C.
 
     Raises
     ------
     KeyboardInterrupt
-        Ctrl+C was pressed; the transfer is stopped.
+        Ctrl+C was pressed; the transfer is cancelled.
     """
     result: Future[T] = Future()
 
@@ -152,7 +152,7 @@ def interruptible(transfer: Transfer, work: Callable[[], T]) -> T:
     try:
         thread.start()
         while thread.is_alive():
-            thread.join(_LOOK_S)  # not one long wait: on Windows those are deaf to Ctrl+C
+            thread.join(_LOOK_S)  # in short waits: on Windows a long one ignores Ctrl+C
     except KeyboardInterrupt:
         transfer.cancel()
         thread.join(_GRACE_S)

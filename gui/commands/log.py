@@ -1,4 +1,4 @@
-"""The log: tracebacks and warnings go to a file, of the window and of the commands without it."""
+"""The log file for tracebacks and warnings, of the window and of commands."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from platformdirs import user_log_path
 
 
 def log_path() -> Path:
-    """Return the file that tracebacks and warnings are logged to."""
+    """Return the path of the log file."""
     return user_log_path("helixscope", appauthor=False) / "helixscope.log"
 
 
 def start_log() -> logging.Handler:
-    """Log to the file from now on, warnings of libraries too; it is made with the first entry.
+    """Start logging to the file, including libraries' warnings; created with the first entry.
 
     Returns
     -------
-    What does it; without a place to write to, nothing is logged.
+    The handler; it discards entries if the folder is not writable.
     """
     handler: logging.Handler = logging.NullHandler()
     path = log_path()
@@ -29,7 +29,7 @@ def start_log() -> logging.Handler:
         path.parent.mkdir(parents=True, exist_ok=True)
         handler = _LogFile(path, maxBytes=1 << 20, backupCount=1, delay=True, encoding="utf-8")
     except OSError:
-        pass  # a read-only home is no reason not to start
+        pass  # a read-only home must not prevent the start
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.captureWarnings(True)
@@ -49,7 +49,7 @@ def logged() -> Iterator[None]:
 
 
 class _LogFile(RotatingFileHandler):
-    """A file that may be on a full disk: that is no reason to write to the terminal instead."""
+    """A log file that ignores a full disk instead of writing errors to the terminal."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Let the entry go."""
+        """Drop the entry."""

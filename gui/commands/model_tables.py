@@ -17,7 +17,7 @@ Table = tuple[tuple[str, ...], Rows]
 
 
 def catalogue_table() -> Table:
-    """Return the catalogue and what else is on this machine: titles and rows."""
+    """Return the catalogue and other local models, as titles and rows."""
     listed: list[tuple[CatalogueEntry, State]] = [(e, state(e)) for e in read_catalogue()]
     listed += [(e, "cached") for e in cached_models()]
     rows: Rows = [
@@ -30,12 +30,12 @@ def catalogue_table() -> Table:
 def search_table(
     text: str, *, offline: bool, on_progress: Callable[[TransferProgress], None] | None
 ) -> Table:
-    """Search the Hub and return what it finds, the most downloaded first: titles and rows.
+    """Search the Hub; return the results, most downloaded first, as titles and rows.
 
     Raises
     ------
     HubError
-        The Hub cannot be asked.
+        The Hub cannot be reached.
     KeyboardInterrupt
         Ctrl+C was pressed.
     """
@@ -58,5 +58,5 @@ def _state(name: str) -> State:
 
 
 def _cost(entry: CatalogueEntry, where: State) -> str:
-    """Say how much is fetched when a model is opened."""
+    """Describe the download needed to open a model."""
     return size_text(entry.position_bytes) if where == "online" else ""

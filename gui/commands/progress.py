@@ -1,4 +1,4 @@
-"""The bars of a terminal: the steps of a command, and what is fetched from the Hub meanwhile."""
+"""Progress bars on a terminal: for the steps of a command, and for downloads."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ T = TypeVar("T")
 
 
 class Bars(Progress):
-    """Two bars at most, gone when the work is done; a sentence below them while it waits.
+    """Up to two transient bars, with a sentence below during waits.
 
-    What is fetched is told of by another thread, which takes no lock of its own: the display has
-    its own order of locks.
+    Downloads are reported by another thread, which takes no lock, as this could deadlock with the
+    display's locks.
 
     Parameters
     ----------
     console
-        Where to.
+        The console.
     steps
-        How many steps there will be.
+        Number of steps.
     """
 
     def __init__(self, console: Console, steps: int) -> None:
@@ -40,7 +40,7 @@ class Bars(Progress):
         self._transfer = self.add_task("", visible=False, amount="")
 
     def step(self, message: str, work: Callable[[], T]) -> T:
-        """Do one step and show it; return what the work returns."""
+        """Do one step and show it; return the result of the work."""
         self._done += 1
         amount = f"{self._done} of {self._total}" if self._total > 1 else ""
         self.update(self._steps, description=message, amount=amount)
@@ -51,7 +51,7 @@ class Bars(Progress):
         return result
 
     def tell(self, progress: TransferProgress) -> None:
-        """Show how far a transfer is."""
+        """Show a download's progress."""
         self._waiting = progress.waiting
         self.update(
             self._transfer,
@@ -63,14 +63,14 @@ class Bars(Progress):
         )
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """Give what is drawn; called with each refresh."""
+        """Return the content of the display; called with each refresh."""
         yield from super().get_renderables()
         if self._waiting:
             yield Text(self._waiting)
 
 
 def amount_text(progress: TransferProgress) -> str:
-    """Say how much has come and how fast: "1.2 MB of 3.1 MB, 820 kB/s"."""
+    """Format the amount and speed: "1.2 MB of 3.1 MB, 820 kB/s"."""
     text = size_text(progress.done)
     if progress.total:
         text += f" of {size_text(progress.total)}"

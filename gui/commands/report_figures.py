@@ -1,4 +1,4 @@
-"""The figures of `helixscope report`: those of the panels, of what the report has measured."""
+"""The figures of `helixscope report`, drawn from the report's measurements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from gui.services.questions import resolve
 from gui.style.sentences import as_sentence
 
 ENTRIES = 3
-"""Single entries of P in one figure, those of the largest variance."""
+"""Number of columns of P in one figure, those of the largest variance."""
 
 
 def figure(name: str, reported: Reported) -> Figure:
@@ -38,9 +38,9 @@ def figure(name: str, reported: Reported) -> Figure:
     Raises
     ------
     TensorUnavailable
-        The checkpoint lacks what it shows.
+        The checkpoint lacks a tensor for it.
     Offline
-        What it shows is not on this machine, and the network may not be used.
+        It would need a download, but the network is disabled.
     RangeError
         The table or the range is too small for it, or too large.
     """
@@ -51,7 +51,7 @@ def figure(name: str, reported: Reported) -> Figure:
 
 
 def texts(name: str, reported: Reported) -> Mapping[str, Callable[[], str]]:
-    """Return what writes a figure's contents as texts, by the endings of their files."""
+    """Return functions that write a figure's content as text, by suffix."""
     for entry in PANELS.values():
         if name in entry.spec.figures:
             found = entry.spec.texts(report_view(entry.spec, reported, name))
@@ -59,7 +59,7 @@ def texts(name: str, reported: Reported) -> Mapping[str, Callable[[], str]]:
     return {}
 
 
-# ---- all stored rows -----------------------------------------------------------------------
+# ---- all stored rows ------------------------------------------------------------------------
 
 
 def _norms(reported: Reported) -> Figure:
@@ -109,7 +109,7 @@ def _interference(reported: Reported) -> Figure:
     return interference_figure(found, interference_text.title(reported.model, found))
 
 
-# ---- the shown range -----------------------------------------------------------------------
+# ---- the shown range ------------------------------------------------------------------------
 
 
 def _helix(reported: Reported) -> Figure:

@@ -1,4 +1,4 @@
-"""What `helixscope report` writes: report.json, the figures, and the ledger as a text."""
+"""The files of `helixscope report`: report.json, the figures, and the ledger as text."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ FIGURES = (
     "dimensions", "dimensions-projected", "layernorm", "interference", "shape", "lookback",
     "kernels", "claims",
 )  # fmt: skip
-"""The names of the files, without their endings; the order in which they are drawn."""
+"""Names of the figures without suffix, in drawing order."""
 FORMATS = ("png", "svg")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """What to write and where.
+    """Options of a report.
 
     Attributes
     ----------
     folder
-        Where to; made if need be.
+        Output folder; created if necessary.
     positions
         Inclusive range, or None for 1 to the last.
     layer, fold_ln
@@ -45,7 +45,7 @@ class ReportRequest:
     rank, after
         As in :func:`geometry.claims.report.report`.
     figures
-        Draw the figures too.
+        Whether to draw the figures.
     """
 
     folder: Path
@@ -58,29 +58,29 @@ class ReportRequest:
 
     @property
     def n_steps(self) -> int:
-        """How many steps :meth:`ReportFiles.steps` yields."""
+        """Number of steps of :meth:`ReportFiles.steps`."""
         return 1 + len(FIGURES) * self.figures
 
     @property
     def scope(self) -> Scope:
-        """What is measured."""
+        """Settings of the measurements."""
         return Scope(self.positions, self.layer, self.rank, self.after, self.fold_ln)
 
 
 class ReportFiles:
-    """Measures a model and writes what comes of it.
+    """Measures a model and writes the report.
 
     Parameters
     ----------
     model, request
-        Of what, and what.
+        The model, and the options.
 
     Attributes
     ----------
     written
-        The names of the files that were drawn, in order.
+        Names of the drawn files, in order.
     skipped
-        For each figure that there is none of, why.
+        Reasons for omitted figures.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class ReportFiles:
         self.skipped: dict[str, str] = {}
 
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
-        """Yield what is to be done, one by one: a message and the work.
+        """Yield the steps: a message and the work.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class ReportFiles:
         yield "Measuring", self._measure
         if not self._request.figures:
             return
-        # Matplotlib and VTK are loaded only for the figures.
+        # Matplotlib and VTK are imported only for figures.
         for name in FIGURES:
             yield f"Drawing {name.replace('-', ' ')}", partial(self._draw, name)
         self._json["figures"] = {"written": self.written, "skipped": self.skipped}
@@ -137,7 +137,7 @@ class ReportFiles:
         self._write("report.json", partial(write_text, text + "\n"))
 
     def _draw(self, name: str) -> None:
-        """Write one figure in all formats; or remember why there is none."""
+        """Write one figure in all formats, or record why there is none."""
         from gui.commands.report_figures import Reported, figure, texts
         from gui.export.figures import save_figure
 
@@ -156,13 +156,13 @@ class ReportFiles:
             self._keep(
                 f"{name}.{ending}", self._render if viewport else partial(save_figure, drawn)
             )
-            # Every part has its place now; finding it anew would take half the time of a drawing.
+            # The layout is final now; computing it again would take half the drawing time.
             drawn.set_layout_engine("none")
         for ending, write in texts(name, reported).items():
             self._keep(f"{name}.{ending}", partial(write_text, write()))
 
     def _render(self, path: Path) -> None:
-        """Draw the 3D view, as `helixscope render` does."""
+        """Draw the 3D view, like `helixscope render`."""
         from gui.export.pictures import render_picture
 
         measured = self._measured
@@ -184,7 +184,7 @@ class ReportFiles:
 
 
 def skipped_text(skipped: dict[str, str]) -> str:
-    """Name the figures that there are none of and why, as one sentence; "" if that is none."""
+    """Describe omitted figures and the reasons in one sentence; "" for none."""
     by_reason: dict[str, list[str]] = {}
     for name, why in skipped.items():
         by_reason.setdefault(why, []).append(name)

@@ -1,4 +1,4 @@
-"""The steps of a command, with bars on a terminal."""
+"""The steps of a command, with progress bars on a terminal."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 class Steps:
-    """Does a command's work step by step, and shows it if there are bars.
+    """Does a command's work step by step, with bars if available.
 
     Attributes
     ----------
     tell
-        What a transfer is told to; None where nobody looks.
+        Called with a download's progress; None without bars.
     """
 
     def __init__(self, bars: Bars | None = None) -> None:
@@ -32,13 +32,13 @@ class Steps:
         self.tell: Callable[[TransferProgress], None] | None = None if bars is None else bars.tell
 
     def __call__(self, message: str, work: Callable[[], T]) -> T:
-        """Do one step: return what the work returns."""
+        """Do one step, and return the result of the work."""
         return work() if self._bars is None else self._bars.step(message, work)
 
 
 @contextmanager
 def progress_bar(steps: int) -> Iterator[Steps]:
-    """Give what does the steps; bars follow them on standard error, if that is a terminal."""
+    """Yield the steps; with bars on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield Steps()
         return
@@ -53,7 +53,7 @@ def progress_bar(steps: int) -> Iterator[Steps]:
 def open_in_step(
     step: Steps, source: str, table: str | None, offline: bool, whole: bool, fresh: bool
 ) -> PositionalModel:
-    """Open a command's source, as its options say, as one of its steps.
+    """Open a command's source, according to its options, as one of its steps.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What the headless commands say: progress on a terminal only, tables, one sentence on errors."""
+"""Terminal output of commands: messages on a terminal only, tables, one-sentence errors."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 def say_written(what: str, model: PositionalModel) -> None:
-    """Say what was written, and of which model."""
+    """Report the written file and the model."""
     commit = f" at commit {model.commit[:7]}" if model.commit else ""
     say(f"Wrote {what}: {model.name}{commit}.")
 
 
 def say(sentence: str) -> None:
-    """Say something that is no result and no error: on a terminal only."""
+    """Print a message that is neither result nor error: on a terminal only."""
     if sys.stderr.isatty():
         sys.stderr.write(f"{sentence}\n")
 
 
 def sentence(error: HelixscopeError) -> str:
-    """Return what went wrong and what to do about it as one sentence in one line."""
+    """Return an error with its advice as one sentence on one line."""
     candidates = [tensor.name for tensor in getattr(error, "candidates", ())]
     if candidates:
         return joined(str(error), f"--table takes one of {', '.join(candidates)}")
@@ -33,17 +33,17 @@ def sentence(error: HelixscopeError) -> str:
 
 
 def joined(text: str, advice: str) -> str:
-    """Make one sentence of what happened and what to do, in one line."""
+    """Join what happened and the advice to one sentence on one line."""
     text, advice = (" ".join(part.split()).rstrip(".") for part in (text, advice))
-    if advice.partition(" ")[0][1:].islower():  # a word, and no name of a variable
+    if advice.partition(" ")[0][1:].islower():  # a word, and not the name of a variable
         advice = advice[0].lower() + advice[1:]
     return f"{text}; {advice}." if advice else f"{text}."
 
 
 def print_table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    """Print a table on standard output; into a file or a pipe every cell in full.
+    """Print a table on standard output; in files and pipes with full cells.
 
-    On a narrow terminal the first column is the last to be cut: that is what one copies.
+    On a narrow terminal the first column is the last to be cut, since it is the one to copy.
     """
     from rich.console import Console
     from rich.table import Column, Table

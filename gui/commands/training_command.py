@@ -1,4 +1,4 @@
-"""The command `train`: its options, and what it says."""
+"""The command `train`: its options and messages."""
 
 from __future__ import annotations
 

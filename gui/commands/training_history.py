@@ -1,4 +1,4 @@
-"""The history of a model for the command `timelapse`: read here, or gathered from the Hub."""
+"""The training history of a model for the command `timelapse`, local or from the Hub."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ def history_for_command(
     model
         The model.
     count
-        How many steps; None for all of a history in a file, and the usual choice of checkpoints.
+        Number of steps; None for all of a history file, or the default number of checkpoints.
     offline, whole
         As in :func:`gui.commands.headless.open_for_command`.
     on_progress
-        What is told of a transfer, on another thread.
+        Called with a transfer's progress, on another thread.
 
     Raises
     ------
     NoHistory
         The model has none, or none can be found offline.
     HelixscopeError
-        It cannot be read or fetched; the advice is for the command line.
+        It cannot be read or downloaded; the advice is for the command line.
     KeyboardInterrupt
-        Ctrl+C was pressed; what has been fetched is kept for the next time.
+        Ctrl+C was pressed; complete downloads are cached.
     """
     origin = find_history(model)
     if origin is None:
@@ -68,7 +68,7 @@ def history_for_command(
 
 
 def plan_of(origin: Origin, count: int | None, network: Network | None) -> Gathering:
-    """Choose among the checkpoints that there are.
+    """Choose among the available checkpoints.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What `train` shows on a terminal while it works."""
+"""Progress of `train` on a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from geometry.training.run import TrainingProgress
 
-#: The speed told is that of the last steps.
+#: Number of recent steps for the displayed speed.
 _SPEED_OVER = 50
 
 
@@ -21,7 +21,7 @@ _SPEED_OVER = 50
 def training_bar(
     tokens_per_step: int,
 ) -> Iterator[Callable[[TrainingProgress], None] | None]:
-    """Give what is told of a run: a bar follows it on standard error, if that is a terminal."""
+    """Yield the progress callback of a run: a bar on standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -46,12 +46,12 @@ def training_bar(
 
 
 class Pace:
-    """Says how far a run is, how fast it goes and when it will be done.
+    """Describes a run's progress, speed and remaining time.
 
     Parameters
     ----------
     tokens_per_step
-        Of the run.
+        Tokens of each step.
     """
 
     def __init__(self, tokens_per_step: int) -> None:
@@ -59,7 +59,7 @@ class Pace:
         self._recent: deque[tuple[float, int]] = deque(maxlen=_SPEED_OVER + 1)
 
     def said(self, progress: TrainingProgress, now: float) -> str:
-        """Say it of a step that ended just now: "40 of 600, loss 3.11, 9,000 tokens/s, 1 min"."""
+        """Describe the step that has just ended: "40 of 600, loss 3.11, 9,000 tokens/s, 1 min"."""
         text = f"{progress.done:,} of {progress.total:,}"
         if math.isnan(progress.loss):
             return text

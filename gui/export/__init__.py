@@ -1,4 +1,4 @@
-"""What leaves the window: pictures, films, scene files, numbers and scripts.
+"""Export: pictures, films, scene files, numbers and scripts.
 
 Nothing here decides what is shown; it takes that from the session.
 """

@@ -1,4 +1,4 @@
-"""Figures for files that no panel has: the helix, the spectrum of P."""
+"""Matplotlib figures that belong to no panel: the helix, the spectrum of P."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["helix_figure", "save_figure", "spectrum_figure"]
 
 HELIX_SIZE = (5.2, 4.6)
 HELIX_PLACE, BAR_PLACE = (0.09, 0.03, 0.73, 0.9), (0.85, 0.3, 0.02, 0.36)
-"""Left, bottom, width and height as shares of the figure: no layout knows where 3D labels are."""
+"""Left, bottom, width, height as shares of the figure: layouts do not know 3D labels."""
 ELEVATION, AZIMUTH = 20, 45
-"""Degrees: the helix article's view."""
+"""View of the helix article, in degrees."""
 FLAT = 0.05
-"""Least side of the box around the curve, as a share of the largest."""
+"""Minimum side of the box around the curve, as a share of the largest."""
 MOST_DOTS = 4096
-"""More than these are pixels in an SVG too, which would take megabytes."""
+"""More points are rasterised even in SVG, which would take megabytes."""
 
 
 def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
@@ -45,9 +45,9 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
     Parameters
     ----------
     name
-        Of the model.
+        Name of the model.
     curve
-        Where its rows are, in three components of the range.
+        Its rows in three components of the range.
     theme
         Colours.
     """
@@ -89,9 +89,9 @@ def helix_figure(name: str, curve: Curve, theme: Theme = LIGHT) -> Figure:
 
 
 def _sides(axes: Axes3D) -> np.ndarray:
-    """Return the sides of a box in which all axes have one scale."""
+    """Return the sides of a box with equal scales on all axes."""
     spans = np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1)
-    # What is nearly flat has no box, and its third axis still has to be drawn.
+    # Nearly flat curves would have no box, but the third axis still has to be drawn.
     sides: np.ndarray = np.maximum(spans, FLAT * spans.max())
     return sides
 
@@ -102,7 +102,7 @@ def spectrum_figure(name: str, n_positions: int, found: Spectrum, theme: Theme =
     Parameters
     ----------
     name, n_positions
-        Of the model.
+        Name and number of positions of the model.
     found
         P's singular values.
     theme

@@ -1,4 +1,4 @@
-"""Films: frames in a row, as MP4 or GIF, written by the ffmpeg that comes with imageio-ffmpeg."""
+"""Films as MP4 or GIF, written by the ffmpeg of imageio-ffmpeg."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.whole_files import whole_file
 
 FILMS = (".mp4", ".gif")
-#: What H.264 players take everywhere, without visible loss.
+#: Settings that all H.264 players support, without visible loss.
 _MP4 = ("-c:v", "libx264", "-preset", "medium", "-crf", "15", "-pix_fmt", "yuv420p",
         "-movflags", "+faststart", "-f", "mp4")  # fmt: skip
 _GIF = ("-lavfi", "[0][1]paletteuse=dither=none", "-loop", "0")
-#: The last frame of a GIF stays for a second.
+#: The last frame of a GIF is shown for a second.
 _STAYS = ("-final_delay", "100")
 
 
 class FilmError(HelixscopeError):
-    """A film that cannot be written."""
+    """A film cannot be written."""
 
 
 def film_size(size: tuple[int, int], out: Path) -> tuple[int, int]:
-    """Return the size of a film's frames: the one asked for, made even for MP4, which needs that.
+    """Return the size of a film's frames: the requested one, even for MP4, as required there.
 
     Parameters
     ----------
     size
         Width and height in pixels.
     out
-        The file; its ending is the format.
+        The file, whose suffix gives the format.
     """
     if out.suffix.lower() == ".gif":
         return size
@@ -45,19 +45,19 @@ def film_size(size: tuple[int, int], out: Path) -> tuple[int, int]:
 
 
 class Film:
-    """A film to be written; it is at its place once it is whole, or not at all.
+    """A film, written atomically.
 
     Parameters
     ----------
     out
-        The file; its ending is the format.
+        The file, whose suffix gives the format.
     size
         Width and height of each frame, as :func:`film_size` gives them.
     fps
         Frames a second.
     loops
-        Whether the first frame follows the last one as any other does. Otherwise a GIF, which
-        begins again by itself, shows its last frame for a second.
+        Whether the film loops smoothly. Otherwise a GIF, which always repeats, shows its last frame
+        for a second.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class Film:
         self._given_up = False
 
     def write(self, count: int, draw: Callable[[int], np.ndarray]) -> None:
-        """Write all frames; what ``draw`` raises ends it, and leaves no file.
+        """Write all frames; exceptions of ``draw`` pass through and leave no file.
 
         Parameters
         ----------
         count
-            How many frames, at least one.
+            Number of frames, at least one.
         draw
             Called once for each in the order of :func:`order_of`; returns it, (height, width, 3)
             uint8.
@@ -81,10 +81,10 @@ class Film:
         Raises
         ------
         FilmError
-            It cannot be written, or was given up.
+            It cannot be written, or was cancelled.
         """
         try:
-            # A place that cannot be written to is found before anything is drawn.
+            # Fail before drawing if the place is not writable.
             with whole_file(self._out) as part, tempfile.TemporaryDirectory() as folder:
                 first = draw(0)
                 last = draw(count - 1) if count > 1 else first
@@ -98,16 +98,16 @@ class Film:
             raise self._failed(error.strerror or str(error)) from error
 
     def give_up(self) -> None:
-        """End the writing soon, and leave no file; called from another thread."""
+        """Cancel the writing, from another thread; leaves no file."""
         self._given_up = True
         if self._process is not None:
             self._process.kill()
 
     def _inputs(self, folder: Path, first: np.ndarray, last: np.ndarray) -> list[str]:
-        """Return what ffmpeg reads besides the frames: of a GIF the palette of all of them.
+        """Return ffmpeg's further inputs: for a GIF the palette.
 
-        One palette, so that nothing flickers, and of two frames, since all would fill the memory;
-        the others have the same colours.
+        One palette, so that nothing flickers, made from two frames, since all would fill the
+        memory; the others have the same colours.
         """
         if self._out.suffix.lower() != ".gif":
             return []
@@ -129,7 +129,7 @@ class Film:
 
     @contextmanager
     def _running(self, inputs: list[str], part: Path) -> Iterator[None]:
-        """Run ffmpeg into a file, and wait until all is written."""
+        """Run ffmpeg on a file, and wait until it has finished."""
         gif = (*_GIF, *(() if self._loops else _STAYS), "-f", "gif")
         kind = gif if self._out.suffix.lower() == ".gif" else _MP4
         with tempfile.TemporaryFile() as said:
@@ -142,7 +142,7 @@ class Film:
             )
             assert process.stdin is not None
             try:
-                with suppress(BrokenPipeError):  # it has ended: how, is looked at below
+                with suppress(BrokenPipeError):  # it has ended, for a reason found below
                     yield
                     process.stdin.close()
                 if process.wait() != 0 or self._given_up:
@@ -172,7 +172,7 @@ class Film:
 
 
 def order_of(count: int) -> list[int]:
-    """Return the order in which frames are drawn: the first, the last, those between."""
+    """Return the order in which frames are drawn: first, last, then those in between."""
     return [0, *([count - 1] if count > 1 else []), *range(1, count - 1)]
 
 
@@ -189,7 +189,7 @@ def _program() -> str:
 
 
 def _unseen() -> int:
-    """Return how a program is started that opens no window of its own."""
+    """Return the creation flags for a process without a console window."""
     if sys.platform == "win32":
         return subprocess.CREATE_NO_WINDOW
     return 0
@@ -201,6 +201,6 @@ def _said(file: IO[bytes]) -> str:
 
 
 def _first_line(said: bytes) -> str:
-    """Return what ffmpeg says went wrong; the other lines tell what came of it."""
+    """Return ffmpeg's first line of output, which names the error; the others are consequences."""
     line = said.decode("utf-8", "replace").strip().partition("\n")[0]
     return re.sub(r"^(\[[^]]*\] )+", "", line) or "ffmpeg ended before its time"

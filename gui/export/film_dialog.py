@@ -1,4 +1,4 @@
-"""How a film is to be: asked before it is drawn, and how far it is meanwhile."""
+"""Dialogs for the options and the progress of a film."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gui.widgets.segmented import Segmented
 from gui.widgets.tooltips import wrapped
 
 FASTEST, SLOWEST = 50.0, 0.5
-"""Snapshots a second; what a GIF can show, and what still is a film."""
+"""Bounds of snapshots per second; GIF supports no higher rate."""
 _FORMATS = (
     ("mp4", "MP4", "H.264: for slides, web pages and players; small, and sharp"),
     ("gif", "GIF", "Plays anywhere by itself, over and over; 256 colours"),
@@ -41,7 +41,7 @@ _BACKGROUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class FilmOptions:
-    """How a film is to be.
+    """Options of a film.
 
     Attributes
     ----------
@@ -50,9 +50,9 @@ class FilmOptions:
     height
         In pixels; the width follows the viewport's.
     fps
-        Snapshots a second.
+        Snapshots per second.
     background
-        "theme"; "white", with the light theme's colours.
+        "theme", or "white" with the light theme's colours.
     """
 
     kind: str = "mp4"
@@ -67,18 +67,18 @@ class FilmOptions:
 
 
 class FilmForm(QDialog):
-    """Asks for format, size and background, and for what a kind of film is besides.
+    """Asks for format, size and background; base of the dialogs for films.
 
-    Subclasses make ``fps`` and whatever else they ask for, lay all out, and tell :meth:`frames`.
+    Subclasses create ``fps`` and their other fields, lay them out, and define :meth:`frames`.
 
     Parameters
     ----------
     title
-        Of the dialog.
+        Title of the dialog.
     options
-        What is chosen at first.
+        Initial values.
     viewport
-        Its size gives the film's shape.
+        Size of the viewport, which gives the film's aspect ratio.
     """
 
     fps: QDoubleSpinBox
@@ -97,7 +97,7 @@ class FilmForm(QDialog):
         self.height_.chosen.connect(self._say)
 
     def options(self) -> FilmOptions:
-        """Return what was chosen."""
+        """Return the chosen options."""
         return FilmOptions(
             self.kind.value(),
             int(self.height_.value()),
@@ -106,7 +106,7 @@ class FilmForm(QDialog):
         )
 
     def frames(self) -> int:
-        """Return how many frames that are."""
+        """Return the number of frames."""
         raise NotImplementedError
 
     def _say(self) -> None:
@@ -116,7 +116,7 @@ class FilmForm(QDialog):
         self._said.setText(f"{frames} of {format_count(width)} × {format_count(height)} pixels")
 
     def _lay_out(self, more: Sequence[tuple[str, QWidget | QLayout]]) -> None:
-        """Put rows under those of all films, with their names."""
+        """Add named rows below those common to all films."""
         form = QGridLayout()
         form.setHorizontalSpacing(2 * GRID)
         form.setVerticalSpacing(GRID)
@@ -142,14 +142,14 @@ class FilmForm(QDialog):
 
 
 class FilmDialog(FilmForm):
-    """Asks how a time-lapse is to be filmed; speed and length are one thing.
+    """Asks for the options of a timeline's film; speed and duration are linked.
 
     Parameters
     ----------
     options, viewport
         As in the base.
     n_snapshots
-        How many frames there will be.
+        Number of frames.
     """
 
     def __init__(
@@ -169,7 +169,6 @@ class FilmDialog(FilmForm):
         self._on_fps(options.fps)
 
     def frames(self) -> int:
-        """Return how many snapshots there are."""
         return self._n
 
     def _on_fps(self, fps: float) -> None:
@@ -182,7 +181,7 @@ class FilmDialog(FilmForm):
 
 
 class FilmProgress(QDialog):
-    """How far a film is; closing it gives the film up. The window can be used meanwhile."""
+    """Progress of a film; closing it cancels the film. It does not block the window."""
 
     def __init__(self, title: str, name: str, frames: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -208,7 +207,7 @@ class FilmProgress(QDialog):
         self._show()
 
     def show_one_more(self) -> None:
-        """Say that another frame is drawn."""
+        """Count another frame as drawn."""
         self.bar.setValue(self.bar.value() + 1)
         self._show()
 
@@ -221,7 +220,7 @@ class FilmProgress(QDialog):
 
 
 def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
-    """Lay out fields and the words between them."""
+    """Lay out fields and text in a row."""
     row = QHBoxLayout()
     row.setSpacing(GRID)
     for part in parts:
@@ -231,7 +230,7 @@ def in_a_row(*parts: QWidget | str) -> QHBoxLayout:
 
 
 def number(name: str, low: float, high: float) -> QDoubleSpinBox:
-    """Make a field for a number."""
+    """Create a field for a number."""
     made = QDoubleSpinBox()
     made.setDecimals(2 if low < 0.1 else 1)
     made.setRange(low, high)
@@ -242,7 +241,7 @@ def number(name: str, low: float, high: float) -> QDoubleSpinBox:
 
 
 def _show(field: QDoubleSpinBox, value: float) -> None:
-    """Show a number without telling anybody."""
+    """Show a number without a signal."""
     blocked = field.blockSignals(True)
     field.setValue(value)
     field.blockSignals(blocked)

@@ -1,6 +1,6 @@
-"""Making a film in the window: frames drawn on its thread, one at a time, and written on another.
+"""Making films in the window: frames are drawn on its thread, and written on another.
 
-The graphics belong to the window's thread; between two frames that does what else is due.
+Graphics must stay on the window's thread, which handles events between two frames.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.state.session import Session
 
-# What draws and writes is not needed for the first frame: it is loaded when it is asked for.
+# Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
     from gui.export.film import Film
     from gui.export.film_dialog import FilmProgress
@@ -27,27 +27,27 @@ FILM = "film"
 
 
 class Frames(Protocol):
-    """What draws the frames of a film; made, used and closed on the window's thread."""
+    """Draws the frames of a film; created, used and closed on the window's thread."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of frames."""
 
     def draw(self, index: int) -> np.ndarray:
-        """Draw one: (height, width, 3) uint8."""
+        """Draw a frame: (height, width, 3) uint8."""
 
     def close(self) -> None:
-        """Let go of the graphics."""
+        """Release the graphics."""
 
 
 class Filming:
-    """Makes films for a window, and shows how far they are.
+    """Makes films for a window, and shows their progress.
 
     Parameters
     ----------
     window
-        What the dialog belongs to.
+        Parent of the dialog.
     session
-        What is told in its status.
+        Gets the status.
     controller
         Runs the writing.
     """
@@ -62,16 +62,16 @@ class Filming:
         return self._under_way is not None
 
     def start(self, frames: Frames, film: Film, out: Path, what: str) -> None:
-        """Draw and write a film; a failure becomes a notice that says why.
+        """Draw and write a film; a notice reports failures.
 
         Parameters
         ----------
         frames
-            Closed at the end, whatever that is.
+            Closed at the end in any case.
         film, out
-            What writes it, and where.
+            The film and its file.
         what
-            What it is of, for the dialog and the status: "the time-lapse".
+            Description for the dialog and the status: "the time-lapse".
         """
         from gui.export.film_dialog import FilmProgress
 
@@ -92,7 +92,7 @@ class Filming:
         progress.show()
 
     def cancel(self) -> None:
-        """Give up the film that is under way; no file is left."""
+        """Cancel the film; leaves no file."""
         if self._under_way is not None:
             what = self._under_way.what
             self._controller.give_up(FILM)
@@ -100,13 +100,13 @@ class Filming:
             self._session.status = f"Saving {what} was cancelled"
 
     def close(self) -> None:
-        """Give up; the window goes away."""
+        """Cancel, because the window is closing."""
         if self._under_way is not None:
             self._controller.give_up(FILM)
             self._end()
 
     def _draw(self, index: int) -> None:
-        """Draw the frame that the writer asks for."""
+        """Draw the frame requested by the writer."""
         under_way = self._under_way
         if under_way is None:
             return
@@ -114,7 +114,7 @@ class Filming:
             frame = under_way.frames.draw(index)
         except Exception:
             self.cancel()
-            raise  # for the log and the notice of what nobody caught
+            raise  # for the log and the notice of unexpected errors
         under_way.reel.give(frame)
         under_way.progress.show_one_more()
 
@@ -133,7 +133,7 @@ class Filming:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _UnderWay:
-    """What belongs to the film that is being made."""
+    """State of the film being made."""
 
     frames: Frames
     reel: _Reel
@@ -142,18 +142,18 @@ class _UnderWay:
 
 
 class _GivenUp(Exception):
-    """The film is not wanted any more."""
+    """The film was cancelled."""
 
 
 class _Reel:
-    """Frames on their way from the thread that draws to the one that writes.
+    """Passes frames from the drawing thread to the writing one.
 
     Parameters
     ----------
     film
-        What they are written into.
+        The film.
     count
-        How many there are.
+        Number of frames.
     """
 
     def __init__(self, film: Film, count: int) -> None:
@@ -161,7 +161,7 @@ class _Reel:
         self._drawn: queue.SimpleQueue[np.ndarray | None] = queue.SimpleQueue()
 
     def write(self, ask: Callable[[int], None]) -> None:
-        """Write them all; each is asked for while the one before is written."""
+        """Write all frames; each is requested while the previous one is written."""
         from gui.export.film import order_of
 
         order = iter(order_of(self._count))
@@ -178,10 +178,10 @@ class _Reel:
         self._film.write(self._count, draw)
 
     def give(self, frame: np.ndarray) -> None:
-        """Hand over the frame that was asked for."""
+        """Pass on the requested frame."""
         self._drawn.put(frame)
 
     def stop(self) -> None:
-        """End the writing soon, from another thread."""
+        """Cancel the writing, from another thread."""
         self._drawn.put(None)
         self._film.give_up()

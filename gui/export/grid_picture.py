@@ -1,4 +1,4 @@
-"""Pictures of views side by side, drawn afresh at any size: curves, headers, the colours' bar."""
+"""Pictures of the grid, drawn anew at any size: curves, headers, colour bar."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def picture_of_viewport(
     viewport: Viewport, theme: Theme, scale: int, *, transparent: bool, compact: bool
 ) -> QImage:
-    """Draw what a viewport shows.
+    """Draw a viewport's scene.
 
     Parameters
     ----------
     viewport
-        With a curve.
+        A viewport with a curve.
     theme, scale, transparent, compact
         As in :func:`gui.export.pictures.render_scene`.
 
@@ -53,12 +53,12 @@ def picture_of_viewport(
 
 
 def picture_of_grid(grid: ViewGrid, theme: Theme, scale: int, *, transparent: bool) -> QImage:
-    """Draw all views of a grid, each under its name; one that is still being read stays empty.
+    """Draw all views of a grid, each under its name; models still loading stay empty.
 
     Parameters
     ----------
     grid
-        With more than one view.
+        A grid with more than one view.
     theme, scale, transparent
         As in :func:`gui.export.pictures.render_scene`.
 
@@ -90,7 +90,7 @@ def picture_of_grid(grid: ViewGrid, theme: Theme, scale: int, *, transparent: bo
 
 
 def ground_of_grid(grid: ViewGrid, theme: Theme, size: tuple[int, int]) -> np.ndarray:
-    """Draw what of a grid does not turn, the names and the colours' bar.
+    """Draw the static parts of a grid: names and colour bar.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _draw_ground(painter: QPainter, grid: ViewGrid, theme: Theme) -> None:
 
 
 def _draw_header(painter: QPainter, cell: GridCell, area: QRect, theme: Theme) -> None:
-    """Write what a view shows, without what can be clicked."""
+    """Draw a view's header without its buttons."""
     font = QFont(cell.font())
     font.setPixelSize(SMALL)
     room, left = area.adjusted(GRID, 0, -GRID, 0), Qt.AlignmentFlag.AlignVCenter
@@ -145,5 +145,5 @@ def _to_image(pixels: np.ndarray) -> QImage:
     height, width, channels = pixels.shape
     kind = QImage.Format.Format_RGBA8888 if channels == 4 else QImage.Format.Format_RGB888
     data = np.ascontiguousarray(pixels)
-    # copy() takes the pixels over: the array may go away.
+    # copy() owns its pixels, so the array may be freed.
     return QImage(data.data, width, height, channels * width, kind).copy()

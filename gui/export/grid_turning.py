@@ -1,4 +1,4 @@
-"""A turntable of all views side by side: each curve turns in its place."""
+"""A turntable of the grid: each curve turns in its own view."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class GridFrames:
-    """Draws the frames of a turntable of a grid, whatever becomes of the grid meanwhile.
+    """Draws the frames of a grid's turntable, independent of later changes of the grid.
 
-    Made, used and closed on the window's thread.
+    Created, used and closed on the window's thread.
 
     Parameters
     ----------
     grid
-        With more than one view; one that is still being read stays empty.
+        A grid with more than one view; models still loading stay empty.
     look
-        How; the cameras are those of the views.
+        Options; the cameras are those of the views.
     turn
-        About what, and how fast.
+        Axis and speed.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class GridFrames:
             raise
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of frames."""
         return self._count
 
     def draw(self, index: int) -> np.ndarray:
@@ -76,12 +76,12 @@ class GridFrames:
         return frame
 
     def close(self) -> None:
-        """Let go of the graphics."""
+        """Release the graphics."""
         for _, frames in self._parts:
             frames.close()
 
 
 def _pixels(start: int, length: int, scale: float, end: int) -> slice:
-    """Return the pixels of a stretch of logical ones, at least one, inside the picture."""
+    """Return the pixels of a range of logical pixels, at least one, within the picture."""
     first = min(round(start * scale), end - 1)
     return slice(first, max(first + 1, min(round((start + length) * scale), end)))

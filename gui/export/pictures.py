@@ -1,4 +1,4 @@
-"""Pictures of the scene, drawn off-screen at any size: no window and no display needed."""
+"""Pictures of the scene, drawn off-screen at any size, without a window or display."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from gui.state.session import Session
 from gui.style.theme import THEMES, Theme
 
 SUPERSAMPLING = 2
-"""Pictures are drawn this many times larger and averaged: smooth edges on every driver."""
+"""Pictures are rendered larger by this factor and averaged, for smooth edges with every driver."""
 MAX_PIXELS = 16_384
-"""Largest side of a picture, in pixels: what graphics drivers draw in one piece."""
+"""Maximum side of a picture in pixels, a limit of graphics drivers."""
 
 
 class PictureError(HelixscopeError):
-    """A picture that cannot be drawn or written."""
+    """A picture cannot be drawn or written."""
 
 
 def render_scene(
@@ -48,21 +48,21 @@ def render_scene(
     Parameters
     ----------
     state
-        What to show.
+        The scene.
     theme
         Colours of texts, marks and (unless transparent) the background.
     pose
-        Where the camera is, or the name of a view that frames the shown range.
+        The camera's pose, or the name of a view, which frames the shown range.
     size
         Width and height in logical pixels.
     scale
         Pixels per logical pixel; points, lines and texts grow with it.
     transparent
-        Leave the background out; texts keep the theme's colours.
+        Whether the background is transparent; texts keep the theme's colours.
     background
         A colour in place of the theme's background.
     compact
-        As one of several views: without the caption of the model and the colour bar.
+        Whether it is one of several views, without the model's caption and the colour bar.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def render_scene(
 
 
 class OffScreen:
-    """A scene of its own, of which any number of pictures can be drawn, on one thread.
+    """An off-screen scene for any number of pictures, on one thread.
 
     Parameters
     ----------
@@ -130,19 +130,19 @@ class OffScreen:
     def draw(
         self, state: SceneState, pose: CameraPose | str, *, transparent: bool = False
     ) -> np.ndarray:
-        """Draw a picture; what is given and returned is as in :func:`render_scene`."""
+        """Draw a picture; see :func:`render_scene`."""
         with _quiet_vtk():
             self._scene.show(state)
             if isinstance(pose, str):
                 pose = view_pose(pose, self._scene.displayed_range, state.turn, self._aspect)
             pose.apply(self._plotter.camera)
             self._plotter.renderer.ResetCameraClippingRange()
-            self._plotter.render_window.Render()  # a screenshot renders by itself only once
+            self._plotter.render_window.Render()  # a screenshot renders only the first time
             image = self._plotter.screenshot(transparent_background=transparent)
         return _averaged(np.array(image), self._finer)
 
     def close(self) -> None:
-        """Let go of the graphics; nothing can be drawn afterwards."""
+        """Release the graphics; nothing can be drawn afterwards."""
         self._scene.release()
         self._plotter.close()
 
@@ -180,7 +180,7 @@ def render_picture(
     theme
         ``light`` or ``dark``.
     pca, norms
-        The components of that range and the norms, where they are known already.
+        The range's components and the norms, if already known.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def still_session(
     geometry.checkpoints.errors.RangeError
         If the model has no such positions or components.
     """
-    # A table with fewer than three is drawn as the window draws it: flat.
+    # A table with fewer than three dimensions is drawn flat, as in the window.
     if max(components) > max(3, min(model.W_pos.shape)):
         raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
     session = Session(positions=positions or (min(1, model.n_positions - 1), model.n_positions - 1))
@@ -240,7 +240,7 @@ def write_png(image: np.ndarray, out: Path) -> None:
     Raises
     ------
     PictureError
-        If the file cannot be written; the sentence says why.
+        If the file cannot be written.
     """
     from PIL import Image
 
@@ -255,12 +255,12 @@ def write_png(image: np.ndarray, out: Path) -> None:
 
 
 def _averaged(image: np.ndarray, factor: int) -> np.ndarray:
-    """Average blocks of factor × factor pixels; colours count by their opacity."""
+    """Average blocks of factor × factor pixels, with colours weighted by their opacity."""
     if factor == 1:
         return image
     height, width, channels = image.shape
     averaged = np.empty((height // factor, width // factor, channels), dtype=np.uint8)
-    # A large picture's sums would take gigabytes at once.
+    # In blocks: all sums of a large picture would take gigabytes.
     for top in range(0, len(averaged), 64):
         rows = image[factor * top : factor * (top + 64)]
         average = _average_opaque if channels == 3 else _average_transparent
@@ -288,7 +288,7 @@ def _average_transparent(rows: np.ndarray, factor: int) -> np.ndarray:
 
 @contextmanager
 def _quiet_vtk() -> Iterator[None]:
-    """Keep VTK from logging that there is no display: it then draws without one."""
+    """Suppress VTK's messages about a missing display, without which it can draw."""
     before = vtkLogger.GetCurrentVerbosityCutoff()
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
     try:

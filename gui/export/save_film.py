@@ -1,4 +1,4 @@
-"""Saving the time-lapse that the window plays: as a film, or its coordinates as numbers."""
+"""Saving the timeline in the window as a film, or its coordinates as numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gui.state.session import Notice, Session
 from gui.style.theme import LIGHT
 from gui.viewport.viewport import Viewport
 
-# What draws and writes is not needed for the first frame: it is loaded when it is asked for.
+# Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
     from gui.export.film_dialog import FilmOptions
     from gui.services.controller import Controller
@@ -28,14 +28,14 @@ _WHAT = "the time-lapse"
 
 
 class FilmSaver:
-    """Saves films of a viewport's time-lapse, and its numbers.
+    """Saves a viewport's timeline as film or numbers.
 
     Parameters
     ----------
     window, viewport
-        What dialogs belong to; whose camera, shape and theme a film has.
+        Parent of the dialogs; viewport whose camera, shape and theme a film has.
     session
-        Whose time-lapse is drawn, and what is told in its status and notice.
+        Session with the timeline; gets status and notices.
     controller
         Runs the writing.
     """
@@ -54,7 +54,7 @@ class FilmSaver:
         return self.filming.busy
 
     def ask(self, name: str) -> None:
-        """Let the user choose options and a file of some name, then save a film."""
+        """Ask for options and a file, with a suggested name, and save a film."""
         from gui.export.film_dialog import FilmDialog, FilmOptions
 
         lapse = self._session.lapse
@@ -78,7 +78,7 @@ class FilmSaver:
             self.save(path, options)
 
     def save(self, out: Path, options: FilmOptions) -> None:
-        """Save a film; a failure becomes a notice that says why."""
+        """Save a film; a notice reports failures."""
         from gui.export.film import Film
         from gui.export.timelapse_film import FilmLook, LapseFrames
 
@@ -89,7 +89,7 @@ class FilmSaver:
             fps=options.fps,
             theme=self._viewport.scene.theme if options.background == "theme" else LIGHT,
             pose=CameraPose.of(viewport.camera),
-            # In a small film of a large viewport, texts as small as all else could not be read.
+            # Small films of large viewports have relatively larger texts, for legibility.
             lines=max(1, min(viewport.height(), options.height)),
         )
         try:
@@ -100,11 +100,11 @@ class FilmSaver:
         self.filming.start(frames, Film(out, look.size, look.fps), out, _WHAT)
 
     def cancel(self) -> None:
-        """Give up the film that is under way; no file is left."""
+        """Cancel the film; leaves no file."""
         self.filming.cancel()
 
     def ask_numbers(self, name: str) -> None:
-        """Let the user choose a file of some name, and write the coordinates into it as NPZ."""
+        """Ask for a file, with a suggested name, and write the coordinates as NPZ."""
         from gui.export.timelapse_film import write_lapse_numbers
 
         lapse = self._session.lapse
@@ -123,5 +123,5 @@ class FilmSaver:
         )
 
     def close(self) -> None:
-        """Give up; the window goes away."""
+        """Cancel, because the window is closing."""
         self.filming.close()

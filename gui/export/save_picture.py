@@ -45,12 +45,12 @@ _BACKGROUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class PictureOptions:
-    """What a picture shows and how.
+    """Options of a picture.
 
     Attributes
     ----------
     whole_window
-        The whole window instead of the viewport alone.
+        Whether to show the whole window instead of the viewport alone.
     scale
         Pixels per pixel on the screen, 1 to 4.
     background
@@ -69,9 +69,9 @@ class PictureSaver:
     Parameters
     ----------
     window, grid
-        What is pictured.
+        The window, and its views.
     session
-        Gets a notice when a picture cannot be written.
+        Gets notices of failures.
     in_background
         :meth:`gui.services.controller.Controller.in_background`.
     """
@@ -84,7 +84,7 @@ class PictureSaver:
         self._options = PictureOptions()
 
     def ask(self) -> None:
-        """Let the user choose options and a file, then save."""
+        """Ask for options and a file, and save a picture."""
         dialog = PictureDialog(self._options, self._grid.pictured.size(), self._window)
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
         options, to_clipboard = dialog.options(), dialog.to_clipboard
@@ -96,20 +96,20 @@ class PictureSaver:
             self.copy()
             return
         name = self._session.model.name if self._session.model else "helixscope"
-        # A revision such as gpt2@refs/pr/1 is no folder.
+        # A "/" in a revision, as in gpt2@refs/pr/1, must not become a folder.
         file = ask_where(self._window, "Save picture", name.replace("/", "-"), _KINDS, _PICTURES)
         if file is not None:
             self.save(file, self._options)
 
     def save(self, out: Path, options: PictureOptions) -> None:
-        """Draw a picture, and write it on a thread; a failure becomes a notice that says why.
+        """Draw a picture, and write it on a thread; a notice reports failures.
 
         Parameters
         ----------
         out
-            Gets the ending .png if it has another.
+            The file; its suffix is replaced by .png.
         options
-            What it shows, and how.
+            Options.
         """
         image, out = self._draw(options), _as_png(out)
         if image is None:
@@ -118,13 +118,13 @@ class PictureSaver:
         def done(_: None) -> None:
             self._session.status = f"Saved {out}"
 
-        # A large picture takes a minute to pack.
+        # Compressing a large picture takes up to a minute.
         self._run(
             f"save {out}", lambda: write_picture(image, out), done, "The picture could not be saved"
         )
 
     def save_window(self, out: Path) -> bool:
-        """Save a picture of the whole window as it is on the screen, before this returns."""
+        """Save a picture of the whole window as on the screen, synchronously."""
         image, out = self._draw(PictureOptions(whole_window=True, scale=1)), _as_png(out)
         if image is None:
             return False
@@ -137,14 +137,14 @@ class PictureSaver:
         return True
 
     def copy(self) -> None:
-        """Put a picture on the clipboard, by the options chosen last."""
+        """Copy a picture to the clipboard, with the last options."""
         image = self._draw(self._options)
         if image is not None:
             QGuiApplication.clipboard().setImage(image)
             self._session.status = "Copied the picture"
 
     def _draw(self, options: PictureOptions) -> QImage | None:
-        """Draw a picture; where that cannot be, a notice says why."""
+        """Draw a picture; on failure, show a notice."""
         try:
             return self.picture(options)
         except HelixscopeError as error:
@@ -173,7 +173,7 @@ class PictureSaver:
         return self._grid.main.scene.theme
 
     def _picture_of_window(self, scale: int) -> QImage:
-        """Draw the widgets at the scale, and the viewports afresh in their places."""
+        """Draw the widgets at the scale, and the viewports anew in their places."""
         size = self._window.size()
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         if image.isNull():
@@ -194,7 +194,7 @@ class PictureSaver:
 
 
 class PictureDialog(QDialog):
-    """Asks what to picture, how large, on which background, and where to put it."""
+    """Asks for content, size and background of a picture, and its destination."""
 
     def __init__(self, options: PictureOptions, viewport: QSize, parent: QWidget) -> None:
         super().__init__(parent)
@@ -237,7 +237,7 @@ class PictureDialog(QDialog):
         return buttons
 
     def options(self) -> PictureOptions:
-        """Return what was chosen."""
+        """Return the chosen options."""
         return PictureOptions(
             whole_window=self.what.value() == "window",
             scale=int(self.scale.value()),
@@ -260,14 +260,14 @@ def _as_png(out: Path) -> Path:
 
 
 def write_picture(image: QImage, out: Path) -> None:
-    """Write a picture as PNG, on any thread; the file is there whole, or as it was.
+    """Write a picture as PNG atomically, on any thread.
 
     Raises
     ------
     PictureError
-        It cannot be written; it says why.
+        It cannot be written.
     """
-    # Writing the file with Python, and not with QImage.save, tells why it failed.
+    # Unlike QImage.save, writing the file with Python gives the reason of failures.
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     writer = QImageWriter(buffer, QByteArray(b"png"))

@@ -1,4 +1,4 @@
-"""Saving and copying what a panel shows: its figure, its numbers, the Python that makes them."""
+"""Saving and copying a panel's figure, numbers and Python script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DOCUMENTS = QStandardPaths.StandardLocation.DocumentsLocation
 
 
 class Background(Protocol):
-    """As :meth:`gui.services.controller.Controller.in_background`."""
+    """Signature of :meth:`gui.services.controller.Controller.in_background`."""
 
     def __call__(
         self, slot: str, function: Callable[[], T], on_result: Callable[[T], None], what: str, /
@@ -37,12 +37,12 @@ class Background(Protocol):
 
 
 class ResultSaver:
-    """Writes figures and numbers on a thread: Matplotlib takes its time.
+    """Writes figures and numbers on a thread, because Matplotlib is slow.
 
     Parameters
     ----------
     session
-        Is told in its status what was saved.
+        Gets the status.
     in_background
         :meth:`gui.services.controller.Controller.in_background`.
     """
@@ -51,7 +51,7 @@ class ResultSaver:
         self._session, self._run = session, in_background
 
     def save_figure(self, parent: QWidget, name: str, draw: Callable[[], Figure]) -> None:
-        """Ask for a file and draw the figure into it; its ending says how."""
+        """Ask for a file and draw the figure into it, in the format of its suffix."""
         path = ask_where(parent, "Save figure", name, FIGURES)
         if path is not None:
             self._save(path, "The figure could not be saved", lambda: _write_figure(draw(), path))
@@ -59,7 +59,7 @@ class ResultSaver:
     def save_numbers(
         self, parent: QWidget, name: str, numbers: Callable[[], Mapping[str, np.ndarray]]
     ) -> None:
-        """Ask for a file and write the numbers into it; its ending says how."""
+        """Ask for a file and write the numbers into it, in the format of its suffix."""
         path = ask_where(parent, "Save numbers", name, NUMBERS)
         if path is not None:
             self._save(
@@ -74,14 +74,14 @@ class ResultSaver:
         kinds: Mapping[str, str],
         texts: Mapping[str, Callable[[], str]],
     ) -> None:
-        """Ask for a file of one of some kinds, and write the text of that kind into it."""
+        """Ask for a file of one of some kinds, and write the text of that kind."""
         path = ask_where(parent, title, name, kinds)
         if path is not None:
             text = texts[path.suffix.lower().lstrip(".")]
             self._save(path, "The text could not be saved", lambda: _write_text(text(), path))
 
     def copy_figure(self, draw: Callable[[], Figure]) -> None:
-        """Put the figure on the clipboard as a picture."""
+        """Copy the figure to the clipboard as a picture."""
 
         def picture() -> QImage:
             buffer = io.BytesIO()
@@ -95,7 +95,7 @@ class ResultSaver:
         self._run("copy figure", picture, copy, "The figure could not be copied")
 
     def copy_text(self, text: str) -> None:
-        """Put text on the clipboard."""
+        """Copy text to the clipboard."""
         QGuiApplication.clipboard().setText(text)
         self._session.status = "Copied as Python"
 
@@ -129,29 +129,29 @@ def ask_where(
     kinds: Mapping[str, str],
     location: QStandardPaths.StandardLocation = _DOCUMENTS,
 ) -> Path | None:
-    """Let the user choose a file of one of some kinds; None if none.
+    """Ask for a file of one of some kinds; None if cancelled.
 
     Parameters
     ----------
     parent, title
-        Of the dialog.
+        Parent and title of the dialog.
     name
-        What it suggests, without an ending.
+        Suggested name, without suffix.
     kinds
-        What each ending is called in the dialog; the first is suggested.
+        Suffixes and their descriptions; the first is the default.
     location
-        Where the dialog begins.
+        Initial folder.
 
     Returns
     -------
     pathlib.Path or None
-        With the ending that was written, if it is of one of the kinds, else with that of the kind
-        that was chosen. If the file is there, the user said that it may be replaced.
+        With the typed suffix if it is one of the kinds, otherwise with that of the chosen kind. If
+        the file exists, the user agreed to replace it.
     """
     place = QStandardPaths.writableLocation(location)
     folder = place if Path(place).is_dir() else ""
     dialog = QFileDialog(parent, title, folder, ";;".join(kinds.values()))
-    # Added to a name without a dot, before the dialog asks whether to replace a file.
+    # Added to a name without a dot before the dialog asks whether to replace a file.
     dialog.setDefaultSuffix(next(iter(kinds)))
     dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_ending(kinds, chosen)))
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -160,7 +160,7 @@ def ask_where(
     while found is None and dialog.exec() == QFileDialog.DialogCode.Accepted:
         chosen = Path(dialog.selectedFiles()[0])
         path = _with_ending(chosen, kinds, dialog.selectedNameFilter())
-        # Of a name with a dot, such as opt-1.3b, the dialog did not know the ending.
+        # For a name with a dot, such as opt-1.3b, the dialog could not know the final suffix.
         if path == chosen or not path.exists() or _may_replace(path, parent, title):
             found = path
     dialog.deleteLater()
@@ -168,7 +168,7 @@ def ask_where(
 
 
 def _ending(kinds: Mapping[str, str], chosen: str) -> str:
-    """Return the ending of the kind that is called so."""
+    """Return the suffix of the kind with this description."""
     return next((ending for ending, kind in kinds.items() if kind == chosen), next(iter(kinds)))
 
 

@@ -17,27 +17,27 @@ _KINDS = {"html": "Web page that turns (*.html)", "glb": "glTF body (*.glb)"}
 
 
 class SceneSaver:
-    """Asks where to, takes down what the viewport shows, and writes it on a thread.
+    """Asks for a file, and writes the viewport's scene on a thread.
 
     Parameters
     ----------
     window, viewport
-        What the dialog belongs to; whose camera and theme a scene has.
+        Parent of the dialog; viewport whose camera and theme a scene has.
     controller
-        Runs the writing; its session is what is exported.
+        Runs the writing; has the session to export.
     """
 
     def __init__(self, window: QWidget, viewport: Viewport, controller: Controller) -> None:
         self._window, self._viewport, self._controller = window, viewport, controller
 
     def ask(self) -> None:
-        """Let the user choose a file, and write it; a failure becomes a notice that says why."""
+        """Ask for a file, and write the scene; a notice reports failures."""
         from gui.export.scene_files import SceneExport
 
         session = self._controller.session
         if session.model is None:
             return
-        # A revision such as gpt2@refs/pr/1 is no folder.
+        # A "/" in a revision, as in gpt2@refs/pr/1, must not become a folder.
         name = session.model.name.replace("/", "-")
         path = ask_where(self._window, "Export scene", name, _KINDS)
         if path is None:

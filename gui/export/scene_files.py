@@ -1,4 +1,4 @@
-"""The scene as a file that other programs show and turn."""
+"""The scene as a file for other programs."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 SCENES = (".html", ".glb")
 SCREEN = 4 / 3
-"""Width over height of the browser's window that a named view is framed for."""
+"""Aspect ratio of the browser's window for which a named view is framed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SceneExport:
-    """What a scene's file is made of; it may be written on any thread.
+    """Content of a scene's file; may be written on any thread.
 
     Attributes
     ----------
     state
-        What is shown.
+        The scene.
     texts
-        What each position's point says.
+        Texts of the positions' points.
     title
         The model's name.
     theme
         The colours.
     pose
-        Where the camera is.
+        The camera's pose.
     """
 
     state: SceneState
@@ -47,12 +47,12 @@ class SceneExport:
 
     @classmethod
     def of(cls, session: Session, theme: Theme, pose: CameraPose | str) -> SceneExport:
-        """Take down what a session shows, with a camera or the name of a view.
+        """Create from a session, with a camera pose or the name of a view.
 
         Raises
         ------
         HelixscopeError
-            When nothing is shown.
+            If no model is open.
         """
         state = resolve_scene(session)
         if state is None or session.model is None:
@@ -65,12 +65,12 @@ class SceneExport:
         return cls(state, texts, session.model.name, theme, pose)
 
     def write(self, out: Path) -> None:
-        """Write a file of the kind that its ending, one of :data:`SCENES`, names.
+        """Write a file in the format of its suffix, one of :data:`SCENES`.
 
         Raises
         ------
         HelixscopeError
-            When it cannot be written; it says why.
+            If it cannot be written.
         """
         if out.suffix.lower() == ".glb":
             from gui.export.scene_glb import scene_glb
@@ -111,9 +111,9 @@ def export_scene(
     Raises
     ------
     HelixscopeError
-        When it cannot be written, or the model has no such positions or components.
+        If it cannot be written, or the model has no such positions or components.
     """
-    from gui.export.pictures import still_session  # and with it VTK
+    from gui.export.pictures import still_session  # imports VTK
 
     session = still_session(model, positions, components)
     SceneExport.of(session, THEMES[theme], view).write(out)

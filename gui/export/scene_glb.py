@@ -1,4 +1,4 @@
-"""The scene as binary glTF, for programs that show, light or print bodies."""
+"""The scene as binary glTF, for programs that show, light or print 3D models."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
 
 TUBE, BALL, THIN = 1 / 900, 1 / 260, 1 / 1500
-"""Radii of the curve, of its points and of guides, as parts of the shown curve's longest extent:
-about as thick as they look in the window."""
+"""Radii of the curve, its points and guides, as shares of the shown curve's longest extent, about
+as thick as in the window.
+"""
 TUBE_SIDES, BALL_SIDES = 8, 8
 FEW = 20_000
-"""More points than this get no balls: hundreds of megabytes that nothing could show."""
+"""More points get no balls, which would take hundreds of megabytes."""
 
 
 def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
     """Return the scene as binary glTF 2.0: a tube and balls in the colours of the window.
 
-    glTF's own lines and points have no thickness, and most programs leave them out: so both are
-    surfaces, the nodes "curve" and "positions", and so is what panels draw beside them, "guides"
-    and "lit". The longest extent is 1, as sizes are metres there. The caption is in the scene's
-    extras.
+    glTF's own lines and points have no thickness, and most programs omit them: so both are
+    surfaces, the nodes "curve" and "positions", and so are the guides of panels, "guides" and
+    "lit". The longest extent is 1 (metre). The caption is in the scene's extras.
 
     Parameters
     ----------
     state
-        What is shown. Positions outside its range, marks and texts are left out.
+        The scene, without positions outside its range, marks and texts.
     theme
-        Of the background that colours are made legible on.
+        Theme for whose background colours are made legible.
     """
     import trimesh
 
@@ -63,10 +63,10 @@ def scene_glb(state: SceneState, theme: Theme = LIGHT) -> bytes:
 def _guides(
     state: SceneState, theme: Theme, centre: np.ndarray, longest: float
 ) -> dict[str, trimesh.Trimesh]:
-    """Return what panels draw beside the curve: "guides", and as larger balls what is "lit"."""
+    """Return the guides of panels: "guides", and highlighted positions as larger balls, "lit"."""
     grey = np.array(pv.Color(theme.muted).int_rgba, dtype=np.uint8)
     found = {}
-    # VTK finds no direction for a line without any length.
+    # VTK finds no direction for a line of zero length.
     lines = [line for line in guide_polylines(state) if np.ptp(line, axis=0).any()]
     lines = [(line - centre) / longest for line in lines]
     bodies = [_thin_tubes(lines, grey)] if lines else []

@@ -1,4 +1,4 @@
-"""The guides of a scene in the files that other programs show."""
+"""The guides of a scene in files for other programs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
 
 Trace = dict[str, object]
-"""What Plotly draws, by its names for the parts."""
+"""A Plotly trace."""
 
 LINE_WIDTH, PALE_WIDTH, POINT_SIZE, MATCHED_SIZE = 3, 1, 2, 3
-"""In pixels of the browser."""
+"""Sizes in pixels of the browser."""
 LIT_SHARE = 4 / 7
-"""The browser's points are this much smaller than the window's."""
+"""Scale from the window's point sizes to the browser's."""
 
 
 def guide_polylines(state: SceneState) -> list[np.ndarray]:
-    """Return all lines of the guides as they are turned in the view, dash by dash: each (m, 3)."""
+    """Return all lines of the guides as displayed, dash by dash: each (m, 3)."""
     lines = [
         line
         for guide in state.guides
@@ -35,13 +35,13 @@ def guide_polylines(state: SceneState) -> list[np.ndarray]:
 
 
 def guide_points(state: SceneState) -> np.ndarray:
-    """Return the guides' own points as they are turned in the view: (k, 3)."""
+    """Return the guides' points as displayed: (k, 3)."""
     points = [guide.points for guide in state.guides if guide.points is not None]
     return np.concatenate([np.zeros((0, 3)), *points]) @ state.turn.T
 
 
 def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
-    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, or those they match."""
+    """Return the colours of :func:`guide_points`, (k, 4) uint8: grey, or matched ones."""
     grey = np.array(pv.Color(theme.muted).int_rgba, np.uint8)
     found = [np.zeros((0, 4), np.uint8)]
     for guide in state.guides:
@@ -53,7 +53,7 @@ def guide_colors(state: SceneState, theme: Theme) -> np.ndarray:
 
 
 def guide_traces(state: SceneState, theme: Theme) -> list[Trace]:
-    """Return the guides as Plotly's traces of lines and markers."""
+    """Return the guides as Plotly traces of lines and markers."""
     traces: list[Trace] = []
     for guide in state.guides:
         firm = (theme.faint, PALE_WIDTH) if guide.pale else (theme.text, LINE_WIDTH)
@@ -99,7 +99,7 @@ def _lit(state: SceneState, levels: list[np.ndarray], theme: Theme) -> list[Trac
 
 
 def _matching(state: SceneState, positions: np.ndarray, theme: Theme) -> list[str]:
-    """Return the colours of positions as the browser wants them."""
+    """Return the colours of positions in CSS syntax."""
     colors = point_colors(state.scale, theme.viewport)[positions, :3]
     return ["rgb({}, {}, {})".format(*color) for color in colors]
 
@@ -109,7 +109,7 @@ def _each(segments: np.ndarray | None) -> list[np.ndarray]:
 
 
 def _apart(parts: tuple[np.ndarray, ...] | list[np.ndarray]) -> np.ndarray:
-    """Return polylines as one, with gaps between them."""
+    """Return polylines as one, separated by gaps."""
     gap = np.full((1, 3), np.nan)
     return np.concatenate([piece for part in parts for piece in (part, gap)][:-1])
 

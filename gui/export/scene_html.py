@@ -1,4 +1,4 @@
-"""The scene as one page that turns in any browser, without a network."""
+"""The scene as one HTML page, interactive in any browser, without a network."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
     from gui.scene.scene_state import SceneState
 
 POINT_SIZE, FAINT_SIZE, LINE_WIDTH = 4, 2, 3
-"""In pixels of the browser."""
+"""Sizes in pixels of the browser."""
 BROWSER_ANGLE = 45.0
 """Vertical field of view of Plotly's perspective camera, in degrees."""
 STOPS = 32
-"""Colours that a map is given by."""
+"""Number of colours that define a map."""
 ARROW = 0.15
-"""Length of an axis's arrow, as a part of the scene's longest extent."""
+"""Length of an axis's arrow, relative to the scene's longest extent."""
 PROJECTIONS = {"perspective": "perspective", "parallel": "orthographic"}
 THINNEST = 1e-3
-"""A flat scene's thickness, as a part of its longest extent: Plotly wants one."""
+"""Minimum thickness of a flat scene, relative to its longest extent, as required by Plotly."""
 
 
 def scene_html(
     state: SceneState, theme: Theme, pose: CameraPose, texts: Sequence[str], title: str
 ) -> str:
-    """Return the scene as a page with all that it needs inside: some 5 MB, of which 4.8 are code.
+    """Return the scene as a self-contained page: some 5 MB, of which 4.8 are code.
 
-    Drag turns it, the wheel zooms, and a point says under the mouse which position it is.
+    Dragging rotates, the wheel zooms, and points have tooltips.
 
     Parameters
     ----------
     state
-        What is shown; positions outside the range are faint as in the window, or left out.
+        The scene; positions outside the range are faint as in the window, or omitted.
     theme
         Its colours.
     pose
-        From where it is seen at first.
+        Initial pose of the camera.
     texts
-        For every position, what its point says.
+        Tooltips of all positions.
     title
-        The page's.
+        Title of the page.
     """
     import plotly.graph_objects as go
 
@@ -64,7 +64,7 @@ def scene_html(
     traces += guide_traces(state, theme)
     traces += _arrows(state, theme, _Box.around(traces), pose)
     figure = go.Figure([go.Scatter3d(trace) for trace in traces])
-    # What lies outside the axes' ranges is not drawn.
+    # Anything outside the axes' ranges is not drawn.
     figure.update_layout(_layout(state, theme, _Box.around(traces), pose))
     page: str = figure.to_html(
         include_plotlyjs=True,
@@ -128,7 +128,7 @@ def _faint(points: np.ndarray, texts: Sequence[str], theme: Theme) -> Trace:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Box:
-    """What is drawn, from corner to corner, and how long Plotly's unit is in it."""
+    """Bounding box of the drawing, and the length of Plotly's unit in it."""
 
     centre: np.ndarray
     extents: np.ndarray
@@ -153,7 +153,7 @@ class _Box:
 
 
 def _arrows(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> list[Trace]:
-    """Return a short line along each component, named at its end, at first in the lower right."""
+    """Return a short line along each component, labelled, initially in the lower right."""
     ahead = pose.focal_point - pose.position
     right = np.cross(ahead, pose.up)
     across = right / np.linalg.norm(right) - pose.up
@@ -181,7 +181,7 @@ def _layout(state: SceneState, theme: Theme, box: _Box, pose: CameraPose) -> dic
         f"{letter}axis": {"visible": False, "range": ends}
         for letter, ends in zip("xyz", ranges.tolist(), strict=True)
     }
-    # What fills our field of view fills Plotly's from nearer.
+    # Plotly's wider field of view needs a nearer camera.
     nearer = np.tan(np.radians(VIEW_ANGLE / 2)) / np.tan(np.radians(BROWSER_ANGLE / 2))
     camera = {
         "eye": _xyz((pose.position - pose.focal_point) * nearer / box.unit),

@@ -1,4 +1,4 @@
-"""A time-lapse taken away: as a film, drawn frame by frame off-screen, and as numbers. No Qt."""
+"""Export of a timeline: as a film, drawn off-screen, and as numbers."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 FORMATS = (*FILMS, ".npz")
 LINES = 540
-"""Logical pixels from top to bottom of a film: texts and points are as large as in a window."""
+"""Height of a film in logical pixels, so that texts and points are as large as in a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilmLook:
-    """How a film is drawn.
+    """Options of a film's drawing.
 
     Attributes
     ----------
     size
         Width and height in pixels; for MP4 both even, see :func:`gui.export.film.film_size`.
     fps
-        Snapshots a second.
+        Snapshots per second.
     theme
         Colours.
     pose
-        Where the camera stands; None for the article's view of all that the curve passes through.
+        The camera's pose; None for the article's view of all snapshots.
     lines
-        Logical pixels from top to bottom: the fewer, the larger texts and points are.
+        Height in logical pixels: the smaller, the larger are texts and points.
     """
 
     size: tuple[int, int] = (960, 720)
@@ -57,7 +57,7 @@ class FilmLook:
 
 
 def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
-    """Return what draws frames of a look.
+    """Return a scene for drawing frames.
 
     ``compact`` is that of :func:`gui.export.pictures.render_scene`.
 
@@ -66,7 +66,7 @@ def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
     PictureError
         If frames of this size cannot be drawn.
     """
-    from gui.export.pictures import OffScreen  # and with it VTK
+    from gui.export.pictures import OffScreen  # imports VTK
 
     scale = look.size[1] / look.lines
     logical = (look.size[0] / scale, look.size[1] / scale)
@@ -74,21 +74,21 @@ def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
 
 
 class LapseFrames:
-    """Draws the frames of a session's time-lapse, whatever becomes of the session meanwhile.
+    """Draws the frames of a session's timeline, independent of later changes of the session.
 
-    Made, used and closed on one thread: that of the window, if there is one.
+    Created, used and closed on one thread: that of the window, if there is one.
 
     Parameters
     ----------
     session
-        Its ``lapse`` is drawn as it shows it now, but for the mark of what is under the mouse.
+        Its ``lapse`` is drawn as shown now, without the hovered position.
     look
-        How.
+        Options.
 
     Raises
     ------
     HelixscopeError
-        There is no time-lapse of the range that is shown, or frames of this size cannot be drawn.
+        There is no timeline of the shown range, or frames of this size cannot be drawn.
     """
 
     def __init__(self, session: Session, look: FilmLook) -> None:
@@ -104,7 +104,7 @@ class LapseFrames:
         self._pose = look.pose or self._overview(look.size)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of frames."""
         return self._lapse.n_snapshots
 
     def draw(self, snapshot: int) -> np.ndarray:
@@ -115,11 +115,11 @@ class LapseFrames:
         return self._stage.draw(state, self._pose)
 
     def close(self) -> None:
-        """Let go of the graphics."""
+        """Release the graphics."""
         self._stage.close()
 
     def _overview(self, size: tuple[int, int]) -> CameraPose:
-        """Frame the range at all snapshots together, so that nothing leaves the picture."""
+        """Frame the range at all snapshots together, so that it never leaves the picture."""
         from gui.state.camera import view_pose
 
         state = resolve_scene(self._session)
@@ -131,7 +131,7 @@ class LapseFrames:
 
 
 def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
-    """Draw all frames into a film, MP4 or GIF by the file's ending.
+    """Draw all frames into a film, MP4 or GIF by the file's suffix.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
 
 
 def lapse_numbers(lapse: TrainingTimeline) -> dict[str, np.ndarray]:
-    """Return what a time-lapse shows, by name; n snapshots of p positions in d dimensions.
+    """Return a timeline's arrays by name; n snapshots of p positions in d dimensions.
 
     ``steps`` (n,); ``tokens`` (n,) and ``losses`` (n,) where they are known; ``coordinates``
     (n, p, 3) in ``basis``, "frozen" or "aligned"; ``variance`` (n, 3), shares of each snapshot's
@@ -168,7 +168,7 @@ def lapse_numbers(lapse: TrainingTimeline) -> dict[str, np.ndarray]:
 
 
 def write_lapse_numbers(lapse: TrainingTimeline, out: Path) -> None:
-    """Write :func:`lapse_numbers` as NPZ; the file is there whole, or as it was.
+    """Write :func:`lapse_numbers` as NPZ, atomically.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def make_lapse(
     basis: Basis = "frozen",
     positions: tuple[int, int] | None = None,
 ) -> Session:
-    """Return a session with a model's time-lapse ready, for :class:`LapseFrames`.
+    """Return a session with a model's timeline, for :class:`LapseFrames`.
 
     Raises
     ------
@@ -211,18 +211,18 @@ def write_timelapse(
     theme: Theme = LIGHT,
     step: Callable[[str, Callable[[], None]], None] = lambda _, work: work(),
 ) -> None:
-    """Write a session's time-lapse in the format that the file's ending names.
+    """Write a session's timeline in the format of the file's suffix.
 
     Parameters
     ----------
     session
-        As :func:`make_lapse` returns it.
+        From :func:`make_lapse`.
     out
         ``.mp4``, ``.gif`` or ``.npz``.
     size, fps, theme
-        Of a film; an odd width or height of an MP4 becomes even.
+        Options of a film; odd sizes of an MP4 become even.
     step
-        Does the work, named in words.
+        Does the work, given its description.
 
     Raises
     ------

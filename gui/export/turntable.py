@@ -1,4 +1,4 @@
-"""A turntable: a film of the scene that turns round once and begins again. No Qt here."""
+"""A turntable: a film of the scene that makes one full turn and loops."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 About = Literal["up", "x", "y", "z"]
 ABOUT: tuple[About, ...] = get_args(About)
-"""What a scene turns about: what is up on the screen, or one of the axes."""
+"""Axes of rotation: the screen's up direction, or a component."""
 SECONDS, FPS = 8.0, 25.0
 
 
@@ -33,30 +33,30 @@ class Turn:
     Attributes
     ----------
     about
-        One of :data:`ABOUT`; "up" is what is up on the screen in the first frame.
+        One of :data:`ABOUT`; "up" is the screen's up direction in the first frame.
     seconds
-        How long one turn takes.
+        Duration of one turn.
     """
 
     about: About = "up"
     seconds: float = SECONDS
 
     def frames(self, fps: float) -> int:
-        """Return how many frames one turn has."""
+        """Return the number of frames of one turn."""
         return max(2, round(self.seconds * fps))
 
 
 def turned(pose: CameraPose, axis: np.ndarray, angle: float) -> CameraPose:
-    """Go around a pose's focal point.
+    """Rotate a pose around its focal point.
 
     Parameters
     ----------
     pose
-        Where the camera is.
+        The camera's pose.
     axis : (3,)
-        What it goes around, in world coordinates; any length but zero.
+        Axis in world coordinates; any length but zero.
     angle
-        How far, in radians; the scene seems to turn the other way.
+        Angle in radians; the scene appears to rotate the other way.
     """
     x, y, z = axis / np.linalg.norm(axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -70,25 +70,25 @@ def turned(pose: CameraPose, axis: np.ndarray, angle: float) -> CameraPose:
 
 
 class TurnFrames:
-    """Draws the frames of a turntable, whatever becomes of the session meanwhile.
+    """Draws the frames of a turntable, independent of later changes of the session.
 
-    Made, used and closed on one thread: that of the window, if there is one.
+    Created, used and closed on one thread: that of the window, if there is one.
 
     Parameters
     ----------
     session
-        What it shows now is drawn, but for the mark of what is under the mouse.
+        Drawn as it is now, without the hovered position.
     look
-        How; without a pose, in the article's view.
+        Options; without a pose, in the article's view.
     turn
-        About what, and how fast.
+        Axis and speed.
     compact
         Whether it is one of several views, without caption and colour bar.
 
     Raises
     ------
     HelixscopeError
-        Nothing is shown, or frames of this size cannot be drawn.
+        No model is open, or frames of this size cannot be drawn.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class TurnFrames:
         self._stage = off_screen(look, compact=compact)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of frames."""
         return self._count
 
     def draw(self, index: int) -> np.ndarray:
@@ -116,7 +116,7 @@ class TurnFrames:
         return self._stage.draw(self._state, turned(self._pose, self._axis, angle))
 
     def close(self) -> None:
-        """Let go of the graphics."""
+        """Release the graphics."""
         self._stage.close()
 
 
@@ -133,7 +133,7 @@ def export_turntable(
     theme: str = "light",
     step: Callable[[str, Callable[[], None]], None] = lambda _, work: work(),
 ) -> None:
-    """Write a model's 3D view as a film of one turn, MP4 or GIF by the file's ending.
+    """Write a model's 3D view as a film of one turn, MP4 or GIF by the file's suffix.
 
     Parameters
     ----------
@@ -144,18 +144,18 @@ def export_turntable(
     positions, components, view, theme
         As in :func:`gui.export.pictures.render_picture`.
     turn
-        How it turns; the usual way if None.
+        Axis and speed; the default if None.
     size, fps
-        Of the film; an odd width or height of an MP4 becomes even.
+        Options of the film; odd sizes of an MP4 become even.
     step
-        Does the work, named in words.
+        Does the work, given its description.
 
     Raises
     ------
     HelixscopeError
         It cannot be drawn or written, or the model has no such positions or components.
     """
-    from gui.export.pictures import still_session  # and with it VTK
+    from gui.export.pictures import still_session  # imports VTK
 
     session = still_session(model, positions, components)
     assert session.curve is not None

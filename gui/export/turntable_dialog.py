@@ -1,4 +1,4 @@
-"""How a film of one turn is to be: asked before it is drawn."""
+"""Dialog for the options of a turntable film."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _UPRIGHT = ("up", "Upright", "About what is up on the screen now")
 
 
 class TurntableDialog(FilmForm):
-    """Asks how a turntable is to be filmed.
+    """Asks for the options of a turntable.
 
     Parameters
     ----------
     options, viewport
         As in the base.
     grid
-        The size of all views together, where there are several; else None.
+        Size of the whole grid, if there are several views; otherwise None.
     turn
-        About what it turns at first, and how fast.
+        Initial axis and speed.
     components
-        What the three axes are.
+        The components on the three axes.
     """
 
     def __init__(
@@ -67,16 +67,15 @@ class TurntableDialog(FilmForm):
         self._on_views()
 
     def turn(self) -> Turn:
-        """Return what was chosen of the turn."""
+        """Return the chosen axis and speed."""
         return Turn(cast(About, self.about.value()), self.seconds.value())
 
     def frames(self) -> int:
-        """Return how many frames one turn has."""
         return self.turn().frames(self.fps.value())
 
     @property
     def all_views(self) -> bool:
-        """Whether all views are to be in it."""
+        """Whether to include all views."""
         return self.views.value() == "all"
 
     def _on_views(self) -> None:

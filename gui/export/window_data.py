@@ -1,4 +1,4 @@
-"""The numbers behind what a window shows: as named arrays, and as a table. Knows no toolkit."""
+"""The numbers behind a window, as named arrays and as a table."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from gui.state.session import Session
 
 README = "README"
-"""Name of the entry of an NPZ that says, in JSON, what the others are."""
+"""Name of the NPZ entry that describes the others, in JSON."""
 _TABLE = "the table’s own unit"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Datum:
-    """An array and what it is.
+    """An array and its description.
 
     Attributes
     ----------
     values
         The array.
     meaning
-        What it is, in a sentence.
+        Its description, a sentence.
     unit
-        Of its numbers; "" for none.
+        Unit of its numbers; "" for none.
     column
-        What its column is called in a table; "" if it has none. An array of two dimensions has
-        such a name for each column, parted by blanks.
+        Name of its column in a table; "" if it has none. An array of two dimensions has a name for
+        each column, separated by spaces.
     """
 
     values: np.ndarray
@@ -52,14 +52,14 @@ class Datum:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Shown:
-    """What is shown of one model.
+    """The numbers of one model.
 
     Attributes
     ----------
     model
         The model.
     said
-        Range, components, colours and the caption, by their names in the README.
+        Range, components, colours and caption, by their names in the README.
     data
         The arrays, by name.
     """
@@ -70,13 +70,12 @@ class Shown:
 
 
 def shown_of(session: Session) -> Shown | None:
-    """Take down the numbers behind a session's curve; None where none is shown.
+    """Return the numbers behind a session's curve; None if there is none.
 
     Arrays with a row for each position of the table: ``position``, ``in_range``, ``selected``,
-    ``token``, ``coordinates``, ``norm``, ``residual``, ``color``. Of what lies over the curve, if
-    something does: ``laid_position``, ``laid_matched``, ``laid_coordinates``. Of the basis:
-    ``components``, ``mean``, ``explained_variance_ratio``, ``singular_values``. And ``table``, the
-    rows themselves.
+    ``token``, ``coordinates``, ``norm``, ``residual``, ``color``. Of an aligned curve, if there is
+    one: ``laid_position``, ``laid_matched``, ``laid_coordinates``. Of the basis: ``components``,
+    ``mean``, ``explained_variance_ratio``, ``singular_values``. And ``table``, the rows themselves.
     While a snapshot of a training is shown, coordinates and norms are its, without a residual.
     """
     state, curve, model = resolve_scene(session), session.curve, session.model
@@ -102,7 +101,7 @@ def shown_of(session: Session) -> Shown | None:
 
 
 def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
-    """Return what there is of each position, in the order of a table's columns."""
+    """Return the arrays by position, in the order of a table's columns."""
     model, curve, lapse = session.model, session.curve, session.shown_lapse
     assert model is not None
     assert curve is not None
@@ -149,7 +148,7 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
 
 
 def _of_laid(laid: AlignedCurve) -> dict[str, Datum]:
-    """Return the curve that lies over the shown one."""
+    """Return the arrays of an aligned curve."""
     return {
         "laid_position": Datum(
             np.arange(laid.positions[0], laid.positions[1] + 1),
@@ -161,7 +160,7 @@ def _of_laid(laid: AlignedCurve) -> dict[str, Datum]:
 
 
 def _snapshot(session: Session) -> str:
-    """Say which snapshot of the training is shown."""
+    """Describe the shown snapshot of the training."""
     lapse = session.shown_lapse
     assert lapse is not None
     assert session.snapshot is not None
@@ -169,7 +168,7 @@ def _snapshot(session: Session) -> str:
 
 
 def _of_basis(session: Session) -> dict[str, Datum]:
-    """Return the basis, in which the coordinates are unless they are those of a snapshot."""
+    """Return the basis of the coordinates, unless they are those of a snapshot."""
     assert session.model is not None
     assert session.curve is not None
     pca = session.curve.pca
@@ -196,14 +195,14 @@ def _color(session: Session) -> str:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class WindowData:
-    """The numbers of a window; they may be written on any thread.
+    """The numbers of a window; may be written on any thread.
 
     Attributes
     ----------
     shown
-        Of the open model, then of those beside it.
+        Those of the open model, then of compared models.
     panels
-        The numbers that panels show, by the panels' names.
+        The panels' numbers, by the panels' names.
     """
 
     shown: tuple[Shown, ...]
@@ -213,12 +212,12 @@ class WindowData:
     def of(
         cls, session: Session, panels: Mapping[str, Mapping[str, np.ndarray]] | None = None
     ) -> WindowData:
-        """Take down what a session shows, and the models beside it.
+        """Create from a session, including compared models.
 
         Raises
         ------
         HelixscopeError
-            Nothing is shown.
+            No model is open.
         """
         first = shown_of(session)
         if first is None:
@@ -227,11 +226,11 @@ class WindowData:
         return cls((first, *(one for one in others if one is not None)), panels or {})
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return all arrays by name, and under :data:`README` what they are, in JSON.
+        """Return all arrays by name, with their description as JSON under :data:`README`.
 
-        Those of the open model have the names of :func:`shown_of`, those of the models beside it
-        the same after ``compared_1/``, ``compared_2/``, …, and what a panel shows is after
-        ``panels/`` and the panel's name.
+        Those of the open model have the names of :func:`shown_of`, those of compared models the
+        prefixes ``compared_1/``, ``compared_2/``, …, and those of panels ``panels/`` and the
+        panel's name.
         """
         arrays: dict[str, np.ndarray] = {}
         meanings: dict[str, dict[str, object]] = {}
@@ -252,9 +251,9 @@ class WindowData:
         return {README: np.array(json.dumps(readme, indent=1, ensure_ascii=False)), **arrays}
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Return a table by columns of objects, with a line for each position.
+        """Return a table as columns of objects, with a row per position.
 
-        With models beside the open one their lines follow, and the first column names the model.
+        With compared models their rows follow, and the first column names the model.
         """
         tables = [_columns(one) for one in self.shown]
         counts = [len(table["position"]) for table in tables]
@@ -276,12 +275,12 @@ class WindowData:
         }
 
     def write(self, out: Path) -> None:
-        """Write the table as ``.csv``, or all arrays as ``.npz``; the file is whole or as it was.
+        """Write the table as ``.csv``, or all arrays as ``.npz``, atomically.
 
         Raises
         ------
         HelixscopeError
-            It cannot be written, or its ending is another one.
+            It cannot be written, or has another suffix.
         """
         csv = out.suffix.lower() == ".csv"
         numbers = self.columns() if csv else self.arrays()

@@ -1,4 +1,4 @@
-"""The Python that shows again what a window shows, without one. Knows no toolkit."""
+"""A Python script that draws what a window shows."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from gui.state.camera import CameraPose
 
 SCALE = 2
-"""Pixels for each on the screen, each way, as a saved picture has them at first."""
+"""Pixels per logical pixel, the default of saved pictures."""
 POINT, COMPACT_POINT, LINE, FAINT_POINT, FONT = 7 * SCALE, 4 * SCALE, 3, 3 * SCALE, 11
-"""Sizes of points, width of lines and size of letters in the picture."""
+"""Point sizes, line widths and font size in the picture."""
 _NOT_IN_MATPLOTLIB = ("batlow", "romaO")
-"""Colour maps that pyvista does not know by their names."""
+"""Colour maps whose names pyvista does not know."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Sight:
-    """From where a curve is seen, and on what.
+    """Camera, size and theme of a view.
 
     Attributes
     ----------
     pose
-        Where the camera is.
+        The camera's pose.
     size
         Width and height of the viewport in logical pixels.
     theme
@@ -59,18 +59,18 @@ def script(
     panels: Mapping[str, str] = MappingProxyType({}),
     others: Mapping[int, Sight] = MappingProxyType({}),
 ) -> str:
-    """Return a script that fits and draws what a session shows, and prints what it found.
+    """Return a script that fits and draws a session's scene, and prints the results.
 
     Parameters
     ----------
     session
-        With a model. The models beside it follow, each in a picture of its own.
+        A session with a model. Compared models follow, each in its own picture.
     sight
-        From where.
+        The open model's view.
     panels
-        By their titles, the scripts of panels that show something of the open model.
+        Scripts of panels that show results of the open model, by title.
     others
-        From where the models beside it are seen, by their keys; as the open one if not said.
+        Views of compared models, by key; default: that of the open one.
     """
     assert session.model is not None
     begin = opening(session.model)
@@ -106,7 +106,7 @@ class _Part:
         self._missing = [guide for guide in state.guides if guide not in drawn]
 
     def text(self) -> str:
-        """Return them."""
+        """Return the lines as text."""
         lines = [
             *self._numbers(),
             *self._points(),
@@ -122,7 +122,7 @@ class _Part:
         assert self._session.model is not None
         return opening(self._session.model) + "\n".join(lines)
 
-    # ---- the numbers -----------------------------------------------------------------------
+    # ---- numbers ---------------------------------------------------------------------------
 
     def _numbers(self) -> list[str]:
         pca, norms = self._curve.pca, self._session.norms
@@ -138,7 +138,7 @@ class _Part:
         ]
 
     def _points(self) -> list[str]:
-        """Return the lines that make ``points`` and their ``values``, of all positions."""
+        """Return the lines that compute ``points`` and their ``values`` for all positions."""
         lines, lapse = ["points = curve.coordinates"], self._session.shown_lapse
         if lapse is not None:
             assert self._session.snapshot is not None
@@ -174,7 +174,7 @@ class _Part:
             return "norms.values"
         return "np.arange(model.n_positions)"
 
-    # ---- the picture -----------------------------------------------------------------------
+    # ---- picture ---------------------------------------------------------------------------
 
     def _plotter(self) -> list[str]:
         """Return the lines that draw the curve."""
@@ -219,7 +219,7 @@ class _Part:
         ]
 
     def _marks(self) -> list[str]:
-        """Return the lines of the selected positions and of all labels."""
+        """Return the lines that draw selected positions and all labels."""
         state, lines = self._state, []
         chosen = [position for position in state.selection if state.visible(position)]
         if chosen:
@@ -245,7 +245,7 @@ class _Part:
         ]
 
     def _sphere(self) -> list[str]:
-        """Return the lines of the sphere of the rows of mean norm."""
+        """Return the lines that draw the sphere of rows of mean norm."""
         section = self._state.sphere
         if section is None or section.axes is None:
             return []
@@ -264,7 +264,7 @@ class _Part:
         ]
 
     def _trails(self) -> list[str]:
-        """Return the lines of the ways of selected positions through the training."""
+        """Return the lines that draw paths of selected positions through the training."""
         if self._state.ways is None:
             return []
         chosen = [p for p in self._state.selection if self._state.visible(p)][-MAX_TRAILS:]
@@ -276,7 +276,7 @@ class _Part:
         ]
 
     def _laid(self) -> list[str]:
-        """Return the lines of the curve that lies over this one, if one does."""
+        """Return the lines that draw an aligned curve, if there is one."""
         laid, guide = self._session.laid, self._session.guides.get(LAID)
         if laid is None or guide not in self._state.guides:
             return []
@@ -297,7 +297,7 @@ class _Part:
         ]
 
     def _measured(self) -> list[str]:
-        """Return the lines of the line that is measured, if one is."""
+        """Return the lines that draw the measured line, if there is one."""
         pair, guide = self._session.pair, self._session.guides.get(MEASURE)
         if pair is None or guide not in self._state.guides:
             return []
@@ -314,7 +314,7 @@ class _Part:
         ]
 
     def _around(self) -> list[str]:
-        """Return the lines of axes and caption, and what of the window they leave out."""
+        """Return the lines for axes and caption, and a comment on what is omitted."""
         theme, missing = self._theme, [guide.caption for guide in self._missing]
         names = [label.partition(" · ")[0] for label in self._state.axis_labels]
         x, y, z = (repr(name.replace("\N{NO-BREAK SPACE}", " ")) for name in names)
