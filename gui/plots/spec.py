@@ -304,22 +304,22 @@ class Legend:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
-    """One quantity over a training.
+    """One quantity at places along x, such as the steps of a training, with gaps.
 
     Attributes
     ----------
     name
         What it is called.
     values : (n,)
-        One for each snapshot; NaN where there is none.
+        One for each place; NaN where there is none.
     color
         ``#rrggbb``.
     percent
-        Whether it is a share, said in percent.
+        Whether it is a share, written in percent.
     dashed
         Whether it is what was to be expected and not what was found.
     digits, unit
-        Decimals that are said, and the sign behind them.
+        Decimals that are written, and the sign behind them.
     """
 
     name: str
@@ -335,17 +335,17 @@ class Line:
         """Style and width of its curves."""
         return ("dashed", 1.0) if self.dashed else ("solid", 1.5)
 
-    def said(self, snapshot: int) -> str:
-        """Say the value at a snapshot; "–" if there is none."""
-        value = float(self.values[snapshot])
+    def text_at(self, place: int) -> str:
+        """Return the value at a place, by its index; "–" if there is none."""
+        value = float(self.values[place])
         if not np.isfinite(value):
             return "–"
         number = format_number(value, self.digits) + self.unit
         return format_percent(value) if self.percent else number
 
-    def reading(self, snapshot: int) -> Reading:
-        """Return what is said of it at a snapshot."""
-        return Reading(self.name, self.said(snapshot), self.color, self.look[0])
+    def reading(self, place: int) -> Reading:
+        """Return the entry of the row over a plot for its value at a place."""
+        return Reading(self.name, self.text_at(place), self.color, self.look[0])
 
     def curves(self, x: np.ndarray, *, dots: bool = False, named: bool = True) -> list[Curve]:
         """Return it over places on an axis, a curve for each stretch that has values."""

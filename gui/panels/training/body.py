@@ -73,9 +73,10 @@ class TrainingBody(PanelBody):
         return (self.checkpoints,)
 
     def draw(self, view: View) -> None:
-        self._view, self._lacking = view, False
+        before, self._view, self._lacking = self._view, view, False
         self.plots.draw(TrainingPanel().plots(view))
-        self._show_verdict()
+        if before is None or before.result is not view.result:  # it takes long, and one scrubs
+            self._show_verdict()
         self._arrange()
 
     def draw_without_result(self) -> None:

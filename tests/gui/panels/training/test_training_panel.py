@@ -272,7 +272,7 @@ def test_the_riddle_of_the_last_position_has_its_verdict(stage):
 def test_a_line_does_not_cross_what_is_unknown():
     line = Line("x", np.array([np.nan, 1.0, 2.0, np.nan, 3.0]), "#000000")
     assert list(line.runs()) == [slice(1, 3), slice(4, 5)]
-    assert (line.said(0), line.said(1)) == ("–", "1.00")
+    assert (line.text_at(0), line.text_at(1)) == ("–", "1.00")
 
 
 # ---- states and what can be taken away --------------------------------------------------------
