@@ -268,6 +268,13 @@ class Saved(Control):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Passing(Saved):
+    """A choice made in the panel's body, that files leave out."""
+
+    kept: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Play(Control):
     """A button, and Space, that play :meth:`PanelSpec.course` once, for as long as it is true.
 
@@ -598,6 +605,8 @@ class PanelSpec(ABC, Generic[C, R]):
     """Whether what it draws in the viewport depends on the current position."""
     body: ClassVar[str] = ""
     """"module:class" of the widget that shows it, where a row of plots does not fit."""
+    form: ClassVar[str] = ""
+    """"module:class" of a widget with controls for which the row of them has no room."""
     figures: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Names of the figures that a report draws, each with the choices it takes."""
     claims: ClassVar[Mapping[str, Mapping[str, Any]]] = {}

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from gui.panels.overlaps_look import Levels, Look
 from gui.panels.overlaps_question import Overlap
 from gui.panels.overlaps_text import TIMES
-from gui.plots.color_bar import ColorBar, format_level
+from gui.plots.color_bar import ColorBar
 from gui.plots.heatmap import Heatmap
-from gui.style.theme import Theme, format_number
+from gui.style.theme import Theme, format_level, format_number
 
 BAR_LEAST, BAR_ENDS = 64, 10
 """Pixels: the least height of the colour bar, and of it what lies beyond its ends."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
@@ -75,6 +75,8 @@ class PanelBody(QWidget):
 
     chosen = Signal(str, object)
     """A choice of the panel, by its name, and its new value."""
+    changed = Signal(dict)
+    """Several choices of the panel at once."""
     hoverRequested = Signal(object)
     """The position under the mouse, or None."""
     selectionRequested = Signal(tuple)
@@ -126,6 +128,24 @@ class PanelBody(QWidget):
 
     def stop(self) -> None:
         """Stop timers; the panel goes away."""
+
+
+class PanelForm(QWidget):
+    """Controls beside the result, or above it: more than a row of them has room for.
+
+    They are there in all states: where something cannot be shown, they are how to leave it.
+    """
+
+    changed = Signal(dict)
+    """Choices of the panel, by their names, with their new values."""
+
+    def take(self, choices: Any, model: PositionalModel | None, theme: Theme) -> None:
+        """Show choices without reporting a change, and offer what a model has."""
+        raise NotImplementedError
+
+    def stands_beside(self, room: QSize) -> bool:
+        """Return whether it is better beside the result than above it, in so much room for both."""
+        return True
 
 
 class ResultPanel(Panel):
@@ -191,6 +211,10 @@ class ResultPanel(Panel):
         self.controls = ControlRow(spec, theme, lambda field, value: self._choose(field, value))
         for widget in self.controls.widgets.values():
             self.header.add(widget)
+        self.form: PanelForm | None = None
+        if spec.form:
+            self.form = _imported(spec.form)()
+            self.form.changed.connect(self._take)
         self.buttons = {button.text: self._button(button) for button in spec.buttons}
         for made in self.buttons.values():
             self.header.add(made)
@@ -273,9 +297,12 @@ class ResultPanel(Panel):
     def _choose(self, field: str, value: object) -> None:
         if field in self._shared:
             self.intended.emit(ChangeShared(field, value))
-            return
-        choices = replace(self.choices, **{field: value})
-        self._set_choices(self.spec.agreeing(choices, {field}))
+        else:
+            self._take({field: value})
+
+    def _take(self, changes: dict[str, Any]) -> None:
+        choices = replace(self.choices, **changes)
+        self._set_choices(self.spec.agreeing(choices, changes.keys()))
 
     def _follow_shared(self) -> None:
         shared = {field: getattr(self.session, field) for field in self._shared}
@@ -311,6 +338,12 @@ class ResultPanel(Panel):
         if headline != self._headline:
             self._headline = headline
             self.header.set_headline(*headline)
+        self._show_form()
+
+    def _show_form(self) -> None:
+        if self.form is not None:
+            self.form.take(self.choices, self.session.model, self.theme)
+            self._place_form()
 
     # ---- asking ----------------------------------------------------------------------------
 
@@ -427,10 +460,9 @@ class ResultPanel(Panel):
         if self.content is not None:
             return
         if self.spec.body:
-            module, _, name = self.spec.body.partition(":")
-            body = getattr(import_module(module), name)
-            content: PanelBody | PaintedRow = body(self.session, self.theme)
+            content: PanelBody | PaintedRow = _imported(self.spec.body)(self.session, self.theme)
             assert isinstance(content, PanelBody)
+            content.changed.connect(self._take)
             content.offered.connect(self.controls.offer)
             for widget in content.controls():
                 self.header.add(widget)
@@ -531,6 +563,7 @@ class ResultPanel(Panel):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the progress in its place."""
         super().resizeEvent(event)
+        self._place_form()
         self._place_strip()
 
     def set_theme(self, theme: Theme) -> None:
@@ -538,6 +571,7 @@ class ResultPanel(Panel):
         super().set_theme(theme)
         for part in (self.header, self.controls, self.legend, self.strip):
             part.set_theme(theme)
+        self._show_form()
         if self.content is not None:
             self.content.set_theme(theme)
         if self._ready is not None:
@@ -769,7 +803,12 @@ class ResultPanel(Panel):
         page.addWidget(self.legend)
         self._holder = QWidget()
         self._stack = QStackedLayout(self._holder)
-        page.addWidget(self._holder, 1)
+        self._beside = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._beside.setSpacing(GRID // 2)
+        if self.form is not None:
+            self._beside.addWidget(self.form)
+        self._beside.addWidget(self._holder, 1)
+        page.addLayout(self._beside, 1)
         self._content_page = QWidget()
         self._page = QVBoxLayout(self._content_page)
         self._page.setContentsMargins(0, 0, 0, 0)
@@ -777,6 +816,17 @@ class ResultPanel(Panel):
         self._stack.addWidget(self._content_page)
         self.strip.setParent(self)
         self.strip.hide()
+
+    def _place_form(self) -> None:
+        if self.form is None:
+            return
+        taken = self.header.sizeHint().height()
+        room = QSize(self.width() - 2 * GRID, self.height() - taken - 2 * GRID)
+        directions = QBoxLayout.Direction
+        beside = self.form.stands_beside(room)
+        way = directions.LeftToRight if beside else directions.TopToBottom
+        if self._beside.direction() is not way:
+            self._beside.setDirection(way)
 
     def _place_strip(self) -> None:
         """Put the progress in the middle, or into a corner where a result stays in sight."""
@@ -809,6 +859,12 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     panel.hoverRequested.connect(controller.hover)
     panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
     panel.intended.connect(intend)
+
+
+def _imported(path: str) -> Any:
+    """Return what "module:name" stands for."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 def _scope(session: Session) -> Scope:

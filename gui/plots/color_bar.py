@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.state.colors import lookup_table
-from gui.style.theme import GRID, SMALL, Theme, format_number, format_power
+from gui.style.theme import GRID, SMALL, Theme, format_level
 from gui.widgets.tooltips import wrapped
 
 BAR, WIDTH = 12, 72
@@ -179,13 +179,3 @@ def _colors_of(colormap: str) -> QImage:
     """Return a colour map as a column of pixels, its upper end on top."""
     column = np.ascontiguousarray(lookup_table(colormap)[::-1, None, :])
     return QImage(column.data, 1, len(column), 4, QImage.Format.Format_RGBA8888).copy()
-
-
-def format_level(value: float) -> str:
-    """Write a value with three significant digits, or as a power of ten where it is tiny."""
-    if value == 0.0:
-        return "0"
-    power = math.floor(math.log10(abs(value)))
-    if power < -4 or power > 5:
-        return f"{format_number(value / 10.0**power, 1)}·{format_power(power)}"
-    return format_number(value, max(0, 2 - power))

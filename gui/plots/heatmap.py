@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
@@ -23,10 +23,7 @@ SMALLEST_SPAN = 8.0
 """Cells that are visible at least, along each side."""
 MARGINS = (0, 4, 16, 0)
 """Around the axes, in pixels; more where the cells would not be square otherwise."""
-GESTURES = (
-    "Hover shows the value, click selects, Shift-click adds or removes.\n"
-    "Wheel zooms, drag pans, double-click or F shows everything."
-)
+ZOOMING = "Wheel zooms, drag pans, double-click or F shows everything."
 
 
 class Heatmap(Plot):
@@ -38,6 +35,8 @@ class Heatmap(Plot):
         Colours.
     x_title, y_title
         What the columns and the rows are.
+    selects
+        Whether clicks select positions.
     """
 
     cellHovered = Signal(object)
@@ -48,7 +47,13 @@ class Heatmap(Plot):
     """Qt resizes it already while the base class is made."""
 
     def __init__(
-        self, theme: Theme, x_title: str, y_title: str, parent: QWidget | None = None
+        self,
+        theme: Theme,
+        x_title: str,
+        y_title: str,
+        parent: QWidget | None = None,
+        *,
+        selects: bool = True,
     ) -> None:
         super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
         self.y_axis.whole = True
@@ -62,7 +67,9 @@ class Heatmap(Plot):
         self.view.addItem(self.image)
         self.marks = HeatmapMarks(theme, self.view)
         self.marks.setParentItem(self.view)
-        self._label = HoverLabel(theme, self.viewport())
+        clicks = ", click selects, Shift-click adds or removes" if selects else ""
+        self._gestures = f"Hover shows the value{clicks}.\n{ZOOMING}"
+        self._label, self._around = HoverLabel(theme, self.viewport()), self.viewport()
         self._said, self._at = "", (0.0, 0.0)
         self.view.sigRangeChanged.connect(self._on_view_changed)
         self.view.sigResized.connect(self._fit)
@@ -134,6 +141,11 @@ class Heatmap(Plot):
         """Return what the hover label says, before anything is cut; "" while there is none."""
         return "" if self._label.isHidden() else self._said
 
+    def label_over(self, widget: QWidget) -> None:
+        """Let the hover's words take the room of a widget around: cells may have little."""
+        self._around = widget
+        self._label.setParent(widget)
+
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
         super().set_theme(theme)
@@ -153,7 +165,7 @@ class Heatmap(Plot):
 
     def tooltip_at(self, point: QPointF) -> str:
         """Return the gestures, beside the cells."""
-        return "" if self.holds(point) else GESTURES
+        return "" if self.holds(point) else self._gestures
 
     def point_of(self, row: float, column: float) -> QPointF:
         """Return where a cell's middle is in the widget."""
@@ -223,8 +235,10 @@ class Heatmap(Plot):
         (x0, x1), (y0, y1) = self.view.spans()
         seen = self._said and x0 <= column <= x1 and y0 <= row <= y1
         # Over the axes too: a heatmap is often small, and the cell is what one looks at.
-        area = QRectF(self.viewport().rect())
-        self._label.say(self._said, self.point_of(row, column) if seen else None, area)
+        corner = QPointF(self.viewport().mapTo(self._around, QPoint()))
+        point = corner + self.point_of(row, column) if seen else None
+        self._label.say(self._said, point, QRectF(self._around.rect()))
+        self._label.raise_()
 
     # The mouse.
 

@@ -36,6 +36,8 @@ from gui.widgets.tooltips import wrapped
 
 LEAST_PLOT = 104
 """Pixels of a plot's width beside others."""
+LEAST_BAR, BAR_ENDS = 64, 10
+"""Pixels: the least height of a colour bar, and of it what lies beyond its ends."""
 LEGEND_WIDTH = 264
 SWATCH = QSize(20, 12)
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -188,7 +190,7 @@ class PaintedImage(QWidget):
         self._image = image
         self._levels: Span | None = None
         self._cell: tuple[int, int] | None = None
-        self.widget = Heatmap(theme, image.x.title, image.y.title)
+        self.widget = Heatmap(theme, image.x.title, image.y.title, selects=image.over == "position")
         self.widget.setAccessibleName(image.name)
         self.widget.cellHovered.connect(self._on_hovered)
         self.widget.cellClicked.connect(self._on_clicked)
@@ -197,16 +199,25 @@ class PaintedImage(QWidget):
         row = _fill(self, self.widget, self.bar)
         # Cells are square: the room that they do not take is for what stands beside.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetMinAndMaxSize)
+        # The bar ends with the cells, and their label may lie over it.
+        row.setAlignment(self.bar, Qt.AlignmentFlag.AlignTop)
+        self.widget.view.sigResized.connect(self._fit_bar)
+        self.widget.label_over(self)
 
     def takes(self, part: Part) -> bool:
         """Return whether this widget can show another part in place of its own."""
-        return isinstance(part, Image)
+        return isinstance(part, Image) and part.over == self._image.over
 
     def draw(self, image: Image) -> None:
         """Show another matrix; the levels stay where the user put them."""
         if image.levels != self._image.levels:
             self._levels = None
         self._image = image
+        for axis, said in ((self.widget.x_axis, image.x), (self.widget.y_axis, image.y)):
+            if axis.title != said.title:
+                axis.set_title(said.title, self.widget.theme)
+        if image.values is not self.widget.values and image.over != "position":
+            self.widget.set_hover(None, None)
         self._color()
         self.widget.set_image(image.values, image.first)
 
@@ -236,14 +247,20 @@ class PaintedImage(QWidget):
     @property
     def levels(self) -> Span:
         """The values at the ends of the colours."""
-        return self._levels or self._image.levels
+        return self._image.ends or self._levels or self._image.levels
 
     def _color(self) -> None:
         image = self._image
         self.widget.set_colors(image.colormap, self.levels, log=image.log)
         self.bar.show_scale(image.colormap, self.levels, image.levels, log=image.log)
 
+    def _fit_bar(self, *_: object) -> None:
+        self.bar.setFixedHeight(max(LEAST_BAR, round(self.widget.view.height()) + BAR_ENDS))
+
     def _set_levels(self, low: float, high: float) -> None:
+        if self._image.drags:
+            self.chosen.emit(self._image.drags, (low, high))
+            return
         least, most = self._image.levels
         self._levels = max(low, least), min(high, most)
         self._color()
@@ -434,6 +451,7 @@ class PaintedRow(QWidget):
         self._row.setSpacing(GRID)
         if before is not None:
             self._row.addWidget(before, stretch)
+        self._row.addStretch(0)  # what an image alone, with its square cells, leaves over
 
     def draw(self, parts: Sequence[Part]) -> None:
         """Show other parts."""
@@ -477,7 +495,8 @@ class PaintedRow(QWidget):
                 widget.hide()
                 widget.deleteLater()
         for widget, part in zip(self.painted, self._parts, strict=True):
-            self._row.addWidget(widget, part.stretch if isinstance(part, Plot | Image) else 0)
+            stretch = part.stretch if isinstance(part, Plot | Image) else 0
+            self._row.insertWidget(self._row.count() - 1, widget, stretch)
             if len(self._parts) > 1 and isinstance(widget, PaintedPlot):
                 widget.widget.setMinimumWidth(LEAST_PLOT)
 

@@ -190,6 +190,9 @@ class Image:
         Its name.
     levels
         The values at the ends of the colours, which may be dragged within the bar.
+    drags, ends
+        The choice that dragging the ends changes to two values, and what they are now; "" and None
+        if they are not chosen in the panel.
     log
         Colours follow the logarithm of the values.
     unit
@@ -213,6 +216,8 @@ class Image:
     unit: str = ""
     beside: Callable[[int, int], int] | None = None
     row_is_current: bool = False
+    drags: str = ""
+    ends: Span | None = None
     hover: Callable[[int, int], str] | None = None
     over: Over = ""
     stretch: int = 1

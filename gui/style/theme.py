@@ -5,6 +5,7 @@ Qt, VTK and the plots all use a :class:`Theme`; no colours are defined elsewhere
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -111,6 +112,16 @@ def format_number(value: float, digits: int = 3) -> str:
 def format_power(power: int) -> str:
     """Format a power of ten: ``10⁻⁵``."""
     return f"10{str(power).translate(_RAISED)}"
+
+
+def format_level(value: float) -> str:
+    """Write a value with three significant digits, or as a power of ten where it is tiny."""
+    if value == 0.0:
+        return "0"
+    power = math.floor(math.log10(abs(value)))
+    if power < -4 or power > 5:
+        return f"{format_number(value / 10.0**power, 1)}·{format_power(power)}"
+    return format_number(value, max(0, 2 - power))
 
 
 def format_percent(share: float, digits: int = 1) -> str:
