@@ -6,19 +6,14 @@ takes them again by its ``configure``.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from geometry.measures.directions import Side
 from geometry.measures.interference import MEASURES
-from geometry.models.residual_stream import NAMES, Subject
 from gui.panels import kit
 from gui.panels.interference_question import Example
-from gui.panels.overlaps_look import GREY, MAX_BLUR
 from gui.panels.table import PANELS
-from gui.state.work import flag, whole
-from gui.style.theme import COLORMAPS
+from gui.state.work import whole
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -32,11 +27,6 @@ _LONGEST = 10_000
 """Characters of a token, and numbers in a list: more is nobody's choice."""
 
 
-def subject_of(said: Subject | Mapping[str, Any]) -> Subject:
-    """Return a matrix that is told by its fields."""
-    return said if isinstance(said, Subject) else Subject(**said)
-
-
 # ---- what each may be --------------------------------------------------------------------
 
 
@@ -48,28 +38,10 @@ def _from(least: int) -> Check:
     return lambda value: whole(value, least) and value <= _MOST
 
 
-def _none_or(check: Check) -> Check:
-    return lambda value: value is None or check(value)
-
-
 def _list_of(check: Check, least: int = 0, most: int = _LONGEST) -> Check:
     return lambda value: (
         isinstance(value, list) and least <= len(value) <= most and all(map(check, value))
     )
-
-
-def _fields(**checks: Check) -> Check:
-    """All of these fields and no others."""
-    return lambda value: (
-        isinstance(value, dict)
-        and value.keys() == checks.keys()
-        and all(check(value[name]) for name, check in checks.items())
-    )
-
-
-def _number(value: Any, most: float) -> bool:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and 0.0 <= value <= most
 
 
 def _sum(value: Any) -> bool:
@@ -82,25 +54,7 @@ def _sum(value: Any) -> bool:
     )
 
 
-_subject = _fields(
-    name=_one_of(*NAMES),
-    layer=_from(0),
-    head=_none_or(_from(0)),
-    side=_none_or(_one_of(*get_args(Side))),
-    fold_ln=flag,
-    centred=flag,
-)
 CHOICES: Mapping[str, Mapping[str, Check]] = {
-    "overlaps": {
-        "view": _one_of("pair", "attention", "mlp"),
-        "rows": _subject,
-        "columns": _subject,
-        "look": _fields(
-            blur=lambda value: _number(value, MAX_BLUR),
-            colormap=_one_of(GREY, *COLORMAPS),
-            log=flag,
-        ),
-    },
     "layernorm": {
         "page": _one_of("errors", "interference"),
         "version": _one_of("orthogonal", "constant_norm"),
@@ -130,10 +84,6 @@ def fitting(options: Options, model: PositionalModel) -> dict[str, Any]:
             return bool(value < layers)
         if name == "head":
             return value is None or value < heads
-        if isinstance(value, list):
-            return all(fits("", one) for one in value)
-        if isinstance(value, dict):
-            return all(fits(key, one) for key, one in value.items())
         return True
 
     return {name: value for name, value in options.items() if fits(name, value)}

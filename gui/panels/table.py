@@ -49,6 +49,7 @@ PANELS = {
     for entry in (
         PanelEntry("spectra", "Spectra", "spectra:SpectraPanel"),
         PanelEntry("capture", "Capture", "capture:CapturePanel"),
+        PanelEntry("overlaps", "Overlaps", "overlaps.spec:OverlapsPanel"),
         PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
         PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),

@@ -146,12 +146,6 @@ def _result(name: str) -> Callable[[Session, Theme], Panel]:
     return make
 
 
-def _overlaps(session: Session, theme: Theme) -> Panel:
-    from gui.panels.overlaps import OverlapsPanel
-
-    return OverlapsPanel(session, theme)
-
-
 def _layernorm(session: Session, theme: Theme) -> Panel:
     from gui.panels.layernorm import LayerNormPanel
 
@@ -179,7 +173,7 @@ DOCKS = (
     Dock("norms", "Norms", BOTTOM, _norms),
     Dock("spectra", "Spectra", BOTTOM, _result("spectra"), lazy=True),
     Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
-    Dock("overlaps", "Overlaps", BOTTOM, _overlaps, lazy=True),
+    Dock("overlaps", "Overlaps", BOTTOM, _result("overlaps"), lazy=True),
     Dock("directions", "Directions", BOTTOM, _result("directions"), lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _result("similarity"), lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),

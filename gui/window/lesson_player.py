@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer
@@ -18,9 +18,7 @@ from gui.style.listening import Listening
 from gui.window.lesson_layout import Before, make_room, show_beside
 
 if TYPE_CHECKING:
-    from geometry.models.matrices import WeightName
     from geometry.models.model import PositionalModel
-    from gui.services.lessons.text import Facts
     from gui.state.lesson_setup import Setup
     from gui.state.lessons import Course, Lesson, Step
     from gui.window.host import HostWindow
@@ -29,8 +27,6 @@ log = logging.getLogger(__name__)
 
 DOCK = "lesson"
 SHIPPED = Path(__file__).parents[2] / "resources" / "lessons"
-_AS_SUBJECTS = {"overlaps": ("rows", "columns")}
-"""Options that name a matrix, and are a subject to their panel."""
 
 
 class LessonPlayer(QObject):
@@ -151,6 +147,7 @@ class LessonPlayer(QObject):
 
     def set_up(self) -> None:
         """Set the window up for the present step."""
+        from gui.services.lessons.text import options_for
         from gui.state.lesson_setup import position_of, range_of
 
         course, model = self._session.lesson, self._session.model
@@ -169,7 +166,7 @@ class LessonPlayer(QObject):
         controller.select(tuple(position_of(place, model.n_positions) for place in setup.select))
         show_beside(self._window, self._dock, setup.beside)
         if setup.panel:
-            self._bring(setup.panel, _options(setup, model, None))
+            self._bring(setup.panel, options_for(setup, model, None))
             self._due = True
             self._on_answers_changed()
         self._aim = setup.camera
@@ -245,7 +242,7 @@ class LessonPlayer(QObject):
 
     def _on_answers_changed(self) -> None:
         """Show what depends on numbers of the model, once these are there."""
-        from gui.services.lessons.text import wanted_for
+        from gui.services.lessons.text import options_for, wanted_for
 
         session = self._session
         answer, model, course = session.answers.get(DOCK), session.model, session.lesson
@@ -254,7 +251,7 @@ class LessonPlayer(QObject):
         if answer.state == "ready" and answer.question.wanted == wanted_for(course.step, model):
             self._due = False
             setup = self._setup(model)
-            options, before = (_options(setup, model, facts) for facts in (answer.result, None))
+            options, before = (options_for(setup, model, facts) for facts in (answer.result, None))
             if options != before:
                 self._configure(setup.panel, options)
 
@@ -276,15 +273,3 @@ def _number(steps: Sequence[Step], line: int) -> int:
     """Return which step begins on a line, or else the next one that there is."""
     later = [number for number, step in enumerate(steps) if step.line >= line]
     return later[0] if later else max(len(steps) - 1, 0)
-
-
-def _options(setup: Setup, model: PositionalModel, facts: Facts | None) -> dict[str, object]:
-    """Return a panel's options as it takes them."""
-    from geometry.models.residual_stream import Subject
-    from gui.services.lessons.text import options_for
-
-    named: tuple[str, ...] = _AS_SUBJECTS.get(setup.panel, ())
-    return {
-        key: Subject(cast("WeightName", value)) if key in named else value
-        for key, value in options_for(setup, model, facts).items()
-    }

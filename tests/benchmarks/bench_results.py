@@ -92,7 +92,10 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
     pairs = [(Subject("P"), Subject("E")), (Subject("W_Q"), Subject("W_K"))]
 
     def shown() -> bool:
-        return panel.result is not None and panel.answered == panel.question()
+        if panel.result is None:
+            return False
+        view = panel.view()
+        return bool(view.question == panel.spec.question(view.scope, panel.choices))
 
     for rows, columns in pairs:
         panel.configure(rows=rows, columns=columns)
@@ -109,7 +112,7 @@ def show_heatmaps(qt: QApplication) -> tuple[float, float, tuple[int, int]]:
         qt.processEvents()
 
     values = np.asarray(session.answers["overlaps"].result.values)
-    heatmap = panel.heatmap.heatmap
+    heatmap = panel.content.pair.painted[0].widget
     bare = pg.PlotWidget()
     bare.resize(heatmap.size())
     image = pg.ImageItem(axisOrder="row-major")

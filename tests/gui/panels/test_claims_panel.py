@@ -147,7 +147,7 @@ def test_every_claim_leads_to_the_panel_that_shows_it(claims):
 
 def test_a_claim_about_two_matrices_opens_them(claims):
     click_row(claims.table, "overlap.W_Q_P.folded")
-    controls = claims.window.panels["overlaps"].controls
+    controls = claims.window.panels["overlaps"].form
     assert controls.rows.subject == Subject("W_Q", fold_ln=True)
     assert controls.columns.subject == Subject("P")
 

@@ -23,7 +23,14 @@ from tests.gui.compared_stage import ComparedStage
 from tests.gui.result_stage import ResultStage, drag, hover, write_small_gpt2
 from tests.scripts import run_script
 
-CHOSEN: dict[str, dict[str, object]] = {"compare": {"sorted_by": [3, True]}}
+CHOSEN: dict[str, dict[str, object]] = {
+    "compare": {"sorted_by": [3, True]},
+    "overlaps": {
+        "rows": Subject("W_O", layer=1, head=1, side="output", fold_ln=True, centred=True),
+        "columns": Subject("E", fold_ln=True, centred=True),
+        "look": {"blur": 2.5, "colormap": "viridis", "log": True},
+    },
+}
 """Other choices than the defaults, of panels whose choices have no control."""
 RETRIED = {"training"}
 """Panels that may find later what a model lacks: a history may be put beside it."""

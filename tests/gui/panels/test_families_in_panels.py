@@ -17,7 +17,6 @@ from geometry.models.residual_stream import Subject
 from gui.panels import table
 from gui.panels.claims.words import outcome
 from gui.panels.layernorm import LayerNormPanel
-from gui.panels.overlaps import OverlapsPanel
 from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
@@ -33,7 +32,7 @@ FAMILIES = (
 CLASSES = {
     made.slot: made
     for made in (
-        OverlapsPanel, LayerNormPanel,
+        LayerNormPanel,
     )
 }  # fmt: skip
 CLASSES |= {name: name for name in table.PANELS}

@@ -12,29 +12,7 @@ from gui.widgets.segmented import Segmented
 from gui.window.docks import BOTTOM, DOCKS
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
-SUBJECT = {
-    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
-}  # fmt: skip
-P = {**SUBJECT, "name": "P", "layer": 0}
 CASES = [
-    (
-        "overlaps",
-        {
-            "view": "pair",
-            "rows": {**SUBJECT, "name": "W_O", "head": 1, "side": "input", "fold_ln": True},
-            "columns": {**P, "fold_ln": True},
-            "look": {"blur": 2.5, "colormap": "viridis", "log": True},
-        },
-    ),
-    (
-        "overlaps",
-        {
-            "view": "attention",
-            "rows": {**SUBJECT, "head": 1, "centred": True},
-            "columns": {**P, "centred": True},
-            "look": {"blur": 0.0, "colormap": "gray_r", "log": False},
-        },
-    ),
     (
         "layernorm",
         {"page": "errors", "version": "constant_norm", "measure": "cosine", "example": "nearest"},
@@ -132,13 +110,10 @@ def changed(panel: str, name: str, value: object) -> tuple[str, dict[str, object
     ("panel", "options"),
     [
         changed("capture", "name", "P"),
-        changed("overlaps", "rows", {**SUBJECT, "side": "left"}),
-        changed("overlaps", "look", {"blur": float("nan"), "colormap": "viridis", "log": False}),
-        changed("overlaps", "look", {"blur": 9, "colormap": "viridis", "log": False}),
         changed("layernorm", "sums", [["#1", 2]]),
         changed("layernorm", "sums", [["#1", 2], [3, 4]]),
     ],
-    ids=range(6),
+    ids=range(3),
 )
 def test_what_makes_no_sense_is_left_out(panel, options, open_table):
     table = open_table(np.random.default_rng(0).normal(size=(20, 8)))
@@ -151,4 +126,3 @@ def test_layers_and_heads_that_a_model_lacks_are_left_out(stage):
     assert (model.n_layers, model.n_heads) == (3, 2)
     assert fitting({"layer": 3, "head": 2, "lag": 9}, model) == {"lag": 9}
     assert fitting({"layer": 2, "head": 1}, model) == {"layer": 2, "head": 1}
-    assert fitting({"rows": {**SUBJECT, "head": 5}, "columns": P}, model) == {"columns": P}

@@ -12,7 +12,6 @@ from geometry.checkpoints.sizes import size_text
 from geometry.hub.client import Hub
 from geometry.hub.keeping import wait_until_kept
 from geometry.hub.tensor_cache import default_cache
-from gui.panels.overlaps import OverlapsPanel
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Session
 from gui.style.theme import format_bytes
@@ -97,7 +96,7 @@ def test_one_download_serves_all_panels_and_the_next_start_without_a_network(
     click(open_stage(qtbot, loopback_hub))
     wait_until_kept(default_cache().root)
     loopback_hub.forget_requests()
-    for panel_class in ("capture", OverlapsPanel):
+    for panel_class in ("capture", "overlaps"):
         stage = ResultStage(qtbot, panel_class)
         stage.session.offline = True
         stage.open(NAME)

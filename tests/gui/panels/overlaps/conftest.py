@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gui.panels.overlaps import OverlapsPanel
 from tests.gui.result_stage import open_in, show_panel
 
 
 @pytest.fixture
 def panel(qtbot, controller):
     """A panel whose questions are answered before a click returns."""
-    return show_panel(qtbot, OverlapsPanel, controller)
+    return show_panel(qtbot, "overlaps", controller)
 
 
 @pytest.fixture

@@ -9,18 +9,28 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.models.residual_stream import ResidualStream, Subject
-from gui.panels.overlaps_look import arrange
-from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, choose, enter, move
+from gui.panels.overlaps.form import arrange
+from tests.gui.panels.overlaps.overlaps_stage import (
+    LEFT,
+    NONE,
+    caption,
+    choose,
+    enter,
+    figure_of,
+    move,
+    pair_of,
+    view_of,
+)
 from tests.scripts import run_script
 
 
 def show(panel, view):
-    QTest.mouseClick(panel.views.buttons[view], LEFT)
+    QTest.mouseClick(view_of(panel).buttons[view], LEFT)
     QApplication.processEvents()
 
 
 def middle(panel, number):
-    return panel.grid.grid.area_of(number).center().toPoint()
+    return figure_of(panel).grid.area_of(number).center().toPoint()
 
 
 def test_eight_panels_of_minilm_in_one_click(minilm):
@@ -43,15 +53,15 @@ def test_gpt2s_part_has_the_column_of_p(gpt2, qtbot):
     assert [cell.columns.name for cell in gpt2.result.found] == ["P"] * 4
     assert round(gpt2.result.found[0].contrast.TL, 1) == 2.5
     assert gpt2.result.cells[1].why == "No token embeddings in this checkpoint."
-    move(gpt2.grid.grid, middle(gpt2, 1))
-    qtbot.waitUntil(lambda: "W_Q × E · No token embeddings" in gpt2.grid.grid.hover_text())
-    QTest.mouseClick(gpt2.grid.grid, LEFT, NONE, middle(gpt2, 1))
-    assert gpt2.views.value() == "attention", "there is nothing to open"
+    move(figure_of(gpt2).grid, middle(gpt2, 1))
+    qtbot.waitUntil(lambda: "W_Q × E · No token embeddings" in figure_of(gpt2).grid.hover_text())
+    QTest.mouseClick(figure_of(gpt2).grid, LEFT, NONE, middle(gpt2, 1))
+    assert view_of(gpt2).value() == "attention", "there is nothing to open"
 
 
 def test_every_cell_has_its_whole_frame(gpt2):
     show(gpt2, "attention")
-    grid = gpt2.grid.grid
+    grid = figure_of(gpt2).grid
     picture = grid.grab().toImage()
     for number in range(1, 8, 2):
         area = grid.area_of(number)
@@ -75,22 +85,22 @@ def test_two_panels_of_the_mlp(minilm):
     names = [(cell.rows.name, cell.columns.name) for cell in minilm.result.cells]
     assert names == [("W_in", "E"), ("W_in", "P")]
     assert "layer 0 · input side · gain not folded" in caption(minilm)
-    assert not minilm.controls.rows.head.isVisible()
+    assert not minilm.form.rows.head.isVisible()
 
 
 def test_what_gpt2s_part_lacks_of_the_mlp(gpt2):
     show(gpt2, "mlp")
-    assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.message.text()
-    assert "P, W_Q, W_K, W_V and W_O" in gpt2.advice.text()
+    assert "h.0.mlp.c_fc.weight is not in this checkpoint" in gpt2.words.message.text()
+    assert "P, W_Q, W_K, W_V and W_O" in gpt2.words.advice.text()
     show(gpt2, "pair")
-    assert gpt2.heatmap.isVisible()
+    assert pair_of(gpt2).isVisible()
 
 
 def test_a_figure_of_another_layer_and_head_folded(minilm):
     show(minilm, "attention")
-    enter(minilm.controls.rows.layer, "3")
-    enter(minilm.controls.rows.head, "2")
-    QTest.mouseClick(minilm.controls.fold, LEFT, pos=QPoint(8, minilm.controls.fold.height() // 2))
+    enter(minilm.form.rows.layer, "3")
+    enter(minilm.form.rows.head, "2")
+    QTest.mouseClick(minilm.form.fold, LEFT, pos=QPoint(8, minilm.form.fold.height() // 2))
     assert minilm.result.cells[0].rows == Subject("W_Q", layer=3, head=2, fold_ln=True)
     assert minilm.result.cells[6].rows == Subject("W_O", layer=3, head=2)
     assert minilm.result.cells[0].values.shape == (32, 384)
@@ -100,7 +110,7 @@ def test_a_figure_of_another_layer_and_head_folded(minilm):
 
 def test_a_cell_says_its_value_and_opens_with_a_click(minilm, qtbot):
     show(minilm, "attention")
-    grid = minilm.grid.grid
+    grid = figure_of(minilm).grid
     area = grid.area_of(3)
     move(grid, middle(minilm, 3))
     qtbot.waitUntil(lambda: grid.hover_text() != "")
@@ -110,31 +120,31 @@ def test_a_cell_says_its_value_and_opens_with_a_click(minilm, qtbot):
     assert grid.hover_text().startswith(f"W_K × E · i {i} · j {j} · ")
     assert grid.hover_text().endswith(f"{times:.1f} × chance") or times < 0.1
     QTest.mouseClick(grid, LEFT, NONE, middle(minilm, 3))
-    assert minilm.views.value() == "pair"
+    assert view_of(minilm).value() == "pair"
     assert (minilm.result.rows, minilm.result.columns) == (Subject("W_K"), Subject("E"))
-    assert minilm.controls.columns.name.currentText() == "E"
+    assert minilm.form.columns.name.currentText() == "E"
 
 
 def test_a_cell_opens_with_the_keyboard(minilm):
     show(minilm, "attention")
-    minilm.grid.grid.setFocus()
+    figure_of(minilm).grid.setFocus()
     for _ in range(3):
-        QTest.keyClick(minilm.grid.grid, Qt.Key.Key_Right)
-    QTest.keyClick(minilm.grid.grid, Qt.Key.Key_Return)
+        QTest.keyClick(figure_of(minilm).grid, Qt.Key.Key_Right)
+    QTest.keyClick(figure_of(minilm).grid, Qt.Key.Key_Return)
     assert (minilm.result.rows, minilm.result.columns) == (Subject("W_K"), Subject("P"))
 
 
 def test_a_figures_cells_are_painted_in_its_colours(minilm):
     show(minilm, "attention")
-    QTest.mouseClick(minilm.controls.scale.buttons["log"], LEFT)
-    choose(minilm.controls.colormap, "viridis")
-    image = minilm.grid.grid.grab().toImage()
+    QTest.mouseClick(minilm.form.scale.buttons["log"], LEFT)
+    choose(minilm.form.colormap, "viridis")
+    image = figure_of(minilm).grid.grab().toImage()
     ratio = image.devicePixelRatio()
     for number in range(8):
         at = middle(minilm, number) * ratio
         color = image.pixelColor(at)
         assert color.saturation() > 60, number
-    assert minilm.grid.bar.levels[0] == pytest.approx(1 / 3840)
+    assert figure_of(minilm).bar.levels[0] == pytest.approx(1 / 3840)
 
 
 def test_a_figure_stays_inside_and_its_bar_beside(minilm, qtbot):
@@ -142,10 +152,10 @@ def test_a_figure_stays_inside_and_its_bar_beside(minilm, qtbot):
     for size in ((1000, 420), (720, 208), (500, 900)):
         minilm.resize(*size)
         QApplication.processEvents()
-        used = minilm.grid.grid.used()
-        assert minilm.grid.grid.rect().contains(used.toRect()), size
-        assert minilm.grid.bar.x() >= used.right()
-        assert minilm.grid.bar.geometry().right() <= minilm.grid.width()
+        used = figure_of(minilm).grid.used()
+        assert figure_of(minilm).grid.rect().contains(used.toRect()), size
+        assert figure_of(minilm).bar.x() >= used.right()
+        assert figure_of(minilm).bar.geometry().right() <= figure_of(minilm).width()
 
 
 def test_cells_are_as_large_as_they_can_be():
@@ -160,23 +170,23 @@ def test_the_eight_panel_figure_for_print(minilm, tmp_path):
     from gui.plots.figure_base import save_figure
 
     show(minilm, "attention")
-    figure = minilm.figure(minilm.result)()
+    figure = minilm.figure()()
     titles = [axes.get_title(loc="left") for axes in figure.axes[:8]]
     assert titles[0] == "W_Q × P"
     assert titles[7] == "W_O × E"
     assert figure.axes[7].get_xlabel() == "E direction j"
     limits = {axes.images[0].get_clim() for axes in figure.axes[:8]}
-    assert limits == {minilm.grid.bar.levels}, "all in the same colours"
+    assert limits == {figure_of(minilm).bar.levels}, "all in the same colours"
     for ending in ("png", "svg", "pdf"):
         save_figure(figure, tmp_path / f"figure.{ending}")
         assert (tmp_path / f"figure.{ending}").stat().st_size > 10_000
-    numbers = minilm.numbers(minilm.result)
+    numbers = minilm.numbers()
     assert set(numbers) == {f"{w}_{t}" for w in ("W_Q", "W_K", "W_V", "W_O") for t in "PE"}
 
 
 def test_a_missing_cell_says_why_in_print(gpt2):
     show(gpt2, "attention")
-    figure = gpt2.figure(gpt2.result)()
+    figure = gpt2.figure()()
     words = " ".join(text.get_text() for text in figure.axes[1].texts)
     assert "No token embeddings" in " ".join(words.split())
     assert not figure.axes[1].images
@@ -195,4 +205,4 @@ def test_another_panel_may_refer_to_a_figure(gpt2):
     assert len(gpt2.result.cells) == 8
     gpt2.configure(rows=Subject("W_K"))
     assert gpt2.result.rows == Subject("W_K")
-    assert gpt2.views.value() == "pair"
+    assert view_of(gpt2).value() == "pair"

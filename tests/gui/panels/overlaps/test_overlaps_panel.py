@@ -13,11 +13,19 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import corner_contrast
 from geometry.models.residual_stream import ResidualStream, Subject
 from geometry.models.sources import open_source
-from gui.panels.overlaps_question import OverlapsOf, in_one_space, plain
+from gui.panels import kit
+from gui.panels.overlaps.question import OverlapsOf, in_one_space, plain
+from gui.panels.overlaps.spec import OverlapsPanel
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
-from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, choose, enter
+from tests.gui.panels.overlaps.overlaps_stage import LEFT, caption, choose, enter, pair_of
 from tests.scripts import run_script
+
+
+@pytest.fixture
+def gpt2_model(gpt2_folder):
+    return open_source(gpt2_folder)
+
 
 # What it measures.
 
@@ -36,13 +44,13 @@ def test_gpt2s_queries_and_positions(gpt2):
 
 
 def test_keys_hold_the_positions_even_more(gpt2):
-    choose(gpt2.controls.rows.name, "W_K")
+    choose(gpt2.form.rows.name, "W_K")
     assert round(gpt2.result.top3, 2) == 2.76
     assert "W_K layer 0" in caption(gpt2)
 
 
 def test_folding_the_gain_changes_the_answer_and_is_labelled(gpt2):
-    QTest.mouseClick(gpt2.controls.fold, LEFT, pos=QPoint(8, gpt2.controls.fold.height() // 2))
+    QTest.mouseClick(gpt2.form.fold, LEFT, pos=QPoint(8, gpt2.form.fold.height() // 2))
     assert gpt2.result.rows.fold_ln
     assert not gpt2.result.columns.fold_ln
     assert round(gpt2.result.top3, 4) == 0.0004
@@ -52,53 +60,53 @@ def test_folding_the_gain_changes_the_answer_and_is_labelled(gpt2):
 
 def test_positions_can_be_centred(gpt2):
     before = gpt2.result
-    QTest.mouseClick(gpt2.controls.centre, LEFT, pos=QPoint(8, gpt2.controls.centre.height() // 2))
+    QTest.mouseClick(gpt2.form.centre, LEFT, pos=QPoint(8, gpt2.form.centre.height() // 2))
     assert gpt2.result.columns == Subject("P", centred=True)
     assert "P centred, all rows" in caption(gpt2)
     assert abs(gpt2.result.values - before.values).max() > 0.01
 
 
 def test_one_head_has_so_many_directions(gpt2):
-    enter(gpt2.controls.rows.head, "3")
+    enter(gpt2.form.rows.head, "3")
     assert gpt2.result.values.shape == (64, 768)
     assert "W_Q layer 0 head 3 input" in caption(gpt2)
     stream = ResidualStream(open_source(str(gpt2.session.model.source)))
     expected = stream.overlaps(Subject("W_Q", head=3), Subject("P"))
     np.testing.assert_allclose(gpt2.result.values, expected, atol=1e-6)
-    QTest.keyClick(gpt2.controls.rows.head, Qt.Key.Key_Down)
+    QTest.keyClick(gpt2.form.rows.head, Qt.Key.Key_Down)
     assert "head 2" in caption(gpt2)
-    enter(gpt2.controls.rows.head, "-1")
-    assert gpt2.controls.rows.head.text() == "all heads"
+    enter(gpt2.form.rows.head, "-1")
+    assert gpt2.form.rows.head.text() == "all heads"
     assert gpt2.result.values.shape == (768, 768)
 
 
 def test_the_side_is_explicit(gpt2):
-    choose(gpt2.controls.rows.name, "W_O")
-    assert gpt2.controls.rows.side.currentText() == "output side"
+    choose(gpt2.form.rows.name, "W_O")
+    assert gpt2.form.rows.side.currentText() == "output side"
     assert gpt2.result.rows == Subject("W_O")
     assert "W_O layer 0 output ×" in caption(gpt2)
     written = gpt2.result
-    choose(gpt2.controls.rows.side, "input side")
+    choose(gpt2.form.rows.side, "input side")
     assert gpt2.result.rows == Subject("W_O", side="input")
     assert "W_O layer 0 input ×" in caption(gpt2)
     assert "two different spaces" in caption(gpt2)
     assert abs(gpt2.result.values - written.values).max() > 0.01
-    choose(gpt2.controls.columns.name, "W_V")
-    choose(gpt2.controls.columns.side, "output side")
+    choose(gpt2.form.columns.name, "W_V")
+    choose(gpt2.form.columns.side, "output side")
     assert "two different spaces" not in caption(gpt2), "both are values"
 
 
 def test_other_layers(minilm):
-    enter(minilm.controls.rows.layer, "5")
+    enter(minilm.form.rows.layer, "5")
     assert minilm.result.rows == Subject("W_Q", layer=5)
     assert "W_Q layer 5" in caption(minilm)
-    assert minilm.controls.rows.layer.maximum() == 5
+    assert minilm.form.rows.layer.maximum() == 5
 
 
 def test_any_two_matrices_also_of_different_layers(minilm):
-    choose(minilm.controls.rows.name, "W_in")
-    choose(minilm.controls.columns.name, "W_O")
-    enter(minilm.controls.columns.layer, "2")
+    choose(minilm.form.rows.name, "W_in")
+    choose(minilm.form.columns.name, "W_O")
+    enter(minilm.form.columns.layer, "2")
     assert (minilm.result.rows, minilm.result.columns) == (Subject("W_in"), Subject("W_O", layer=2))
     stream = ResidualStream(minilm.session.model)
     expected = stream.overlaps(Subject("W_in"), Subject("W_O", layer=2))
@@ -125,24 +133,24 @@ def test_spaces():
 
 
 def test_what_gpt2s_part_lacks_is_said_with_what_works(gpt2):
-    choose(gpt2.controls.columns.name, "E")
-    assert gpt2.message.isVisible()
-    assert "No token embeddings in this checkpoint" in gpt2.message.text()
-    assert "P, W_Q, W_K, W_V and W_O" in gpt2.advice.text()
-    assert gpt2.controls.isVisible(), "the way out of it"
-    choose(gpt2.controls.columns.name, "P")
-    assert gpt2.heatmap.isVisible()
+    choose(gpt2.form.columns.name, "E")
+    assert gpt2.words.message.isVisible()
+    assert "No token embeddings in this checkpoint" in gpt2.words.message.text()
+    assert "P, W_Q, W_K, W_V and W_O" in gpt2.words.advice.text()
+    assert gpt2.form.isVisible(), "the way out of it"
+    choose(gpt2.form.columns.name, "P")
+    assert pair_of(gpt2).isVisible()
 
 
 def test_a_layer_that_is_not_here(gpt2):
-    enter(gpt2.controls.rows.layer, "7")
-    assert "h.7.attn.c_attn.weight is not in this checkpoint" in gpt2.message.text()
-    enter(gpt2.controls.rows.layer, "0")
-    assert gpt2.heatmap.isVisible()
+    enter(gpt2.form.rows.layer, "7")
+    assert "h.7.attn.c_attn.weight is not in this checkpoint" in gpt2.words.message.text()
+    enter(gpt2.form.rows.layer, "0")
+    assert pair_of(gpt2).isVisible()
 
 
 def test_what_is_missing_is_grey_and_says_why(gpt2):
-    box = gpt2.controls.rows.name
+    box = gpt2.form.rows.name
     role = Qt.ItemDataRole
     at = {box.itemText(i): i for i in range(box.count())}
     assert "No token embeddings" in box.itemData(at["E"], role.ToolTipRole)
@@ -153,8 +161,8 @@ def test_what_is_missing_is_grey_and_says_why(gpt2):
 def test_a_bare_table_says_so(panel, controller, tmp_path):
     np.save(tmp_path / "table.npy", np.random.default_rng(0).standard_normal((40, 8)))
     controller.open(str(tmp_path / "table.npy"))
-    assert "no layers" in panel.message.text()
-    assert "only P is here" in panel.advice.text()
+    assert "no layers" in panel.words.message.text()
+    assert "only P is here" in panel.words.advice.text()
 
 
 def test_no_gain_where_no_layernorm_is():
@@ -171,8 +179,8 @@ def _tiny():
 
 
 def test_another_model_has_fewer_layers(gpt2, controller, minilm_folder):
-    enter(gpt2.controls.rows.layer, "11")
-    enter(gpt2.controls.rows.head, "11")
+    enter(gpt2.form.rows.layer, "11")
+    enter(gpt2.form.rows.head, "11")
     controller.open(str(minilm_folder))
     assert gpt2.result.rows == Subject("W_Q", layer=5, head=11)
     assert "layer 5 head 11" in caption(gpt2)
@@ -182,7 +190,7 @@ def test_another_model_has_fewer_layers(gpt2, controller, minilm_folder):
 
 
 def test_python_prints_the_same_corners(gpt2):
-    QTest.mouseClick(gpt2.controls.fold, LEFT, pos=QPoint(8, gpt2.controls.fold.height() // 2))
+    QTest.mouseClick(gpt2.form.fold, LEFT, pos=QPoint(8, gpt2.form.fold.height() // 2))
     printed = run_script(gpt2.python())
     assert "fold_ln=True" in gpt2.python()
     assert f"{gpt2.result.contrast.TL:.12f}"[:-2] in printed
@@ -191,13 +199,13 @@ def test_python_prints_the_same_corners(gpt2):
 def test_the_figure_is_for_print(gpt2, tmp_path):
     from gui.plots.figure_base import save_figure
 
-    figure = gpt2.figure(gpt2.result)()
+    figure = gpt2.figure()()
     axes = figure.axes[0]
     assert axes.get_xlabel() == "P direction j"
     assert axes.get_ylabel() == "W_Q direction i"
     assert axes.get_title(loc="left") == "W_Q × P"
     assert axes.images[0].get_array().shape == (768, 768)
-    assert axes.images[0].get_clim() == pytest.approx(gpt2.heatmap.bar.levels)
+    assert axes.images[0].get_clim() == pytest.approx(pair_of(gpt2).bar.levels)
     words = " ".join(figure.get_supxlabel().split())
     assert words == caption(gpt2)
     for ending in ("png", "svg", "pdf"):
@@ -207,8 +215,8 @@ def test_the_figure_is_for_print(gpt2, tmp_path):
 
 def test_both_themes(gpt2):
     gpt2.set_theme(DARK)
-    assert gpt2.heatmap.heatmap.theme is DARK
-    color = gpt2.controls.rows.name.itemData(1, Qt.ItemDataRole.ForegroundRole)
+    assert pair_of(gpt2).widget.theme is DARK
+    color = gpt2.form.rows.name.itemData(1, Qt.ItemDataRole.ForegroundRole)
     assert color.name() == DARK.muted
 
 
@@ -216,9 +224,58 @@ def test_another_panel_may_refer_to_it(gpt2):
     gpt2.configure(rows=Subject("W_K", fold_ln=True), columns=Subject("P", centred=True))
     assert gpt2.result.rows == Subject("W_K", fold_ln=True)
     assert gpt2.result.columns == Subject("P", centred=True)
-    assert gpt2.controls.fold.isChecked()
+    assert gpt2.form.fold.isChecked()
     with pytest.raises(TypeError):
         gpt2.configure(colour="red")
+
+
+MATRIX = {
+    "name": "W_Q", "layer": 1, "head": None, "side": None, "fold_ln": False, "centred": False
+}  # fmt: skip
+LOOK = {"blur": 1.0, "colormap": "viridis", "log": False}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rows": {**MATRIX, "side": "left"}}, {"columns": "P"}, {"rows": [MATRIX]},
+        {"look": {**LOOK, "blur": float("nan")}}, {"look": {**LOOK, "blur": 9}},
+        {"look": {**LOOK, "blur": True}}, {"look": {**LOOK, "colormap": "pink"}},
+        {"look": {**LOOK, "log": 1}}, {"look": {"blur": 1.0}},
+        {"ends": {"levels": [0, 1], "view": "pair", "log": False}},
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_in_a_file_is_left_out(options, gpt2_model):
+    assert kit.usable(OverlapsPanel(), options, gpt2_model) == {}
+
+
+@pytest.mark.parametrize("lacking", [{"layer": 12}, {"head": 12}])
+def test_matrices_that_a_model_lacks_are_left_out(lacking, gpt2_model):
+    options = {"rows": {**MATRIX, **lacking}, "columns": MATRIX}
+    assert kit.usable(OverlapsPanel(), options, gpt2_model) == {"columns": MATRIX}
+
+
+def test_a_figure_is_saved_with_its_layer_head_and_switches(gpt2):
+    gpt2.configure(view="attention")
+    enter(gpt2.form.rows.head, "1")
+    QTest.mouseClick(gpt2.form.centre, LEFT, pos=QPoint(8, gpt2.form.centre.height() // 2))
+    options = gpt2.options()
+    assert options["rows"] == {**MATRIX, "layer": 0, "head": 1, "side": "input", "centred": True}
+    cells = gpt2.result.cells
+    gpt2.configure(view="pair")
+    gpt2.configure(**options)
+    assert [(cell.rows, cell.columns) for cell in gpt2.result.cells] == [
+        (cell.rows, cell.columns) for cell in cells
+    ]
+    assert gpt2.form.centre.isChecked()
+    assert "ends" not in options
+
+
+def test_a_lesson_names_matrices(gpt2):
+    gpt2.configure(rows="W_K", columns="P")
+    assert gpt2.result.rows == Subject("W_K")
+    with pytest.raises(ValueError, match="rows"):
+        gpt2.configure(rows="W_X")
 
 
 def test_in_the_window(start_application, gpt2_folder, wait_until_idle):
@@ -227,7 +284,7 @@ def test_in_the_window(start_application, gpt2_folder, wait_until_idle):
     window.docks["overlaps"].raise_()
     wait_until_idle(application)
     panel = window.panels["overlaps"]
-    assert panel.heatmap.isVisible()
+    assert pair_of(panel).isVisible()
     assert round(panel.result.contrast.TL, 1) == 2.5
     assert (
         pytest.approx(panel.result.contrast.TL, rel=1e-5)

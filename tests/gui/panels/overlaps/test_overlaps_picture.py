@@ -9,13 +9,22 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.overlaps_look import GREY, Look, blurred, colored, shrunk
+from gui.panels.overlaps.body import colored, shrunk
+from gui.panels.overlaps.picture import GREY, Look, blurred
 from gui.plots.hover_label import HoverLabel
-from tests.gui.panels.overlaps.overlaps_stage import LEFT, NONE, caption, cell, choose, move
+from tests.gui.panels.overlaps.overlaps_stage import (
+    LEFT,
+    NONE,
+    caption,
+    cell,
+    choose,
+    move,
+    pair_of,
+)
 
 
 def test_hover_says_where_and_how_much(gpt2, qtbot):
-    heatmap = gpt2.heatmap.heatmap
+    heatmap = pair_of(gpt2).widget
     for _ in range(12):
         _wheel(heatmap, QPointF(cell(gpt2, 1, 1)), 120)
     i, j = (int(at) + 1 for at in np.unravel_index(gpt2.result.values.argmax(), (768, 768)))
@@ -30,33 +39,33 @@ def test_hover_says_where_and_how_much(gpt2, qtbot):
 
 def test_the_hover_is_readable_in_a_low_dock(gpt2, qtbot):
     gpt2.resize(718, 204)
-    heatmap = gpt2.heatmap.heatmap
+    heatmap = pair_of(gpt2).widget
     view = heatmap.view
     qtbot.waitUntil(lambda: view.height() < 150 and abs(view.width() - view.height()) < 3)
     move(gpt2, QPoint(4, 4))
     move(heatmap.viewport(), cell(gpt2, 400, 700))
     qtbot.waitUntil(lambda: heatmap.hover_text() != "")
-    label = gpt2.heatmap.findChild(HoverLabel)
+    label = pair_of(gpt2).findChild(HoverLabel)
     assert label.text() == heatmap.hover_text()
     assert label.text().endswith("× chance")
-    assert gpt2.heatmap.rect().contains(label.geometry())
+    assert pair_of(gpt2).rect().contains(label.geometry())
 
 
 def test_blur_is_for_display_only(gpt2):
-    heatmap, values = gpt2.heatmap.heatmap, gpt2.result.values
+    heatmap, values = pair_of(gpt2).widget, gpt2.result.values
     assert not np.array_equal(heatmap.values, values)
-    gpt2.controls.blur.setFocus()
+    gpt2.form.blur.setFocus()
     for _ in range(2):
-        QTest.keyClick(gpt2.controls.blur, Qt.Key.Key_Down)
-    assert gpt2.controls.blur.value() == 0.0
+        QTest.keyClick(gpt2.form.blur, Qt.Key.Key_Down)
+    assert gpt2.form.blur.value() == 0.0
     np.testing.assert_array_equal(heatmap.values, values)
     assert "blur" not in caption(gpt2)
     for _ in range(9):
-        QTest.keyClick(gpt2.controls.blur, Qt.Key.Key_Up)
-    assert gpt2.controls.blur.value() == 3.0, "no more than that"
+        QTest.keyClick(gpt2.form.blur, Qt.Key.Key_Up)
+    assert gpt2.form.blur.value() == 3.0, "no more than that"
     assert "blur 3 px, display only" in caption(gpt2)
     np.testing.assert_array_equal(heatmap.values, blurred(values, 3.0))
-    np.testing.assert_array_equal(gpt2.numbers(gpt2.result)["overlap"], values)
+    np.testing.assert_array_equal(gpt2.numbers()["overlap"], values)
     assert gpt2.result.values is values, "nothing was computed again"
 
 
@@ -69,19 +78,19 @@ def test_a_gaussian_keeps_the_sum_and_spreads():
 
 
 def test_colours_linear_or_log(gpt2):
-    heatmap, bar = gpt2.heatmap.heatmap, gpt2.heatmap.bar
+    heatmap, bar = pair_of(gpt2).widget, pair_of(gpt2).bar
     assert bar.levels[0] == 0.0
     np.testing.assert_array_equal(heatmap.image.lut[[0, -1], 0], [255, 0])
-    QTest.mouseClick(gpt2.controls.scale.buttons["log"], LEFT)
+    QTest.mouseClick(gpt2.form.scale.buttons["log"], LEFT)
     assert bar.levels[0] == pytest.approx(1 / 7680)
     shown = heatmap.image.image
     np.testing.assert_allclose(shown, np.log10(np.maximum(heatmap.values, 1e-38)), atol=1e-5)
-    choose(gpt2.controls.colormap, "viridis")
+    choose(gpt2.form.colormap, "viridis")
     assert tuple(heatmap.image.lut[0, :3]) == (68, 1, 84)
 
 
 def test_the_colour_range_is_dragged_and_comes_back(gpt2):
-    bar = gpt2.heatmap.bar
+    bar = pair_of(gpt2).bar
     low, high = bar.levels
     top = QPoint(6, 12)
     QTest.mousePress(bar, LEFT, NONE, top)
@@ -90,16 +99,20 @@ def test_the_colour_range_is_dragged_and_comes_back(gpt2):
     QTest.mouseRelease(bar, LEFT, NONE, top + QPoint(0, 60))
     assert bar.levels[0] == low
     assert bar.levels[1] < high
-    assert gpt2.heatmap.heatmap.image.levels[1] == pytest.approx(bar.levels[1])
+    assert pair_of(gpt2).widget.image.levels[1] == pytest.approx(bar.levels[1])
     dragged = bar.levels
-    choose(gpt2.controls.rows.name, "W_K")
+    choose(gpt2.form.rows.name, "W_K")
     assert bar.levels == dragged, "the same colours mean the same value"
+    assert gpt2.figure()().axes[0].images[0].get_clim() == pytest.approx(dragged)
+    QTest.mouseClick(gpt2.form.scale.buttons["log"], LEFT)
+    assert bar.levels[0] == pytest.approx(1 / 7680), "they mean nothing on the other scale"
+    QTest.mouseClick(gpt2.form.scale.buttons["linear"], LEFT)
     QTest.mouseDClick(bar, LEFT, NONE, top)
     assert bar.levels != dragged
 
 
 def test_wheel_zooms_and_f_comes_back(gpt2):
-    heatmap = gpt2.heatmap.heatmap
+    heatmap = pair_of(gpt2).widget
     whole = heatmap.view.spans()
     _wheel(heatmap, QPointF(cell(gpt2, 1, 768)), 360)
     (x0, x1), (y0, y1) = heatmap.view.spans()
@@ -139,7 +152,7 @@ def test_shrinking_averages():
 
 
 def test_cells_stay_square(gpt2, qtbot):
-    view = gpt2.heatmap.heatmap.view
+    view = pair_of(gpt2).widget.view
     for size in ((1000, 420), (720, 208), (400, 700), (740, 500)):
         gpt2.resize(*size)
         qtbot.waitUntil(lambda: abs(view.width() - view.height()) < 3)

@@ -1,4 +1,4 @@
-"""The article's figures of several overlaps, side by side in the same colours."""
+"""The body of the overlaps panel: one heatmap, or the article's figures of several."""
 
 from __future__ import annotations
 
@@ -19,14 +19,29 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
-from gui.panels.overlap_view import cell_text
-from gui.panels.overlaps_look import Levels, Look, arrange, colored, shrunk
-from gui.panels.overlaps_question import Overlap, OverlapFigure
-from gui.panels.overlaps_text import title_of
+from gui.panels.overlaps.form import arrange
+from gui.panels.overlaps.picture import (
+    Ends,
+    Levels,
+    Look,
+    OverlapsView,
+    cell_text,
+    cells_of,
+    home_levels,
+    levels_of,
+    pictures_of,
+    title_of,
+)
+from gui.panels.overlaps.question import Overlap, OverlapFigure
+from gui.panels.overlaps.spec import OverlapsPanel
+from gui.panels.panel import PanelBody
 from gui.plots.color_bar import ColorBar
 from gui.plots.hover_label import HoverLabel
+from gui.plots.qt_painter import PaintedRow
+from gui.state.colors import lookup_table
+from gui.state.session import Session
 from gui.style.theme import GRID, SMALL, Theme
 
 GAP = GRID
@@ -34,6 +49,52 @@ GAP = GRID
 ENDS = 5
 """Pixels of a colour bar beyond its ends."""
 HINT = "Click to look at one closely."
+
+
+class OverlapsBody(PanelBody):
+    """The heatmap of a pair, or a figure; the ends of their colours can be dragged."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self._view: OverlapsView | None = None
+        self.pair, self.figure = PaintedRow(session, theme), FigureView(theme)
+        self._stack = QStackedLayout(self)
+        for widget in (self.pair, self.figure):
+            self._stack.addWidget(widget)
+        self.pair.chosen.connect(lambda _, levels: self._set_levels(*levels))
+        self.figure.bar.levelsRequested.connect(self._set_levels)
+        self.figure.grid.cellChosen.connect(self._open)
+
+    def draw(self, view: OverlapsView) -> None:
+        self._view = view
+        if isinstance(view.result, Overlap):
+            self.pair.draw(OverlapsPanel().plots(view))
+            self._stack.setCurrentWidget(self.pair)
+        else:
+            self.figure.draw(view, self._home(view))
+            self._stack.setCurrentWidget(self.figure)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.pair.set_theme(theme)
+        self.figure.set_theme(theme)
+
+    def _home(self, view: OverlapsView) -> Levels:
+        look = view.choices.look
+        return home_levels(cells_of(view.result), look.blur, log=look.log)
+
+    def _set_levels(self, low: float, high: float) -> None:
+        assert self._view is not None
+        levels, choices = (max(low, 0.0), min(high, 1.0)), self._view.choices
+        if (low, high) == self._home(self._view):
+            self.chosen.emit("ends", None)
+        elif levels[0] < levels[1]:
+            self.chosen.emit("ends", Ends(levels, choices.view, choices.look.log))
+
+    def _open(self, number: int) -> None:
+        assert self._view is not None
+        cell = cells_of(self._view.result)[number]
+        self.changed.emit({"rows": cell.rows, "columns": cell.columns})
 
 
 class OverlapGrid(QWidget):
@@ -275,6 +336,14 @@ class FigureView(QWidget):
         for part in (self.grid, self.bar):
             part.setParent(self)
 
+    def draw(self, view: OverlapsView, home: Levels) -> None:
+        """Show a figure; ``home`` is where the ends of the colours are at first."""
+        assert isinstance(view.result, OverlapFigure)
+        look, levels = view.choices.look, levels_of(view)
+        self.grid.show_figure(view.result, pictures_of(view.result.cells, look.blur), look, levels)
+        self.place_parts()
+        self.bar.show_scale(look.colormap, levels, home, log=look.log)
+
     def place_parts(self) -> None:
         """Put the bar beside the pictures, as high as they are."""
         width = self.bar.sizeHint().width()
@@ -291,3 +360,27 @@ class FigureView(QWidget):
         """Take new colours."""
         self.grid.set_theme(theme)
         self.bar.set_theme(theme)
+
+
+def colored(picture: np.ndarray, look: Look, levels: Levels) -> np.ndarray:
+    """Return (a, b, 4) uint8 colours; values beyond the levels take the colours of the ends."""
+    low, high = levels
+    scaled = picture
+    if look.log:
+        scaled = np.log10(np.maximum(picture, np.finfo(np.float32).tiny))
+        low, high = np.log10(low), np.log10(high)
+    share = np.clip((scaled - low) * (256.0 / (high - low)), 0, 255).astype(np.uint8)
+    found: np.ndarray = lookup_table(look.colormap)[share]
+    return found
+
+
+def shrunk(picture: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """Average neighbours until a picture has at most so many rows and columns."""
+    for axis, most in enumerate((rows, columns)):
+        size = picture.shape[axis]
+        if size > most:
+            edges = np.arange(most) * size // most
+            counts = np.diff(np.append(edges, size)).astype(np.float32)
+            sums = np.add.reduceat(picture, edges, axis=axis)
+            picture = sums / (counts[:, None] if axis == 0 else counts)
+    return picture

@@ -12,6 +12,7 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.measures.overlaps import Contrast, corner_contrast, squared_overlaps, top3
 from geometry.models.matrices import WEIGHTS
 from geometry.models.residual_stream import Name, Subject
+from gui.panels.subject_text import TABLES
 from gui.services.questions import Progress, QuestionContext, Tensor, tensors_of
 from gui.style.sentences import as_sentence
 
@@ -20,7 +21,6 @@ READERS = ("W_Q", "W_K", "W_V", "W_in")
 WITH_HEADS = ("W_Q", "W_K", "W_V", "W_O")
 ATTENTION: tuple[Name, ...] = ("W_Q", "W_K", "W_V", "W_O")
 """Down the article's eight-panel figure; its figure of the MLP has W_in alone."""
-TABLES = ("P", "E")
 
 Gain = Literal["", "gain not folded", "gain folded", "no LayerNorm before it"]
 """What became of the LayerNorm gain; "" for what reads nothing."""

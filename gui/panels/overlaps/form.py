@@ -1,0 +1,406 @@
+"""The form of the overlaps panel: which matrices, and how their picture looks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QImage, QPixmap, QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QSizePolicy,
+    QSpinBox,
+    QWidget,
+)
+
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import NAMES, Subject
+from gui.panels.overlaps.picture import GREY, MAX_BLUR, Choices, Look
+from gui.panels.overlaps.question import WITH_HEADS, side_of
+from gui.panels.overlaps.spec import MANY
+from gui.panels.panel import PanelForm
+from gui.panels.subject_text import TABLES
+from gui.state.colors import lookup_table
+from gui.style.sentences import as_sentence
+from gui.style.theme import COLORMAPS, GRID, Theme
+from gui.widgets.drop_down import DropDown
+from gui.widgets.label import label
+from gui.widgets.segmented import Segmented
+from gui.widgets.tooltips import wrapped
+
+AROUND = (148, 36)
+"""Pixels that axes and colour bar take of the width and of the height."""
+BAR = 80
+"""Pixels that the colour bar of a figure takes."""
+_WHAT = {
+    "P": "The position table, row i for position i",
+    "E": "The token embeddings",
+    "W_Q": "Attention's query weights",
+    "W_K": "Attention's key weights",
+    "W_V": "Attention's value weights",
+    "W_O": "What brings attention's output back into the residual stream (“proj”)",
+    "W_in": "The MLP's fan-out weights (W₁)",
+}
+_SIDES = {
+    "input": "The directions that a matrix reads (right singular vectors)",
+    "output": "The directions that a matrix writes (left singular vectors); of W_O these are the"
+    " ones in the residual stream",
+}
+SWATCH = QSize(32, 12)
+FOLD_TIP = (
+    "Multiply what W_Q, W_K, W_V and W_in read by the gain of the LayerNorm before them. The"
+    " articles do not; libraries for interpretability do, and it can change the answer."
+)
+CENTRE_TIP = "Take the mean row off P and off E first. The articles do not."
+BLUR_TIP = (
+    "A Gaussian blur of the picture, in pixels of one cell each. It is for display only: what you"
+    " hover, save and read in the caption is never blurred."
+)
+
+
+class OverlapsForm(PanelForm):
+    """A form of four rows: down, across, switches, and the picture's look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._choices = Choices()
+        self._offered: tuple[PositionalModel | None, Theme] | None = None
+        self.rows = SubjectPicker("Rows", self._choices.rows)
+        self.columns = SubjectPicker("Columns", self._choices.columns)
+        self.fold = _check("Fold LayerNorm gain", FOLD_TIP)
+        self.centre = _check("Centre P, E", CENTRE_TIP)
+        self.blur, self.colormap = QDoubleSpinBox(), DropDown()
+        self.scale = Segmented(
+            (
+                ("linear", "Linear", "Colours follow the overlap"),
+                ("log", "Log", "Colours follow the logarithm of the overlap"),
+            ),
+            "Colour scale",
+        )
+        self._fill()
+        self._down, self._across = label("Down", "muted"), label("Across", "muted")
+        self._lay_out()
+        for picker in (self.rows, self.columns):
+            picker.changed.connect(self._on_pair_changed)
+        for box in (self.fold, self.centre):
+            box.toggled.connect(self._on_pair_changed)
+        for signal in (self.blur.valueChanged, self.colormap.activated, self.scale.chosen):
+            signal.connect(self._on_look_changed)
+
+    def take(self, choices: Choices, model: PositionalModel | None, theme: Theme) -> None:
+        self._choices = choices
+        if self._offered != (model, theme):
+            self._offered = model, theme
+            self.rows.show_model(model, theme)
+            self.columns.show_model(model, theme)
+        self.rows.show_subject(choices.rows)
+        self.columns.show_subject(choices.columns)
+        (both, _), look = choices.pair, choices.look
+        for box, on in ((self.fold, both.fold_ln), (self.centre, both.centred)):
+            blocked = box.blockSignals(True)
+            box.setChecked(on)
+            box.blockSignals(blocked)
+        blocked = self.blur.blockSignals(True)
+        self.blur.setValue(look.blur)
+        self.blur.blockSignals(blocked)
+        self.colormap.setCurrentIndex(self.colormap.findData(look.colormap))
+        self.scale.show_value("log" if look.log else "linear")
+        figure = choices.view != "pair"
+        self.rows.show_layer_only(figure, heads=choices.view == "attention")
+        self._down.setText("Weights" if figure else "Down")
+        for widget in (self._across, self.columns):
+            if widget.isHidden() != figure:
+                widget.setVisible(not figure)
+
+    def stands_beside(self, room: QSize) -> bool:
+        """Return whether cells are larger if the form stands beside them."""
+        taken = self.sizeHint()
+        beside = self._cell_size(room.width() - taken.width(), room.height())
+        return beside >= self._cell_size(room.width(), room.height() - taken.height())
+
+    def _cell_size(self, width: int, height: int) -> int:
+        if self._choices.view == "pair":
+            return min(width - AROUND[0], height - AROUND[1])
+        cells = (8, 2) if self._choices.view == "attention" else (2, 2)
+        return arrange(*cells, (width - BAR, height), (2 * GRID, GRID), 2 * GRID)[1]
+
+    def _on_pair_changed(self) -> None:
+        fold, centred = self.fold.isChecked(), self.centre.isChecked()
+        rows, columns = (
+            replace(picker.subject, fold_ln=fold, centred=centred)
+            for picker in (self.rows, self.columns)
+        )
+        self.changed.emit({"view": self._choices.view, "rows": rows, "columns": columns})
+
+    def _on_look_changed(self) -> None:
+        log = self.scale.value() == "log"
+        look = Look(self.blur.value(), self.colormap.currentData(), log)
+        self.changed.emit({"look": look})
+
+    def _fill(self) -> None:
+        self.blur.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.blur.setRange(0.0, MAX_BLUR)
+        self.blur.setSingleStep(0.5)
+        self.blur.setDecimals(1)
+        self.blur.setPrefix("blur ")
+        self.blur.setSuffix(" px")
+        self.blur.setValue(Look().blur)
+        self.blur.setToolTip(wrapped(BLUR_TIP))
+        self.blur.setAccessibleName("Blur, display only")
+        self.colormap.setIconSize(SWATCH)
+        self.colormap.setAccessibleName("Colours")
+        self.colormap.setToolTip("Colours; grey is as in the article")
+        for name in (GREY, *COLORMAPS):
+            self.colormap.addItem(_swatch(name), "grey" if name == GREY else name, name)
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, GRID, 0)
+        grid.setHorizontalSpacing(GRID)
+        grid.setVerticalSpacing(GRID // 2)
+        for row, (title, picker) in enumerate(
+            ((self._down, self.rows), (self._across, self.columns))
+        ):
+            grid.addWidget(title, row, 0)
+            grid.addWidget(picker, row, 1)
+        grid.addLayout(_row(self.fold, self.centre), 2, 0, 1, 2)
+        grid.addLayout(_row(self.blur, self.colormap, self.scale), 3, 0, 1, 2)
+        grid.setRowStretch(4, 1)
+        grid.setColumnMinimumWidth(0, self.fontMetrics().horizontalAdvance("Weights"))
+
+
+class SubjectPicker(QWidget):
+    """A matrix by name, and of a weight its layer, one head or all, and the side.
+
+    Its parts come and go in a row that is in no layout: else each would lay out the whole window.
+
+    Parameters
+    ----------
+    name
+        The accessible name of the choice, such as "Rows".
+    subject
+        What is chosen at first.
+    """
+
+    changed = Signal()
+    """The user chose something else."""
+
+    def __init__(self, name: str, subject: Subject, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._subject = subject
+        self._whole = False
+        self.name, self.side = DropDown(), DropDown()
+        self.layer, self.head = QSpinBox(), QSpinBox()
+        self._fill(name)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        # What only weights have comes and goes in one piece.
+        self._of_weights = _kept_row(self.layer, self.head, self.side)
+        self._row = _kept_row(self.name, self._of_weights)
+        self._row.setParent(self)
+        self.show_subject(subject)
+        self.name.activated.connect(self._on_name)
+        for signal in (self.layer.valueChanged, self.head.valueChanged, self.side.activated):
+            signal.connect(self._on_changed)
+
+    # The row's place.
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the row."""
+        return self._row.sizeHint()
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the least size of the row."""
+        return self._row.minimumSizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the row as large."""
+        super().resizeEvent(event)
+        self._row.setGeometry(self.rect())
+
+    def event(self, event: QEvent) -> bool:
+        """Ask for another size only when the row does."""
+        if event.type() == QEvent.Type.LayoutRequest and self._row.sizeHint() != self._asked:
+            self._asked = self._row.sizeHint()
+            self.updateGeometry()
+        return super().event(event)
+
+    _asked = QSize()
+
+    # What is chosen.
+
+    @property
+    def subject(self) -> Subject:
+        """What is chosen; what the model has fewer of is cut to what it has."""
+        return self._subject
+
+    def show_subject(self, subject: Subject) -> None:
+        """Show a choice without telling anybody."""
+        self._subject = subject
+        self.name.setCurrentIndex(self.name.findData(subject.name))
+        for spin, value in (
+            (self.layer, subject.layer),
+            (self.head, -1 if subject.head is None else subject.head),
+        ):
+            if spin.value() != value:  # else it would be painted all the same
+                blocked = spin.blockSignals(True)
+                spin.setValue(value)
+                spin.blockSignals(blocked)
+        self.side.setCurrentIndex(self.side.findData(side_of(subject)))
+        self._show_parts()
+
+    def show_model(self, model: PositionalModel | None, theme: Theme) -> None:
+        """Offer what a model has; what its checkpoint lacks is grey and says why."""
+        missing = {} if model is None else model.missing
+        for index, name in enumerate(NAMES):
+            why = missing.get("W_E" if name == "E" else name)
+            self.name.setItemData(
+                index,
+                wrapped(_WHAT[name] if why is None else f"{_WHAT[name]}. {as_sentence(why)}"),
+                Qt.ItemDataRole.ToolTipRole,
+            )
+            color = None if why is None else QColor(theme.muted)
+            self.name.setItemData(index, color, Qt.ItemDataRole.ForegroundRole)
+        layers = 1 if model is None else model.n_layers or MANY
+        heads = 0 if model is None else model.n_heads or 0
+        for spin, last in ((self.layer, layers - 1), (self.head, heads - 1)):
+            blocked = spin.blockSignals(True)
+            spin.setMaximum(max(last, spin.minimum()))
+            spin.blockSignals(blocked)
+        self._subject = replace(self._subject, layer=self.layer.value(), head=self._head())
+        self._show_parts()
+
+    def show_layer_only(self, whole: bool, *, heads: bool) -> None:
+        """Leave name and side out: a figure has its own; and perhaps the head."""
+        self._whole, self._with_heads = whole, heads
+        for widget in (self.name, self.side):
+            policy = widget.sizePolicy()
+            policy.setRetainSizeWhenHidden(not whole)
+            widget.setSizePolicy(policy)
+        self._show_parts()
+
+    def _fill(self, name: str) -> None:
+        for option in NAMES:
+            self.name.addItem(option, option)
+        for value, tip in _SIDES.items():
+            self.side.addItem(f"{value} side", value)
+            self.side.setItemData(self.side.count() - 1, wrapped(tip), Qt.ItemDataRole.ToolTipRole)
+        self.layer.setPrefix("layer ")
+        self.head.setPrefix("head ")
+        self.head.setMinimum(-1)
+        self.head.setMaximum(-1)
+        self.head.setSpecialValueText("all heads")
+        self.head.setFixedWidth(72)
+        self.layer.setFixedWidth(64)
+        for widget, what, tip in (
+            (self.name, "matrix", "Which matrix; grey ones are not in this checkpoint"),
+            (self.layer, "layer", "Layer, from 0: type, or step with the arrow keys or the wheel"),
+            (self.head, "head", "One head's part, or all heads together, one below head 0"),
+            (self.side, "side", "What the matrix reads, or what it writes"),
+        ):
+            widget.setAccessibleName(f"{name}: {what}")
+            widget.setToolTip(wrapped(tip))
+        for spin in (self.layer, self.head):
+            spin.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            # Each digit typed would be a question of its own.
+            spin.setKeyboardTracking(False)
+
+    def _head(self) -> int | None:
+        return self.head.value() if self.head.value() >= 0 else None
+
+    def _show_parts(self) -> None:
+        name = self._subject.name
+        weight = self._whole or name not in TABLES
+        heads = self._with_heads if self._whole else name in WITH_HEADS
+        shown = {self.name: not self._whole, self._of_weights: weight}
+        if weight:
+            shown |= {self.head: heads and self.head.maximum() >= 0, self.side: not self._whole}
+        for widget, seen in shown.items():
+            if widget.isHidden() == seen:
+                widget.setVisible(seen)
+
+    _with_heads = True
+
+    def _on_name(self) -> None:
+        # Another matrix is looked at from the side that it has in the residual stream.
+        self._subject = replace(self._subject, name=self.name.currentData(), side=None)
+        self.side.setCurrentIndex(self.side.findData(side_of(self._subject)))
+        self._show_parts()
+        self.changed.emit()
+
+    def _on_changed(self) -> None:
+        self._subject = replace(
+            self._subject,
+            layer=self.layer.value(),
+            head=self._head(),
+            side=self.side.currentData(),
+        )
+        self.changed.emit()
+
+
+def _kept_row(*widgets: QWidget) -> QWidget:
+    """Put widgets side by side; each keeps its place while it is hidden."""
+    made = QWidget()
+    row = QHBoxLayout(made)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(GRID // 2)
+    for widget in widgets:
+        policy = widget.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        widget.setSizePolicy(policy)
+        row.addWidget(widget)
+    row.addStretch(1)
+    return made
+
+
+def _row(*widgets: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(GRID)
+    for widget in widgets:
+        row.addWidget(widget)
+    row.addStretch(1)
+    return row
+
+
+def _check(text: str, tip: str) -> QCheckBox:
+    made = QCheckBox(text)
+    made.setToolTip(wrapped(tip))
+    made.setCursor(Qt.CursorShape.ArrowCursor)
+    return made
+
+
+def _swatch(colormap: str) -> QIcon:
+    table = lookup_table(colormap)
+    line = QImage(table.tobytes(), len(table), 1, 4 * len(table), QImage.Format.Format_RGBA8888)
+    return QIcon(QPixmap.fromImage(line).scaled(SWATCH))
+
+
+def arrange(
+    count: int, columns: int, room: tuple[float, float], gap: tuple[float, float], title: float
+) -> tuple[int, int]:
+    """Place square cells with titles as large as they can be.
+
+    Parameters
+    ----------
+    count, columns
+        Of a figure: its cells, and how many are side by side in the article.
+    room, gap
+        Width and height that there is, and between cells.
+    title
+        Height of what stands above each cell.
+
+    Returns
+    -------
+    How many cells stand side by side, and their size
+    """
+    options = []
+    # As in the article, or lying on its side, or in one line.
+    for across in dict.fromkeys((columns, count // columns, count, 1)):
+        down = math.ceil(count / across)
+        width = (room[0] - (across - 1) * gap[0]) / across
+        height = (room[1] - (down - 1) * gap[1]) / down - title
+        options.append((across, max(1, math.floor(min(width, height)) - 1)))
+    return max(options, key=lambda option: option[1])

@@ -1,0 +1,234 @@
+"""What is chosen of overlaps, how their picture is made, and how they are described; and no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from geometry.measures.overlaps import Contrast
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Subject
+from gui.panels.kit import View
+from gui.panels.overlaps.question import (
+    WITH_HEADS,
+    Gain,
+    Missing,
+    Overlap,
+    OverlapFigure,
+    in_one_space,
+    side_of,
+)
+from gui.panels.subject_text import TABLES
+from gui.style.theme import format_count, format_level, format_number
+
+TIMES = "\N{MULTIPLICATION SIGN}"
+MAX_BLUR = 3.0
+GREY = "gray_r"
+"""The article's: white for none, black for all."""
+BRIGHT = 99.7
+"""The percentile that has the darkest grey at first: a few cells are far above the others."""
+W_Q, P = Subject("W_Q"), Subject("P")
+Levels = tuple[float, float]
+Shown = Overlap | OverlapFigure
+Viewed = Literal["pair", "attention", "mlp"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the user chose of a picture.
+
+    Attributes
+    ----------
+    blur
+        Gaussian standard deviation in pixels, one pixel being one cell; 0 to 3.
+    colormap
+        A name that :func:`gui.state.colors.lookup_table` knows.
+    log
+        Whether colours follow the logarithm.
+    """
+
+    blur: float = 1.0
+    colormap: str = GREY
+    log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Where the user dragged the ends of the colours: they mean nothing in another view or scale.
+
+    Attributes
+    ----------
+    levels
+        The values at the two ends.
+    view, log
+        Where they hold.
+    """
+
+    levels: Levels
+    view: Viewed
+    log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """One pair or a figure of the article; the matrices; how their picture looks.
+
+    Of a figure, the rows say layer, head and gain. The gain is folded, and the mean row taken off,
+    on both sides where either says so.
+    """
+
+    view: Viewed = "pair"
+    rows: Subject = W_Q
+    columns: Subject = P
+    look: Look = Look()
+    ends: Ends | None = None
+
+    @property
+    def pair(self) -> tuple[Subject, Subject]:
+        """Both matrices, what is switched on for either switched on for both."""
+        both = self.rows, self.columns
+        fold, centred = any(one.fold_ln for one in both), any(one.centred for one in both)
+        rows, columns = (replace(one, fold_ln=fold, centred=centred) for one in both)
+        return rows, columns
+
+
+OverlapsView = View[Choices, Shown]
+
+
+# ---- the picture -----------------------------------------------------------------------------
+
+
+def cells_of(result: Shown) -> tuple[Overlap | Missing, ...]:
+    """Return what is side by side; a pair is alone."""
+    return (result,) if isinstance(result, Overlap) else result.cells
+
+
+@lru_cache(maxsize=1)
+def pictures_of(cells: tuple[Overlap | Missing, ...], blur: float) -> tuple[np.ndarray | None, ...]:
+    """Return the (a, b) float32 values to show of each cell; None of what is missing.
+
+    Those of the last cells are kept: they are drawn anew with other colours.
+    """
+    return tuple(
+        blurred(cell.values, blur) if isinstance(cell, Overlap) else None for cell in cells
+    )
+
+
+def blurred(values: np.ndarray, blur: float) -> np.ndarray:
+    """Blur for display, the edges continued by their own values; nothing is computed from it."""
+    if blur <= 0.0:
+        return values
+    from scipy.ndimage import gaussian_filter
+
+    shown: np.ndarray = gaussian_filter(values, blur, truncate=3.0, mode="nearest")
+    return shown
+
+
+@lru_cache(maxsize=1)
+def home_levels(cells: tuple[Overlap | Missing, ...], blur: float, *, log: bool) -> Levels:
+    """Return the values at the two ends of the colours before anybody drags them.
+
+    Parameters
+    ----------
+    cells, blur
+        What is shown side by side in the same colours, not all missing, and how it is blurred.
+    log
+        Whether colours follow the logarithm.
+    """
+    chance = max(cell.contrast.chance for cell in cells if isinstance(cell, Overlap))
+    pictures = [picture for picture in pictures_of(cells, blur) if picture is not None]
+    # A ninth of the cells gives the percentile as well, in a ninth of the time.
+    some = np.concatenate([np.ravel(picture[::3, ::3]) for picture in pictures])
+    bright = max(float(np.percentile(some, BRIGHT)), 3.0 * chance)
+    return (chance / 10.0, 10.0 * bright) if log else (0.0, bright)
+
+
+def levels_of(view: OverlapsView) -> Levels:
+    """Return the values at the two ends of the colours."""
+    ends, look = view.choices.ends, view.choices.look
+    if ends is not None and (ends.view, ends.log) == (view.choices.view, look.log):
+        return ends.levels
+    return home_levels(cells_of(view.result), look.blur, log=look.log)
+
+
+# ---- in words --------------------------------------------------------------------------------
+
+
+def cell_text(overlap: Overlap, i: int, j: int) -> str:
+    """Say what a cell holds; i and j count from 1, the strongest direction."""
+    value = float(overlap.values[i - 1, j - 1])
+    times = value / overlap.contrast.chance
+    shown = format_number(times, 1) if times >= 0.1 else format_level(times)
+    return f"i {i} · j {j} · {format_level(value)} · {shown} {TIMES} chance"
+
+
+def title_of(overlap_rows: Subject, columns: Subject) -> str:
+    """Return a short title: W_Q × P."""
+    return f"{overlap_rows.name} {TIMES} {columns.name}"
+
+
+def describe(subject: Subject, gain: Gain = "") -> str:
+    """Return how a matrix is looked at: W_Q layer 0 input, gain not folded."""
+    if subject.name in TABLES:
+        return f"{subject.name} {'centred' if subject.centred else 'uncentred'}"
+    head = "" if subject.head is None else f" head {subject.head}"
+    return ", ".join(filter(None, (f"{subject.name} layer {subject.layer}{head} {side_of(subject)}",
+                                   gain)))  # fmt: skip
+
+
+def corners(contrast: Contrast) -> str:
+    """Return the four corners over chance."""
+    named = (("TL", contrast.TL), ("TR", contrast.TR), ("BL", contrast.BL), ("BR", contrast.BR))
+    return " ".join(f"{name} {format_number(value, 1)}" for name, value in named)
+
+
+def blur_text(blur: float) -> str:
+    """Say that a picture is blurred, and that nothing else is; "" if it is not."""
+    digits = 0 if blur == round(blur) else 1
+    return f"blur {format_number(blur, digits)} px, display only" if blur else ""
+
+
+def caption_of(model: PositionalModel, overlap: Overlap, blur: float) -> str:
+    """Name what is compared and sum it up, on one line."""
+    one, other = overlap.rows, overlap.columns
+    compared = f"{describe(one, overlap.gains[0])} {TIMES} {describe(other, overlap.gains[1])}"
+    if {one.name, other.name} & set(TABLES):
+        compared += ", all rows"
+    return " · ".join(filter(None, (
+        model.name,
+        compared,
+        f"{corners(overlap.contrast)} {TIMES} chance",
+        f"3{TIMES}3 sum {sum_text(overlap.top3)}",
+        "" if in_one_space(one, other) else "two different spaces, of equal size",
+        blur_text(blur),
+    )))  # fmt: skip
+
+
+def sum_text(top3: float) -> str:
+    """Write the sum of the 3 × 3 corner: 0.0004 is not 0.00."""
+    return format_number(top3, 2 if top3 >= 0.1 else 4)
+
+
+def figure_caption(model: PositionalModel, figure: OverlapFigure, blur: float) -> str:
+    """Name what all cells of a figure share, on one line."""
+    rows = [cell.rows for cell in figure.cells]
+    first = figure.found[0]
+    gains = sorted({cell.gains[0] for cell in figure.found} - {""})
+    heads = "" if rows[0].name not in WITH_HEADS else (
+        "all heads" if rows[0].head is None else f"head {rows[0].head}"
+    )  # fmt: skip
+    centred = "centred" if first.columns.centred else "uncentred"
+    writes = any(row.name == "W_O" for row in rows)
+    sides = "input sides, of W_O the output side" if writes else "input side"
+    return " · ".join(filter(None, (
+        model.name,
+        ", ".join(filter(None, (f"layer {rows[0].layer}", heads))),
+        sides,
+        ", ".join(gains),
+        f"P and E {centred}, all stored rows",
+        f"chance 1/{format_count(round(1 / first.contrast.chance))}",
+        blur_text(blur),
+    )))  # fmt: skip

@@ -1,0 +1,280 @@
+"""Overlaps: how far the directions of two matrices coincide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geometry.checkpoints.errors import TensorUnavailable
+from geometry.claims.report import NOT_HERE
+from geometry.hub.faults import Offline
+from geometry.models.model import PositionalModel
+from geometry.models.residual_stream import Name, Subject
+from gui.panels.kit import (
+    Choice,
+    Option,
+    PanelSpec,
+    Passing,
+    Reported,
+    Saved,
+    Scope,
+    is_matrix,
+    is_of,
+    matrix,
+)
+from gui.panels.overlaps.picture import (
+    GREY,
+    MAX_BLUR,
+    Choices,
+    Look,
+    OverlapsView,
+    Shown,
+    caption_of,
+    cell_text,
+    cells_of,
+    figure_caption,
+    home_levels,
+    levels_of,
+    pictures_of,
+    title_of,
+)
+from gui.panels.overlaps.question import (
+    FigureOf,
+    Missing,
+    Overlap,
+    OverlapFigure,
+    OverlapsOf,
+    article_figure,
+    overlap_of,
+    plain,
+)
+from gui.plots.spec import Axis, Image, Part
+from gui.services.snippets import opening, written
+from gui.style.sentences import as_sentence
+from gui.style.theme import COLORMAPS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MANY = 1000
+"""Layers on offer where the configuration does not say how many there are."""
+CLAIMED: tuple[tuple[str, Name, Name], ...] = (
+    ("P_E.strong_weak", "P", "E"), ("P_E.weak_strong", "P", "E"), ("P_E.strong", "P", "E"),
+    ("W_Q_P", "W_Q", "P"), ("W_K_P", "W_K", "P"), ("W_O_P", "W_O", "P"), ("W_in_P", "W_in", "P"),
+    ("W_Q_E", "W_Q", "E"), ("W_K_E", "W_K", "E"), ("W_V_E", "W_V", "E"), ("W_O_E", "W_O", "E"),
+    ("W_in_E", "W_in", "E"),
+)  # fmt: skip
+"""Claims of the ledger about overlaps, and the two matrices that each is about."""
+
+
+def _is_look(value: object) -> bool:
+    if not isinstance(value, dict) or value.keys() != {"blur", "colormap", "log"}:
+        return False
+    blur, colormap = value["blur"], value["colormap"]
+    return (
+        isinstance(blur, int | float)
+        and not isinstance(blur, bool)
+        and 0.0 <= blur <= MAX_BLUR
+        and colormap in (GREY, *COLORMAPS)
+        and isinstance(value["log"], bool)
+    )
+
+
+def _matrix(field: str) -> Saved:
+    return Saved(
+        field=field,
+        check=is_matrix,
+        suits=lambda value, model: is_of(matrix(value), model),
+        read=matrix,
+    )
+
+
+def _pair(rows: Name, columns: Name, *, fold_ln: bool = False) -> Mapping[str, Any]:
+    return {"rows": Subject(rows, fold_ln=fold_ln), "columns": Subject(columns)}
+
+
+class OverlapsPanel(PanelSpec[Choices, Shown]):
+    """Squared overlaps of any two matrices, and the article's figures of them."""
+
+    name = "overlaps"
+    formula = "(uᵢ·vⱼ)²"
+    meaning = "squared overlaps"
+    explanation = (
+        "uᵢ and vⱼ are the singular directions of two matrices, the strongest first: (uᵢ·vⱼ)² is 1"
+        " where two coincide, 0 where they are orthogonal, and 1/d by chance. TL, TR, BL and BR are"
+        " the means of the corners of 30 × 30 over chance, strong directions being top and left."
+    )
+    empty = "Open a model to see how far the directions of its matrices coincide."
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="view",
+            label="What is compared",
+            options=(
+                Option("pair", "Pair", "Any two matrices"),
+                Option(
+                    "attention",
+                    "Attention figure",
+                    "The article's eight panels: W_Q, W_K, W_V and W_O with P and E",
+                ),
+                Option(
+                    "mlp",
+                    "MLP figure",
+                    "The article's two panels: the MLP's fan-out with E and P",
+                ),
+            ),
+        ),
+        _matrix("rows"),
+        _matrix("columns"),
+        Saved(
+            field="look",
+            check=_is_look,
+            read=lambda value: value if isinstance(value, Look) else Look(**value),
+        ),
+        Passing(field="ends", check=lambda value: value is None),
+    )
+    form = "gui.panels.overlaps.form:OverlapsForm"
+    body = "gui.panels.overlaps.body:OverlapsBody"
+    figures = {
+        "overlaps-P-E": _pair("P", "E"),
+        "overlaps-attention": {"view": "attention"},
+        "overlaps-mlp": {"view": "mlp"},
+    }
+    claims = {f"overlap.{claim}": _pair(rows, columns) for claim, rows, columns in CLAIMED} | {
+        "overlap.W_Q_P.folded": _pair("W_Q", "P", fold_ln=True)
+    }
+
+    def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
+        """Keep to the layers and heads of another model."""
+        layers, heads = model.n_layers or MANY, model.n_heads or 0
+
+        def kept(one: Subject) -> Subject:
+            head = None if one.head is None or not heads else min(one.head, heads - 1)
+            return replace(one, layer=min(one.layer, layers - 1), head=head)
+
+        return replace(choices, rows=kept(choices.rows), columns=kept(choices.columns), ends=None)
+
+    def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
+        """Show the pair, where matrices are chosen without a view."""
+        named = {"rows", "columns"} & made and "view" not in made
+        return replace(choices, view="pair") if named else choices
+
+    def question(self, scope: Scope, choices: Choices) -> OverlapsOf | FigureOf:
+        rows, columns = choices.pair
+        if choices.view == "pair":
+            return OverlapsOf(plain(rows), plain(columns))
+        return article_figure(choices.view, replace(rows, centred=False), centred=rows.centred)
+
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        choices = super().choices_for_report(reported, figure)
+        if choices.view == "pair":
+            return choices
+        return replace(choices, rows=reported.measured.of_model.subject("W_Q"))
+
+    def result_for_report(
+        self, reported: Reported, choices: Choices
+    ) -> tuple[OverlapsOf | FigureOf, Shown]:
+        """Say in a cell why it is missing, also where it is not on this machine."""
+        question = self.question(reported.scope, choices)
+        if isinstance(question, OverlapsOf):
+            return question, question.answer(reported.about)
+        # As the report calls them: by these names they are decomposed already.
+        rows, columns = (
+            [reported.measured.of_model.subject(one.name) for one in some]
+            for some in (question.rows, question.columns)
+        )
+        cells = tuple(_cell(reported, one, other) for one in rows for other in columns)
+        shown = OverlapFigure(cells, len(question.columns))
+        if not shown.found:
+            whys = dict.fromkeys(cell.why for cell in cells if isinstance(cell, Missing))
+            raise TensorUnavailable(" ".join(whys))
+        return question, shown
+
+    def plots(self, view: OverlapsView) -> Sequence[Part]:
+        """Return the heatmap of a pair; a figure is for the body."""
+        overlap, look = view.result, view.choices.look
+        if not isinstance(overlap, Overlap):
+            return []
+        (picture,) = pictures_of((overlap,), look.blur)
+        assert picture is not None
+        return [
+            Image(
+                "Squared overlaps of two matrices",
+                Axis(f"{overlap.columns.name} direction j"),
+                Axis(f"{overlap.rows.name} direction i"),
+                picture,
+                look.colormap,
+                home_levels((overlap,), look.blur, log=look.log),
+                drags="ends",
+                ends=levels_of(view),
+                first=(1, 1),
+                log=look.log,
+                unit="squared overlap",
+                hover=lambda i, j: cell_text(overlap, i, j),
+            )
+        ]
+
+    def heading(self, view: OverlapsView) -> tuple[str, str]:
+        result, caption = view.result, self.caption(view)
+        if isinstance(result, Overlap):
+            return title_of(result.rows, result.columns), caption
+        return "Squared overlaps", caption
+
+    def caption(self, view: OverlapsView) -> str:
+        result, blur = view.result, view.choices.look.blur
+        if isinstance(result, Overlap):
+            return caption_of(view.model, result, blur)
+        return figure_caption(view.model, result, blur)
+
+    def figure(self, view: OverlapsView) -> Figure:
+        """Draw the heatmap or the cells of a figure, with the caption below."""
+        from gui.panels.overlaps.figure import draw_cells, draw_pair
+
+        draw = draw_pair if isinstance(view.result, Overlap) else draw_cells
+        return draw(view, self.caption(view))
+
+    def numbers(self, view: OverlapsView) -> Mapping[str, np.ndarray]:
+        """Return the overlaps themselves, never blurred."""
+        result = view.result
+        if isinstance(result, Overlap):
+            return {"overlap": result.values}
+        return {f"{cell.rows.name}_{cell.columns.name}": cell.values for cell in result.found}
+
+    def script(self, view: OverlapsView) -> str:
+        """Return a script that compares the same matrices and prints the corners."""
+        listed = "".join(
+            f"    ({written(cell.rows)}, {written(cell.columns)}),\n"
+            for cell in cells_of(view.result)
+        )
+        return (
+            opening(view.model)
+            + f"""from geometry import TensorUnavailable
+from geometry import corner_contrast, squared_overlaps, top3
+from geometry import ResidualStream, Subject
+
+stream = ResidualStream(model)
+pairs = [
+{listed}]
+for rows, columns in pairs:
+    try:
+        one, other = stream.pair(rows, columns)
+    except TensorUnavailable as error:
+        print(rows.name, columns.name, error)
+        continue
+    overlaps = squared_overlaps(one, other)
+    contrast = corner_contrast(overlaps, 1 / one.vectors.shape[1])
+    print(rows.name, columns.name, contrast, top3(overlaps))
+"""
+        )
+
+
+def _cell(reported: Reported, rows: Subject, columns: Subject) -> Overlap | Missing:
+    try:
+        return overlap_of(reported.about, rows, columns)
+    except TensorUnavailable as error:
+        return Missing(rows, columns, as_sentence(str(error)))
+    except Offline:
+        return Missing(rows, columns, as_sentence(NOT_HERE))
