@@ -22,7 +22,8 @@ from gui.commands.terminal import joined
 from gui.services.controller import Controller
 from gui.services.jobs.qt_jobs import QtJobs
 from gui.services.notices import is_offline_by_environment
-from gui.state.session import Notice, Session
+from gui.state.session import Session
+from gui.state.values import Notice
 from gui.style.theme import ICONS, THEMES, Theme, ThemeChoice, stylesheet
 from gui.window.main_window import MainWindow
 from gui.window.settings.page import SettingsPage
@@ -65,8 +66,7 @@ class Application(QObject):
         super().__init__()
         self._qt, self.settings = qt, settings
         self._closed = False
-        self.session = Session()
-        settings.load_session(self.session)
+        self.session = settings.new_session()
         self.session.offline |= offline or is_offline_by_environment()
         self.jobs = QtJobs(self.session, self)
         self.controller = Controller(self.session, self.jobs, cache_limit=settings.cache_limit)

@@ -225,13 +225,15 @@ def still_session(
     # A table with fewer than three dimensions is drawn flat, as in the window.
     if max(components) > max(3, min(model.W_pos.shape)):
         raise RangeError(f"{model.name} has {min(model.W_pos.shape)} components, got {components}")
-    session = Session(positions=positions or (min(1, model.n_positions - 1), model.n_positions - 1))
-    session.components = components
-    session.model = model
-    pca = pca or fit_pca(model.W_pos, session.positions, max(components))
-    session.curve = place_curve(model.W_pos, pca, components)
-    session.norms = norms or norm_profile(model.W_pos)
-    return session
+    positions = positions or (min(1, model.n_positions - 1), model.n_positions - 1)
+    pca = pca or fit_pca(model.W_pos, positions, max(components))
+    return Session(
+        positions=positions,
+        components=components,
+        model=model,
+        curve=place_curve(model.W_pos, pca, components),
+        norms=norms or norm_profile(model.W_pos),
+    )
 
 
 def write_png(image: np.ndarray, out: Path) -> None:

@@ -11,7 +11,8 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.export.filming import Filming
 from gui.export.save_result import ask_where
 from gui.state.camera import CameraPose
-from gui.state.session import Notice, Session
+from gui.state.session import Session
+from gui.state.values import Notice
 from gui.style.theme import LIGHT
 from gui.viewport.viewport import Viewport
 

@@ -20,7 +20,8 @@ from geometry.checkpoints.whole_files import whole_file
 from gui.export.grid_picture import picture_of_grid, picture_of_viewport
 from gui.export.pictures import PictureError
 from gui.export.save_result import Background, ask_where
-from gui.state.session import Notice, Session
+from gui.state.session import Session
+from gui.state.values import Notice
 from gui.style.theme import GRID, LIGHT, Theme, format_count
 from gui.viewport.grid import ViewGrid
 from gui.widgets.label import label

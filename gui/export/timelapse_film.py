@@ -194,12 +194,13 @@ def make_lapse(
         A table cannot be read.
     """
     timelapse = make_timelapse(history, positions)
-    session = Session(positions=timelapse.positions)
-    session.model = model
-    session.curve = place_curve(model.W_pos, timelapse.pca, COMPONENTS)
-    session.norms = norm_profile(model.W_pos)
-    session.lapse = TrainingTimeline(history, timelapse, basis)
-    return session
+    return Session(
+        positions=timelapse.positions,
+        model=model,
+        curve=place_curve(model.W_pos, timelapse.pca, COMPONENTS),
+        norms=norm_profile(model.W_pos),
+        lapse=TrainingTimeline(history, timelapse, basis),
+    )
 
 
 def write_timelapse(

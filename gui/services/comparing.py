@@ -18,7 +18,8 @@ from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import Wanted, remembered_name
 from gui.services.notices import notice_beside
 from gui.state.colors import own_scale, shared_limits
-from gui.state.session import MAIN, Notice, Session
+from gui.state.session import MAIN, Session
+from gui.state.values import Notice
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:

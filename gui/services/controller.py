@@ -1,7 +1,7 @@
-"""The controller: answers user intents by starting work.
+"""The controller: the services that answer a session, put together.
 
-Intents are method calls and changes of the session's first group of fields; results are changes of
-the second group.
+Intents are method calls and changes of what the session's user wants; results are changes of what
+is open and what was found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from gui.services.fetching import Fetching
 from gui.services.fitting import Fitter
 from gui.services.hub_search import HubSearch
 from gui.services.jobs.jobs import Jobs, P, T
-from gui.services.loading import Opened, Wanted, list_models, path_exists, remembered_name
+from gui.services.loading import (
+    Opened,
+    Wanted,
+    list_models,
+    path_exists,
+    remember,
+    remembered_name,
+)
 from gui.services.measuring import Measuring
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
 from gui.services.opening import Opening
@@ -35,8 +42,8 @@ from gui.services.prompting import Prompting
 from gui.services.timeline import TimelineFollower
 from gui.services.work_files.reopening import Reopening, is_work
 from gui.state.guides import NO_GUIDES, Guide, with_guide
-from gui.state.session import Notice, Session
-from gui.state.values import ColorBy
+from gui.state.session import Session
+from gui.state.values import ColorBy, Notice
 from gui.style.listening import Listening
 
 if TYPE_CHECKING:
@@ -45,8 +52,6 @@ if TYPE_CHECKING:
     from gui.state.work import Work
 
 log = logging.getLogger(__name__)
-
-MAX_RECENT = 8
 
 
 class Controller:
@@ -274,15 +279,13 @@ class Controller:
             **more,
         )
         session.change(opening="", transfer=None)
-        source = remembered_name(wanted.source)
-        session.recent = (source, *(r for r in session.recent if r != source))
+        remember(session, remembered_name(wanted.source))
         session.status = "Ready"
         if model.warnings:
             session.notice = Notice(" ".join(model.warnings))
         self._prompting.tokenize()
         self._fitter.use(opened.fast)
         self._reopening.on_shown(wanted)
-        session.recent = session.recent[:MAX_RECENT]
         session.shown += 1
         if model.commit is not None:  # may have been downloaded and cached by now
             self.refresh_models()

@@ -12,11 +12,14 @@ from geometry.measures.norms import NormProfile, norm_profile
 from geometry.pca.curve import Curve
 from geometry.pca.first_look import first_look
 from geometry.pca.range_pca import RangePCA
-from gui.state.session import ModelRow
+from gui.state.values import ModelRow
 
 if TYPE_CHECKING:
     from geometry.hub.network import Network
     from geometry.models.model import PositionalModel
+    from gui.state.session import Session
+
+MAX_RECENT = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -178,6 +181,12 @@ def remembered_name(source: str) -> str:
         return str(path.resolve())
     address = parse_address(source)
     return source if address is None else str(canonical(address))
+
+
+def remember(session: Session, source: str) -> None:
+    """Put a source, as it is remembered, in front of those that were opened recently."""
+    others = (other for other in session.recent if other != source)
+    session.recent = (source, *others)[:MAX_RECENT]
 
 
 def has_versions(model: PositionalModel) -> bool:

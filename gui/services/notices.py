@@ -9,7 +9,7 @@ from dataclasses import replace
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.hub.faults import AccessDenied, HubError, Offline, WholeDownload
 from gui.services.loading import short_name
-from gui.state.session import Notice
+from gui.state.values import Notice
 
 ONLINE = "Switch off “Work offline” in the File menu, then try again."
 """Advice about the offline switch, with the menu's words."""

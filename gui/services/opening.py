@@ -17,7 +17,8 @@ from gui.services.loading import (
     load,
     short_name,
 )
-from gui.state.session import Notice, Session
+from gui.state.session import Session
+from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from geometry.checkpoints.transfer import TransferProgress

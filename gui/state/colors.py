@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from cmap import Colormap
 
-from gui.state.session import ColorLimits, Session
+from gui.state.session import Session
+from gui.state.values import ColorLimits
 from gui.style.theme import format_number
 
 MIN_CONTRAST = 2.0

@@ -1,13 +1,14 @@
 """The state of the application: one evented object, written on the GUI thread.
 
-User intents are changes of the first group of fields; the controller responds by writing the second
-group (open models and results). Panels and the viewport listen to the fields they show. Independent
-of Qt, so that behaviour can be tested without a window.
+:class:`Session` has the fields of four groups, by who writes them. User intents are changes of
+:class:`Wanted`; services respond by writing :class:`Open` and :class:`Found`. Panels and the
+viewport listen to the fields they show. Independent of Qt, so that behaviour can be tested without
+a window.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +16,15 @@ import numpy as np
 from psygnal import SignalGroupDescriptor
 
 from gui.state.guides import same_basis
-from gui.state.values import ColorBy, ModelState, Outside, Projection, Quantity
+from gui.state.values import (
+    ColorBy,
+    ColorLimits,
+    ModelRow,
+    Notice,
+    Outside,
+    Projection,
+    Quantity,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,14 +46,6 @@ if TYPE_CHECKING:
     from gui.state.lessons import Course, Lesson
     from gui.state.timeline import TrainingTimeline
     from gui.state.work import Bookmark, Work
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRow:
-    """A row of the model list: a catalogue entry and whether it can be opened from here."""
-
-    entry: CatalogueEntry
-    state: ModelState
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,61 +76,15 @@ class Overlay:
     key: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ColorLimits:
-    """The values at the two ends of the colour scale, and their labels."""
-
-    limits: tuple[float, float]
-    labels: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something the user should know: one plain sentence, what to do next, and the details.
-
-    Attributes
-    ----------
-    text
-        What happened, and why.
-    advice
-        What to do next; may be empty.
-    details
-        Technical details (a traceback), shown on a click; may be empty.
-    candidates
-        For a source of unknown architecture: names of tensors that could be position tables.
-    source
-        The source that could not be opened.
-    retry
-        Whether to offer to try again.
-    whole
-        Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
-        unknown.
-    """
-
-    text: str
-    advice: str = ""
-    details: str = ""
-    candidates: tuple[str, ...] = ()
-    source: str = ""
-    retry: bool = False
-    whole: int = 0
-
-
 MAIN = 0
 """The key of the open model in the grid; no :class:`Compared` has it."""
 
 
-def _identity() -> np.ndarray:
-    turn = np.eye(3)
-    turn.setflags(write=False)
-    return turn
-
-
 @dataclass(eq=False, repr=False)
-class Session:
-    """User intents, open models and results.
+class Wanted:
+    """What the user wants: set by panels and the window, by undo, lessons and saved work.
 
-    Positions count from 0 and ranges are inclusive; components count from 1.
+    Services keep it valid, and drop what a newly opened model does not have.
 
     Attributes
     ----------
@@ -144,6 +99,8 @@ class Session:
         the colour map.
     outside
         Display of positions outside the range.
+    projection
+        Whether what is farther away is drawn smaller.
     keep_turned
         After a drag, keep the curve and its arrows rotated instead of easing them back to the true
         orientation of the components.
@@ -178,78 +135,8 @@ class Session:
         cameras move together.
     offline
         Whether network requests are disabled.
-    model
-        The open model, or None.
-    opening
-        The source being opened, after a short delay; "" for none.
-    transfer
-        The active download from the Hub, after a short delay; None for none.
-    curve
-        The open model's rows in the shown components.
-    turn
-        (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
-        picture from flipping while components change during a drag; exports ignore it.
-    norms
-        Norms of all positions of the open model.
-    lengths
-        Norms and steps of the open model's rows, once steps are needed; otherwise None.
-    overlays
-        The models compared with the open one in the norms panel.
-    compared, main_at
-        The models beside the open one, each in its own view, in order; and the place of the open
-        one among them.
-    compared_colors
-        Index of each compared model's colour, by its key.
-    color_limits
-        Common limits of the colours of models side by side; None for the model's own.
-    details
-        Details of the current position, for the inspector.
-    pair
-        Distance of the two positions selected last; None with fewer.
-    tokens, tokens_missing
-        The tokenised prompt; or the reason why there is none, as a sentence.
-    tokens_to_fetch
-        Size of the tokenizer, if the user has to agree to its download; otherwise 0.
-    history
-        The open model's table at steps of its training, once read or gathered; otherwise None.
-    gathered
-        That history, if it is of downloaded checkpoints; otherwise None.
-    lapse
-        That history as curves, over one range of positions; None until it is computed.
-    gathering
-        State of the search for the open model's checkpoints; None before the first search.
-    answers
-        Answers to the panels' questions by slot; replaced as a whole with each change.
-    laid, not_laid
-        The result of ``laying``; or a sentence why there is none, or not yet.
-    guides
-        What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis
-        than the shown one are hidden.
-    lessons, lesson
-        The available lessons; the user's current or last place in one, None before the first.
-    bookmarks
-        Saved views, once they have been read.
-    models, recent
-        The model list, and recently opened sources, newest first.
-    searching
-        The text that models on the Hub are being searched for; "" when none is.
-    found, found_for
-        Search results from the Hub, most downloaded first, and the text searched for.
-    search_failed
-        The reason why the search failed, as a sentence; "" if it did not.
-    status, jobs
-        Description of the current work; the number of running jobs.
-    notice
-        The last error, or None.
-    work
-        The saved work opened last; emitted when the session shows it.
-    shown
-        Number of models opened so far; emitted last, after all model fields.
     """
 
-    events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
-
-    # User intents.
     positions: tuple[int, int] = (0, 0)
     dragging: bool = False
     components: tuple[int, int, int] = (1, 2, 3)
@@ -276,46 +163,162 @@ class Session:
     cameras_linked: bool = True
     offline: bool = False
 
-    # Open models and results, written by services.
+
+WANTED = frozenset(one.name for one in fields(Wanted))
+
+
+@dataclass(eq=False, repr=False)
+class Open:
+    """What is open, is being opened and can be opened: written by services.
+
+    Attributes
+    ----------
+    model
+        The open model, or None.
+    opening
+        The source being opened, after a short delay; "" for none.
+    transfer
+        The active download from the Hub, after a short delay; None for none.
+    jobs
+        The number of running jobs.
+    shown
+        Number of models opened so far; emitted last, after all model fields.
+    compared, main_at
+        The models beside the open one, each in its own view, in order; and the place of the open
+        one among them.
+    compared_colors
+        Index of each compared model's colour, by its key.
+    overlays
+        The models compared with the open one in the norms panel.
+    history
+        The open model's table at steps of its training, once read or gathered; otherwise None.
+    gathered
+        That history, if it is of downloaded checkpoints; otherwise None.
+    gathering
+        State of the search for the open model's checkpoints; None before the first search.
+    work
+        The saved work opened last; emitted when the session shows it.
+    bookmarks
+        Saved views, once they have been read.
+    lessons, lesson
+        The available lessons; the user's current or last place in one, None before the first.
+    models, recent
+        The model list, and recently opened sources, newest first.
+    """
+
     model: PositionalModel | None = None
     opening: str = ""
     transfer: TransferProgress | None = None
+    jobs: int = 0
+    shown: int = 0
+    compared: tuple[Compared, ...] = ()
+    main_at: int = 0
+    compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
+    overlays: tuple[Overlay, ...] = ()
+    history: History | None = None
+    gathered: History | None = None
+    gathering: DownloadState | None = None
+    work: Work | None = None
+    bookmarks: tuple[Bookmark, ...] = ()
+    lessons: tuple[Lesson, ...] = ()
+    lesson: Course | None = None
+    models: tuple[ModelRow, ...] = ()
+    recent: tuple[str, ...] = ()
+
+
+def _identity() -> np.ndarray:
+    turn = np.eye(3)
+    turn.setflags(write=False)
+    return turn
+
+
+@dataclass(eq=False, repr=False)
+class Found:
+    """Results for what is wanted of what is open: written by services.
+
+    Attributes
+    ----------
+    curve
+        The open model's rows in the shown components.
+    turn
+        (3, 3) orthogonal display transform: the scene shows ``coordinates @ turn.T``. It keeps the
+        picture from flipping while components change during a drag; exports ignore it.
+    norms
+        Norms of all positions of the open model.
+    lengths
+        Norms and steps of the open model's rows, once steps are needed; otherwise None.
+    color_limits
+        Common limits of the colours of models side by side; None for the model's own.
+    details
+        Details of the current position, for the inspector.
+    pair
+        Distance of the two positions selected last; None with fewer.
+    tokens, tokens_missing
+        The tokenised prompt; or the reason why there is none, as a sentence.
+    tokens_to_fetch
+        Size of the tokenizer, if the user has to agree to its download; otherwise 0.
+    lapse
+        The history as curves, over one range of positions; None until it is computed.
+    answers
+        Answers to the panels' questions by slot; replaced as a whole with each change.
+    laid, not_laid
+        The result of ``laying``; or a sentence why there is none, or not yet.
+    guides
+        What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis
+        than the shown one are hidden.
+    searching
+        The text that models on the Hub are being searched for; "" when none is.
+    found, found_for
+        Search results from the Hub, most downloaded first, and the text searched for.
+    search_failed
+        The reason why the search failed, as a sentence; "" if it did not.
+    """
+
     curve: Curve | None = None
     turn: np.ndarray = field(default_factory=_identity)
     norms: NormProfile | None = None
     lengths: RowLengths | None = None
-    overlays: tuple[Overlay, ...] = ()
-    compared: tuple[Compared, ...] = ()
-    compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
-    main_at: int = 0
     color_limits: ColorLimits | None = None
     details: PositionDetails | None = None
     pair: PairDistance | None = None
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
     tokens_to_fetch: int = 0
-    history: History | None = None
-    gathered: History | None = None
     lapse: TrainingTimeline | None = None
-    gathering: DownloadState | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     laid: AlignedCurve | None = None
     not_laid: str = ""
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
-    lessons: tuple[Lesson, ...] = ()
-    lesson: Course | None = None
-    bookmarks: tuple[Bookmark, ...] = ()
-    models: tuple[ModelRow, ...] = ()
-    recent: tuple[str, ...] = ()
     searching: str = ""
     found: tuple[CatalogueEntry, ...] = ()
     found_for: str = ""
     search_failed: str = ""
+
+
+@dataclass(eq=False, repr=False)
+class Messages:
+    """Messages to the user, written by any part of the application.
+
+    Attributes
+    ----------
+    status
+        Description of the current work.
+    notice
+        The last error, or None.
+    """
+
     status: str = "Ready"
-    jobs: int = 0
     notice: Notice | None = None
-    work: Work | None = None
-    shown: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class Session(Wanted, Open, Found, Messages):
+    """User intents, open models and results, with an event for each field.
+
+    Positions count from 0 and ranges are inclusive; components count from 1.
+    """
+
+    events: ClassVar[SignalGroupDescriptor] = SignalGroupDescriptor()
 
     @property
     def pca(self) -> PositionPCA | None:
@@ -351,6 +354,20 @@ class Session:
     def current(self) -> int | None:
         """The current position, which was selected last."""
         return self.selection[-1] if self.selection else None
+
+    def want(self, **fields: object) -> None:
+        """Set fields of :class:`Wanted` by their names.
+
+        Raises
+        ------
+        AttributeError
+            A field is none of these.
+        """
+        others = fields.keys() - WANTED
+        if others:
+            raise AttributeError(f"not for the user to set: {', '.join(sorted(others))}")
+        for name, value in fields.items():
+            setattr(self, name, value)
 
     def change(self, **fields: object) -> None:
         """Set several fields, then emit their events, so that listeners find all of them set.

@@ -1,9 +1,13 @@
-"""Literal types of session fields."""
+"""Words and small values of the session's fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from geometry.models.catalogue import CatalogueEntry
 
 ColorBy = Literal["position", "norm", "residual", "component"]
 Outside = Literal["hidden", "faint"]
@@ -13,3 +17,51 @@ ModelState = Literal["bundled", "computed", "installed", "cached", "online"]
 
 Fields = Mapping[str, object]
 """Values by name: fields of the session, choices of a panel, or parsed from a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRow:
+    """A row of the model list: a catalogue entry and whether it can be opened from here."""
+
+    entry: CatalogueEntry
+    state: ModelState
+
+
+@dataclass(frozen=True, slots=True)
+class ColorLimits:
+    """The values at the two ends of the colour scale, and their labels."""
+
+    limits: tuple[float, float]
+    labels: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know: one plain sentence, what to do next, and the details.
+
+    Attributes
+    ----------
+    text
+        What happened, and why.
+    advice
+        What to do next; may be empty.
+    details
+        Technical details (a traceback), shown on a click; may be empty.
+    candidates
+        For a source of unknown architecture: names of tensors that could be position tables.
+    source
+        The source that could not be opened.
+    retry
+        Whether to offer to try again.
+    whole
+        Size in bytes of a whole-file download that a button offers; 0 for none, -1 if the size is
+        unknown.
+    """
+
+    text: str
+    advice: str = ""
+    details: str = ""
+    candidates: tuple[str, ...] = ()
+    source: str = ""
+    retry: bool = False
+    whole: int = 0

@@ -61,7 +61,7 @@ class HostWindow(QMainWindow):
 
     def set_field(self, field: str, value: object) -> None:
         """Set what the user wants, a field of the session."""
-        setattr(self.session, field, value)
+        self.session.want(**{field: value})
 
     def focus_on(self, dock: str) -> None:
         """Bring a panel to the front, with the focus."""

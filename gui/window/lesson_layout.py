@@ -61,8 +61,8 @@ class Before:
     def give_back(self, window: HostWindow) -> None:
         """Make the window as it was; of another model it shows what it shows."""
         same = self.model is window.session.model
-        for name in (*ALWAYS, *(OF_MODEL if same else ())):
-            setattr(window.session, name, self.fields[name])
+        names = (*ALWAYS, *(OF_MODEL if same else ()))
+        window.session.want(**{name: self.fields[name] for name in names})
         window.restoreState(self.layout)
         if same:
             window.viewport.camera.return_to(self.place)

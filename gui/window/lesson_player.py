@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,15 +11,15 @@ import numpy as np
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction
 
-from gui.state.session import Notice
-from gui.state.values import Fields
+from gui.services.lessons.course import Lessons
+from gui.state.values import Fields, Notice
 from gui.style.listening import Listening
 from gui.window.lesson_layout import Before, make_room, show_beside
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
     from gui.state.lesson_setup import Setup
-    from gui.state.lessons import Course, Lesson, Step
+    from gui.state.lessons import Lesson
     from gui.window.host import HostWindow
 
 log = logging.getLogger(__name__)
@@ -42,8 +41,9 @@ class LessonPlayer(QObject):
 
     def __init__(self, window: HostWindow, folders: Sequence[Path]) -> None:
         super().__init__(window)
-        self._window, self._folders = window, folders
+        self._window = window
         self._session, self._dock = window.session, window.docks[DOCK]
+        self.lessons = Lessons(window.session, folders, window.docks)
         self._before: Before | None = None
         self._aim, self._due = "", False
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -73,10 +73,11 @@ class LessonPlayer(QObject):
         """Begin, where the user was last; or bring the lesson to the front."""
         if self._before is None:
             self._before = Before.of(self._window)
-            self._read()
+            self.lessons.read()
             self._build()
             make_room(self._window, self._dock)
-            self._go_on_from(self._session.lesson)
+            if self.lessons.go_on():
+                self.set_up()
             self._show_state()
         self._dock.show()
         self._dock.raise_()
@@ -110,16 +111,6 @@ class LessonPlayer(QObject):
         for name in ("lesson_next", "lesson_previous"):
             self._window.commands.by_name[name].setEnabled(self.on)
 
-    def _read(self) -> None:
-        from gui.services.lessons.reader import find_lessons
-
-        lessons, errors = find_lessons(self._folders, self._window.docks)
-        for error in errors:
-            log.warning("%s", error)
-        if errors:
-            self._session.notice = Notice(" ".join(str(error) for error in errors))
-        self._session.lessons = lessons
-
     def _build(self) -> None:
         if DOCK in self._window.panels:
             return
@@ -140,9 +131,7 @@ class LessonPlayer(QObject):
 
     def go_on(self, steps: int) -> None:
         """Go so many steps on, or back, within the lesson."""
-        course = self._session.lesson
-        if self.on and course is not None and 0 <= course.number + steps < len(course.steps):
-            self._session.lesson = replace(course, number=course.number + steps)
+        if self.on and self.lessons.step(steps):
             self.set_up()
 
     def set_up(self) -> None:
@@ -178,22 +167,8 @@ class LessonPlayer(QObject):
         assert self._session.lesson is not None
         return setup_for(self._session.lesson.step, model)
 
-    def _go_on_from(self, last: Course | None) -> None:
-        """Go to where the user was last, if that lesson is there; else begin the first one."""
-        lessons = self._session.lessons
-        same = [one for one in lessons if last is not None and one.file == last.lesson.file]
-        if last is not None and same:
-            self._go(same[0], last.step.line)
-        elif lessons:
-            self._go(lessons[0])
-
     def _go(self, lesson: Lesson, line: int = 0) -> None:
-        """Go to the step of a lesson that begins on a line of its file, or comes soon after."""
-        from gui.services.lessons.text import steps_for
-        from gui.state.lessons import Course
-
-        steps = steps_for(lesson, self._session.model)
-        self._session.lesson = Course(lesson, steps, _number(steps, line))
+        self.lessons.go(lesson, line)
         self.set_up()
 
     def _bring(self, name: str, options: Fields) -> None:
@@ -267,9 +242,3 @@ class LessonPlayer(QObject):
         if not self.on and not self._dock.isHidden():
             self._dock.hide()  # the layout to come back to has no lesson
             self.open()
-
-
-def _number(steps: Sequence[Step], line: int) -> int:
-    """Return which step begins on a line, or else the next one that there is."""
-    later = [number for number, step in enumerate(steps) if step.line >= line]
-    return later[0] if later else max(len(steps) - 1, 0)

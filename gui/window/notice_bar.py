@@ -6,7 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from gui.panels.base import Panel
-from gui.state.session import Notice, Session
+from gui.state.session import Session
+from gui.state.values import Notice
 from gui.style.theme import GRID, Theme, format_bytes
 from gui.widgets.label import label
 from gui.window.dialogs import choose, show_text

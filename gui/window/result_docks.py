@@ -200,7 +200,7 @@ def carry_out(wanted: object, controller: Controller) -> None:
         case HideCurves(hidden):
             session.hidden_curves = hidden
         case ChangeShared(field, value):
-            setattr(session, field, value)
+            session.want(**{field: value})
         case LayOver(laying):
             session.laying = laying
         case MakeMain(key):
@@ -233,7 +233,7 @@ def connect_result(
     panel.cancelRequested.connect(lambda: answers.cancel(name))
     panel.selectionRequested.connect(controller.select)
     panel.hoverRequested.connect(controller.hover)
-    panel.fieldRequested.connect(lambda field, value: setattr(session, field, value))
+    panel.fieldRequested.connect(lambda field, value: session.want(**{field: value}))
     panel.showRequested.connect(show)
     panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
     if isinstance(panel, OverlayPanel):

@@ -9,7 +9,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
 from gui.panels.panel import ResultPanel
 from gui.panels.result_panel import ResultPanel as OldPanel
-from gui.state.session import Notice
+from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from gui.export.window_data import WindowData

@@ -10,7 +10,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_film import KINDS
 from gui.export.save_result import ask_where
 from gui.state.camera import CameraPose
-from gui.state.session import Notice
+from gui.state.values import Notice
 from gui.style.theme import LIGHT
 
 # What asks, draws and writes is not needed for the first frame: it is loaded when it is asked for.

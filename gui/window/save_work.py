@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
-from gui.services.loading import remembered_name
+from gui.services.loading import remember, remembered_name
 from gui.services.timeline import SLOT as TRAINING
 from gui.services.work_files.reopening import (
     ENDING,
@@ -24,7 +24,7 @@ from gui.services.work_files.reopening import (
     take_work,
 )
 from gui.state.aligned_curve import OfStep
-from gui.state.session import Notice
+from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.window.docks import BOTTOM, DOCKS
 from gui.window.settings.settings import LAYOUT_VERSION
@@ -130,8 +130,7 @@ class WorkSaver:
             session.notice = Notice(str(error), error.advice)
             return
         self.file = path
-        file = str(path.resolve())
-        session.recent = (file, *(r for r in session.recent if r != file))
+        remember(session, str(path.resolve()))
         session.status = f"Saved {path}"
         left_out = len(session.compared) - len(work.others)
         if left_out:

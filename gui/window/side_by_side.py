@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QFileDialog, QMenu
 
 from gui.panels.norms.overlay_menu import overlay_choices
 from gui.services.loading import remembered_name
-from gui.state.session import MAIN, Notice
+from gui.state.session import MAIN
+from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme
 from gui.viewport.grid import ViewGrid

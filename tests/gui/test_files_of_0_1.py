@@ -16,7 +16,6 @@ from gui.panels.options import CHOICES
 from gui.panels.table import PANELS
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import OfCompared, OfRange
-from gui.state.session import Session
 from gui.window.settings.settings import Settings
 
 FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "0.1"
@@ -110,8 +109,7 @@ def described_bookmark(one):
 
 
 def described_settings(settings):
-    session = Session()
-    settings.load_session(session)
+    session = settings.new_session()
     return plain(
         {
             "theme": settings.theme,

@@ -18,8 +18,8 @@ from gui.panels.models.hub_rows import (
 )
 from gui.panels.models.model_line import Group, Line, address_identity, identity, is_path, matches
 from gui.services.loading import short_name
-from gui.state.session import ModelRow, Session
-from gui.state.values import ModelState
+from gui.state.session import Session
+from gui.state.values import ModelRow, ModelState
 from gui.style.theme import format_bytes, format_count
 
 MAX_RECENT = 4

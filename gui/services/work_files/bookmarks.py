@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from geometry.checkpoints.errors import HelixscopeError
-from gui.state.session import Notice
+from gui.state.values import Notice
 from gui.state.work import MOST_BOOKMARKS, Bookmark
 
 if TYPE_CHECKING:

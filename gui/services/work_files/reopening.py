@@ -13,10 +13,11 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.computed import is_computed
 from gui.scene.shown_range import inside
-from gui.services.loading import Wanted, path_exists, remembered_name
+from gui.services.loading import Wanted, path_exists, remember, remembered_name
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
-from gui.state.session import MAIN, Notice, Session
+from gui.state.session import MAIN, Session
+from gui.state.values import Notice
 
 # Reading and writing files is not needed for the first frame.
 if TYPE_CHECKING:
@@ -192,8 +193,7 @@ class Reopening:
         session = self._session
         session.change(**_fitting(work, model), turn=work.turn)
         if path is not None:
-            file = str(path.resolve())
-            session.recent = (file, *(r for r in session.recent if r != file))
+            remember(session, str(path.resolve()))
         elif said:
             session.notice = Notice(said)
         if path is not None or said:  # the window's last state, and not a bookmark

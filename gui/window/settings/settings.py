@@ -99,15 +99,17 @@ class Settings:
     def cache_limit(self, value: int) -> None:
         self._store.setValue("network/cache_limit", str(value))
 
-    def load_session(self, session: Session) -> None:
-        """Set the session's remembered fields."""
-        session.colormap = self._choice("view/colormap", COLORMAPS)
-        session.outside = cast(Outside, self._choice("view/outside", get_args(Outside)))
-        session.projection = cast(Projection, self._choice("view/projection", get_args(Projection)))
-        session.keep_turned = str(self._store.value("view/keep_turned", "false")) == "true"
-        session.offline = self.offline
-        session.recent = self._texts("model/recent")
-        session.prompt = ", ".join(self._texts("prompt"))
+    def new_session(self) -> Session:
+        """Return a session with its remembered fields."""
+        return Session(
+            colormap=self._choice("view/colormap", COLORMAPS),
+            outside=cast(Outside, self._choice("view/outside", get_args(Outside))),
+            projection=cast(Projection, self._choice("view/projection", get_args(Projection))),
+            keep_turned=str(self._store.value("view/keep_turned", "false")) == "true",
+            offline=self.offline,
+            recent=self._texts("model/recent"),
+            prompt=", ".join(self._texts("prompt")),
+        )
 
     def save_session(self, session: Session) -> None:
         """Remember the session's fields for the next start."""

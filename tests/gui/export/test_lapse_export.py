@@ -21,7 +21,7 @@ from gui.export.timelapse_film import (
     write_lapse_numbers,
     write_timelapse,
 )
-from gui.state.session import ColorLimits
+from gui.state.values import ColorLimits
 from gui.style.theme import DARK, format_count
 from tests.films import read_gif, read_mp4
 from tests.geometry.history_stage import D, N, growing, history_of, write_checkpoint

@@ -11,7 +11,8 @@ from gui.services.controller import Controller
 from gui.services.work_files.reopening import take_work
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.colors import color_scale
-from gui.state.session import MAIN, Notice
+from gui.state.session import MAIN
+from gui.state.values import Notice
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from geometry.checkpoints.errors import SourceError
 from geometry.models import catalogue
 from geometry.models.sources import open_source
 from gui.scene.scene_state import resolve_scene
-from gui.services.controller import MAX_RECENT, Controller
+from gui.services.controller import Controller
+from gui.services.loading import MAX_RECENT
 
 WANTED = ("model", "curve", "norms", "positions", "selection", "details", "tokens", "turn")
 

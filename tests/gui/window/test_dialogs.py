@@ -13,7 +13,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.export.save_picture import PictureDialog, PictureOptions
-from gui.state.session import Notice, Session
+from gui.state.session import Session
+from gui.state.values import Notice
 from gui.style.theme import LIGHT
 from gui.window.actions import COMMANDS
 from gui.window.dialogs import TURNING, about_dialog, choose, is_step, shortcuts_dialog, show_text

@@ -5,7 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry
-from gui.state.session import ModelRow
+from gui.state.values import ModelRow
 from gui.window.side_by_side import ARTICLE
 
 CTRL = Qt.KeyboardModifier.ControlModifier

@@ -6,7 +6,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from gui.state.session import Session
 from gui.window.settings.settings import Settings
 from tests.gui.lesson_stage import LEFT, LESSON, LessonStage
 
@@ -24,7 +23,7 @@ def own(settings):
 @pytest.fixture
 def stage(own, application, qtbot, monkeypatch):
     """The application, where the user's lessons are the only ones."""
-    monkeypatch.setattr(application.window.teaching, "_folders", (own,))
+    monkeypatch.setattr(application.window.teaching.lessons, "folders", (own,))
     return LessonStage(qtbot, application)
 
 
@@ -250,8 +249,7 @@ def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
     stage.begin()
     stage.click(stage.panel.next)
     stage.application.close()
-    again = Session()
-    Settings(settings.lessons.parent / "settings.ini").load_session(again)
+    again = Settings(settings.lessons.parent / "settings.ini").new_session()
     assert (again.prompt, again.outside) == ("my name", "hidden")
     window = start_application(stage.session.recent[0]).window
     assert not window.docks["lesson"].isVisible()
@@ -296,7 +294,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     with monkeypatch.context() as nothing_here:
         nothing_here.setattr("geometry.models.catalogue.locate", lambda *_: None)
         application = start_application(None)
-    monkeypatch.setattr(application.window.teaching, "_folders", (own,))
+    monkeypatch.setattr(application.window.teaching.lessons, "folders", (own,))
     stage = LessonStage(qtbot, application)
     offer = stage.window.empty_state.lesson
     assert offer.isVisible()
@@ -313,7 +311,7 @@ def test_without_a_model_the_lesson_waits_for_one(
 ):
     monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
     application = start_application(None)
-    monkeypatch.setattr(application.window.teaching, "_folders", (own,))
+    monkeypatch.setattr(application.window.teaching.lessons, "folders", (own,))
     stage = LessonStage(qtbot, application)
     stage.begin()
     assert "none is open" in stage.text

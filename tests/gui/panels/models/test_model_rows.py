@@ -9,7 +9,8 @@ from geometry.models.catalogue import SAMPLE, CatalogueEntry, read_catalogue
 from gui.panels.models.model_line import identity, matches
 from gui.panels.models.model_rows import MAX_RECENT, list_groups, source_title
 from gui.services.loading import remembered_name, short_name
-from gui.state.session import ModelRow, Session
+from gui.state.session import Session
+from gui.state.values import ModelRow
 
 NBSP = "\N{NO-BREAK SPACE}"
 COMMIT = "607a30d783dfa663caf39e06633721c8d4cfcd7e"

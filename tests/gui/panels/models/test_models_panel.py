@@ -8,7 +8,8 @@ from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry, read_catalogue
 from gui.panels.models.models import ModelPanel
-from gui.state.session import ModelRow, Session
+from gui.state.session import Session
+from gui.state.values import ModelRow
 from gui.style.theme import DARK, LIGHT
 from gui.widgets.tooltips import LINE
 from tests.gui.on_screen import put_on_screen

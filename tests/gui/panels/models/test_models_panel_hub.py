@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry
-from gui.state.session import ModelRow
+from gui.state.values import ModelRow
 from tests.gui.panels.models.models_stage import (
     COMMIT,
     GPT2,

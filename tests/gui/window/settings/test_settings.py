@@ -26,9 +26,7 @@ def saved(path, session):
 
 
 def loaded(path):
-    session = Session()
-    Settings(path).load_session(session)
-    return session
+    return Settings(path).new_session()
 
 
 def remembered(session):
@@ -93,8 +91,8 @@ def test_what_is_said_about_the_network_is_remembered(path, limit):
         settings = Settings(path)
         settings.offline, settings.cache_limit = offline, limit
         settings.sync()
-        again, session = Settings(path), Session()
-        again.load_session(session)
+        again = Settings(path)
+        session = again.new_session()
         assert (again.offline, session.offline, again.cache_limit) == (offline, offline, limit)
 
 

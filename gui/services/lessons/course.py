@@ -1,0 +1,79 @@
+"""Which lessons there are, and where the user is in one. Knows no toolkit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gui.state.values import Notice
+
+if TYPE_CHECKING:
+    from gui.state.lessons import Lesson
+    from gui.state.session import Session
+
+log = logging.getLogger(__name__)
+
+
+class Lessons:
+    """Writes ``session.lessons`` and ``session.lesson``.
+
+    Parameters
+    ----------
+    session
+        Gets them, and a notice of what cannot be read.
+    folders
+        Where lessons are.
+    panels
+        Names of the panels that a step may bring to the front.
+    """
+
+    def __init__(self, session: Session, folders: Sequence[Path], panels: Collection[str]) -> None:
+        self.folders = folders
+        self._session, self._panels = session, panels
+
+    def read(self) -> None:
+        """Read all lessons."""
+        from gui.services.lessons.reader import find_lessons
+
+        lessons, errors = find_lessons(self.folders, self._panels)
+        for error in errors:
+            log.warning("%s", error)
+        if errors:
+            self._session.notice = Notice(" ".join(str(error) for error in errors))
+        self._session.lessons = lessons
+
+    def go_on(self) -> bool:
+        """Go to where the user was last, if that lesson is there; else begin the first one.
+
+        Returns
+        -------
+        False if there are no lessons.
+        """
+        lessons, last = self._session.lessons, self._session.lesson
+        same = [one for one in lessons if last is not None and one.file == last.lesson.file]
+        if last is not None and same:
+            self.go(same[0], last.step.line)
+        elif lessons:
+            self.go(lessons[0])
+        return bool(lessons)
+
+    def go(self, lesson: Lesson, line: int = 0) -> None:
+        """Go to the step of a lesson that begins on a line of its file, or comes soon after."""
+        from gui.services.lessons.text import steps_for
+        from gui.state.lessons import Course
+
+        steps = steps_for(lesson, self._session.model)
+        later = [number for number, step in enumerate(steps) if step.line >= line]
+        number = later[0] if later else max(len(steps) - 1, 0)
+        self._session.lesson = Course(lesson, steps, number)
+
+    def step(self, steps: int) -> bool:
+        """Go so many steps on, or back, within the lesson; False where it has no such step."""
+        course = self._session.lesson
+        if course is None or not 0 <= course.number + steps < len(course.steps):
+            return False
+        self._session.lesson = replace(course, number=course.number + steps)
+        return True
