@@ -1,4 +1,4 @@
-"""2D plots: `spec` says what is drawn, one painter draws on the screen, one for print.
+"""2D plots: `spec` describes them, one painter draws on the screen, one for print.
 
-Plots know positions and numbers, but neither panels nor questions.
+Independent of panels and questions.
 """

@@ -1,4 +1,4 @@
-"""The colours of a heatmap with the values at their ends, which can be dragged."""
+"""The colour bar of a heatmap, with draggable ends."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from gui.widgets.tooltips import wrapped
 BAR, WIDTH = 12, 72
 TIP = "Drag its upper or lower half to change the value at that end; double-click resets."
 STEP = 1.25
-"""What one press of a key, or a drag over a quarter of the bar, changes the span by."""
+"""Factor by which one key press, or a drag over a quarter of the bar, changes the span."""
 
 
 class ColorBar(QWidget):
-    """A vertical bar; dragging near an end moves the value that its colour stands for.
+    """A vertical colour bar; dragging near an end changes the value of its colour.
 
     Parameters
     ----------
     theme
         Colours.
     title
-        The quantity, for the tooltip and for those who cannot see it.
+        The quantity, for the tooltip and the accessible name.
     """
 
     levelsRequested = Signal(float, float)
-    """The values that the two ends are to stand for."""
+    """Requested values of the two ends."""
 
     def __init__(self, theme: Theme, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +64,7 @@ class ColorBar(QWidget):
         return self._levels
 
     def set_title(self, title: str) -> None:
-        """Name another quantity."""
+        """Set the name of the quantity."""
         self.setAccessibleName(f"Colours of {title}")
         self.setToolTip(wrapped(f"{title}. {TIP}"))
 
@@ -76,34 +76,31 @@ class ColorBar(QWidget):
         *,
         log: bool = False,
     ) -> None:
-        """Show colours and values.
+        """Set colours and values.
 
         Parameters
         ----------
         colormap, levels, log
             As in :meth:`gui.plots.heatmap.Heatmap.set_colors`.
         home
-            What a double-click goes back to.
+            Levels restored by a double-click.
         """
         self._colors = _colors_of(colormap)
         self._levels, self._home, self._log = levels, home, log
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return room for the bar and its numbers."""
         return QSize(WIDTH, 120)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the least room for the bar and its numbers."""
         return QSize(WIDTH, 48)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the bar, a frame, and three numbers beside it."""
         painter, area = QPainter(self), self._bar()
         painter.drawImage(area, self._colors)
         painter.setPen(QPen(QColor(self.theme.muted if self.hasFocus() else self.theme.line), 1))
@@ -120,29 +117,26 @@ class ColorBar(QWidget):
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self._write(self._value(share)))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of the nearer end."""
         if event.button() is Qt.MouseButton.LeftButton:
             upper = event.position().y() < self._bar().center().y()
             self._press = event.position().y(), upper, self._levels
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the end that is held: up makes its value larger."""
+        """Move the held end; up increases its value."""
         if self._press is not None:
             start, upper, levels = self._press
             way = 4 * (start - event.position().y()) / max(self._bar().height(), 1.0)
             self._change(levels, upper, STEP**way)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go."""
         self._press = None
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Go back to where the colours were at first."""
         self._press = None
         self.levelsRequested.emit(*self._home)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down move the upper end, with Shift the lower one; Home goes back."""
+        """Up and Down move the upper end, with Shift the lower one; Home restores both."""
         upper = not event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         match event.key():
             case Qt.Key.Key_Up:

@@ -1,4 +1,4 @@
-"""A line by position, and thin lines behind it: the same of other models."""
+"""A line by position, with thin lines of other models behind it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gui.plots.plot_view import Span
 from gui.style.theme import Theme
 
 COMPARED_WIDTH = 1.5
-"""Of the open model's line among others, in pixels."""
+"""Width of the open model's line among others, in pixels."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -28,20 +28,20 @@ class Thin:
 class ComparedPlot(LinePlot):
     """A :class:`LinePlot` with other lines behind its own."""
 
-    # What the base asks for while it is being built.
+    # Used by the base class's constructor.
     _thin: tuple[tuple[Thin, pg.PlotCurveItem], ...] = ()
 
     def set_compared(
         self, values: np.ndarray, y: Span, others: Sequence[Thin], *, end: int | None = None
     ) -> None:
-        """Show other values, and what they are compared with.
+        """Set the values, and those of other models.
 
         Parameters
         ----------
         values, y
             As in :meth:`LinePlot.set_values`.
         others
-            Lines behind it, the last one over the ones before.
+            Lines behind it, later ones over earlier ones.
         end
             The last position of the axis; that of the longest line if None.
         """
@@ -55,7 +55,7 @@ class ComparedPlot(LinePlot):
         self.set_values(values, y, end=longest if end is None else end)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; other lines keep theirs until they are set anew."""
+        """Set the colours; the other lines keep theirs until they are set again."""
         super().set_theme(theme)
         self._draw_own()
 

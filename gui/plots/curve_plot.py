@@ -1,4 +1,4 @@
-"""Several curves in one plot: linear or logarithmic axes, hover, and a line that can be dragged."""
+"""Several curves in one plot: linear or logarithmic axes, hover, and a draggable line."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ STYLES: dict[Style, Qt.PenStyle] = {
     "dotted": Qt.PenStyle.DotLine,
 }
 REACH = 24
-"""A point this near to the mouse, in pixels, is hovered."""
+"""Distance to the mouse within which a point is hovered, in pixels."""
 GRIP = 6
-"""A line this near to the mouse is taken hold of."""
+"""Distance to the mouse within which a line can be grabbed, in pixels."""
 DOT, POINT = 7, 4
 """Pixels of the hovered point, and of those of a curve with dots."""
 BEHIND = -1
-"""Where curves of compared models are drawn."""
+"""Z value of compared models' curves."""
 
 
 class CurvePlot(Plot):
@@ -44,7 +44,7 @@ class CurvePlot(Plot):
     log_x, log_y
         Whether an axis is logarithmic.
     whole_x
-        Ticks along x are at whole numbers only.
+        Whether ticks along x are at integers only.
     """
 
     pointHovered = Signal(object)
@@ -52,7 +52,7 @@ class CurvePlot(Plot):
     pointClicked = Signal(int, int, object)
     """Curve and index of a clicked point, and the keyboard modifiers held."""
     markerDragged = Signal(float)
-    """Where the upright line was dragged to, in the units of x."""
+    """New position of the dragged vertical line, in the units of x."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class CurvePlot(Plot):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self.set_theme(theme)
 
-    # What is shown.
+    # ---- content ----
 
     def set_curves(
         self,
@@ -103,16 +103,16 @@ class CurvePlot(Plot):
         y: Span | None = None,
         rules: Sequence[Rule] = (),
     ) -> None:
-        """Show other curves.
+        """Set the curves.
 
         Parameters
         ----------
         curves
-            The later ones over the earlier ones.
+            Later ones are drawn over earlier ones.
         x, y
-            What the axes span at most, in their units; by default all curves, and a margin.
+            Maximum spans of the axes, in their units; by default all curves with a margin.
         rules
-            Lying straight lines; for a standing one see :meth:`set_marker`.
+            Horizontal lines; for a vertical one see :meth:`set_marker`.
         """
         self._draw_rules([rule for rule in rules if rule.axis == "y"])
         for item in self._items:
@@ -134,7 +134,7 @@ class CurvePlot(Plot):
             self.view.set_bounds(*spans, smallest_x=(spans[0][1] - spans[0][0]) / 200)
 
     def set_marker(self, x: float | None, tooltip: str = "") -> None:
-        """Stand the upright line at a value of x, in its units; None hides it."""
+        """Place the vertical line at a value of x, in its units; None hides it."""
         self._marker.setVisible(x is not None)
         self.marker_tooltip = tooltip
         if x is not None:
@@ -151,7 +151,7 @@ class CurvePlot(Plot):
         self._place_label()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; curves keep theirs until they are set anew."""
+        """Set the colours; curves keep theirs until they are set again."""
         super().set_theme(theme)
         self._dots.setSize(DOT)
         self._dots.setBrush(QColor(theme.hover))
@@ -160,17 +160,17 @@ class CurvePlot(Plot):
         self._label.set_theme(theme)
 
     def hover_text(self) -> str:
-        """Return what the hover label says, before anything is cut; "" while there is none."""
+        """Return the full text of the hover label, even if elided; "" if there is none."""
         return "" if self._label.isHidden() or self._said is None else self._said[2]
 
-    # Where things are.
+    # ---- geometry ----
 
     def point_of(self, curve: int, index: int) -> QPointF:
-        """Return where a point of a curve is in the widget."""
+        """Return the widget coordinates of a curve's point."""
         return self.view.mapViewToScene(self._at(curve, index))
 
     def index_at(self, point: QPointF) -> int | None:
-        """Return the point within reach, counted along all curves; None if there is none."""
+        """Return the point within reach, counted over all curves; None if there is none."""
         best, nearest, count = None, float(REACH), 0
         (x0, x1), (y0, y1) = self.view.spans()
         area, at = self.view.sceneBoundingRect(), self.to_data(point)
@@ -186,25 +186,22 @@ class CurvePlot(Plot):
         return best
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Say what the upright line is for, or what the base says."""
         return self.marker_tooltip if self._is_on_marker(point) else super().tooltip_at(point)
 
     def marker_point(self) -> QPointF:
-        """Return where the upright line crosses the middle of the plot, in the widget."""
+        """Return where the vertical line crosses the middle of the plot, in widget coordinates."""
         middle = sum(self.view.spans()[1]) / 2
         return self.view.mapViewToScene(QPointF(self._marker.value(), middle))
 
-    # The mouse.
+    # ---- mouse ----
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take hold of the upright line, or begin a click or a drag."""
         if event.button() is Qt.MouseButton.LeftButton and self._is_on_marker(event.position()):
             self._holding = True
             return
         super().mousePressEvent(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Move the upright line, or do what the base does."""
         if not self._holding:
             super().mouseMoveEvent(event)
             on_marker = self._is_on_marker(event.position())
@@ -217,7 +214,6 @@ class CurvePlot(Plot):
         self.markerDragged.emit(float(10**x if self.log[0] else x))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Let go of the upright line, or end a click or a drag."""
         if self._holding:
             self._holding = False
             return
@@ -236,14 +232,14 @@ class CurvePlot(Plot):
         self.pointClicked.emit(*self._point(index), modifiers)
 
     def _point(self, index: int) -> tuple[int, int]:
-        """Return curve and index of what :meth:`index_at` counted."""
+        """Return curve and index of a point counted by :meth:`index_at`."""
         for number, place in enumerate(self._places):
             if index < len(place):
                 return number, shown(self.curves[number], self.log)[index]
             index -= len(place)
         raise IndexError(index)
 
-    # Drawing.
+    # ---- drawing ----
 
     def _replaced(self, old: pg.AxisItem, new: LogAxis, row: int, column: int) -> LogAxis:
         self.centralLayout.removeItem(old)
@@ -261,7 +257,7 @@ class CurvePlot(Plot):
         return QPointF(x, y)
 
     def _span(self, axis: int, wanted: Span | None) -> Span:
-        """Return what an axis spans at most, in the view's own units."""
+        """Return the maximum span of an axis, in the view's own units."""
         if wanted is not None:
             low, high = (float(np.log10(v)) if self.log[axis] else float(v) for v in wanted)
             return low, high
@@ -306,7 +302,7 @@ class CurvePlot(Plot):
 
 
 def shown(curve: Curve, log: tuple[bool, bool]) -> list[int]:
-    """Return the indices of the points that the axes, x and y, can show."""
+    """Return the indices of the points that the axes can show (positive on logarithmic ones)."""
     kept = np.ones(len(curve.x), dtype=bool)
     for logarithmic, values in zip(log, (curve.x, curve.y), strict=True):
         if logarithmic:
@@ -316,7 +312,7 @@ def shown(curve: Curve, log: tuple[bool, bool]) -> list[int]:
 
 
 def view_points(curve: Curve, log: tuple[bool, bool]) -> np.ndarray:
-    """Return where these points are in a view whose axes are logarithmic or not: (m, 2)."""
+    """Return the view coordinates of these points, with logarithms where needed: (m, 2)."""
     kept = shown(curve, log)
     columns = (np.asarray(curve.x, float)[kept], np.asarray(curve.y, float)[kept])
     scaled = [

@@ -1,4 +1,4 @@
-"""What all figures for files share: Matplotlib's object-oriented part, without pyplot."""
+"""Common parts of Matplotlib figures, without pyplot."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from geometry.checkpoints.whole_files import whole_file
 from gui.style.theme import LIGHT, SMALL, TEXT, Theme
 
 SIZE = (6.4, 3.2)
-"""Inches; a text column's width."""
+"""Size in inches; the width of a text column."""
 CHARACTERS = 14.5
-"""Small ones that fit into an inch."""
+"""Small characters per inch."""
 DPI = 200
 # The theme's logical pixels are 1/96 inch, Matplotlib's points 1/72.
 POINTS = 72 / 96
 
 
 def new_figure(theme: Theme = LIGHT, size: tuple[float, float] = SIZE) -> tuple[Figure, Axes]:
-    """Make a figure with one axes in the theme's colours; see :func:`new_figures`."""
+    """Create a figure with one axes in the theme's colours; see :func:`new_figures`."""
     figure, axes = new_figures(theme, size)
     return figure, axes[0]
 
@@ -36,7 +36,7 @@ def new_figures(
     columns: int = 1,
     width_ratios: Sequence[float] | None = None,
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure with axes side by side.
+    """Create a figure with axes side by side.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ def new_figures(
     size
         Width and height in inches.
     columns
-        How many axes.
+        Number of axes.
     width_ratios
-        How wide they are, compared with each other; equally wide if None.
+        Relative widths; equal if None.
     """
     figure = Figure(figsize=size, layout="constrained", facecolor=theme.viewport)
     grid = figure.subplots(1, columns, squeeze=False, width_ratios=width_ratios)
@@ -58,7 +58,7 @@ def new_figures(
 
 
 def dress_axes(axes: Axes, theme: Theme) -> None:
-    """Give axes the theme's colours and sizes, and no line above and at the right."""
+    """Set the theme's colours and sizes, without the upper and right spines."""
     axes.set_facecolor(theme.viewport)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(theme.line)
@@ -68,13 +68,13 @@ def dress_axes(axes: Axes, theme: Theme) -> None:
 
 
 def name_axes(axes: Axes, x: str, y: str) -> None:
-    """Give both axes their titles: quantity and unit."""
+    """Set the titles of both axes: quantity and unit."""
     axes.set_xlabel(x, fontsize=SMALL * POINTS, color=axes.xaxis.get_tick_params()["labelcolor"])
     axes.set_ylabel(y, fontsize=SMALL * POINTS, color=axes.yaxis.get_tick_params()["labelcolor"])
 
 
 def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
-    """Put a title over axes, and between the two the detail, on as many lines as it takes."""
+    """Set the title, and below it the detail, wrapped."""
     figure = axes.get_figure(root=True)
     inches = SIZE[0] if figure is None else figure.get_figwidth()
     lines = wrap(detail, round(inches * CHARACTERS)) or [""]
@@ -85,27 +85,27 @@ def title_axes(axes: Axes, title: str, detail: str, theme: Theme) -> None:
         "\n".join(lines), (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points",
         fontsize=SMALL * POINTS, color=theme.muted, linespacing=1.25,
     )  # fmt: skip
-    # Axes beside this one need not make room for a long line.
+    # Long lines must not enlarge this axes' share of the layout.
     said.set_in_layout(False)
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write a figure as PNG, SVG or PDF, by the file's ending; equal figures give equal files.
+    """Write a figure as PNG, SVG or PDF, by the file's suffix; equal figures give equal files.
 
-    The file is there whole, or as it was.
+    The file is written atomically.
 
     Raises
     ------
     OSError
         When the file cannot be written.
     """
-    # Neither dates nor versions: they would differ from one writing to the next.
+    # Neither dates nor versions, which would make equal figures differ.
     metadata: dict[str, dict[str, str | None]] = {
         ".svg": {"Date": None},
         ".pdf": {"CreationDate": None, "Creator": "Helixscope"},
     }
-    drawn = io.BytesIO()  # a PDF that cannot be written to its end fails without saying why
-    # Text stays text in SVG and PDF, so that it can be edited and searched.
+    drawn = io.BytesIO()  # an error while writing a PDF directly would not give the reason
+    # Text stays text in SVG and PDF, editable and searchable.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "helixscope", "pdf.fonttype": 42}):
         figure.savefig(
             drawn,

@@ -1,4 +1,4 @@
-"""Other models' curves in figures for files, and a legend under the figure that names them."""
+"""Other models' curves in figures, with a legend below."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gui.style.theme import LIGHT, SMALL, Theme
 
 MOST_COLUMNS = 4
 HANDLE = 7
-"""Characters that a name's line and the space around it take."""
+"""Width of a name's line with spacing, in characters."""
 ROW = 0.2
-"""Inches of a row of the legend."""
+"""Height of a legend row in inches."""
 
 
 def draw_others(axes: Axes, others: Sequence[OverlayLine], width: float = 0.8) -> None:
-    """Draw other models' curves, behind what is drawn later."""
+    """Draw other models' curves, behind later curves."""
     for other in others:
         axes.plot(other.x, other.y, color=other.color, linewidth=width)
 
@@ -33,20 +33,20 @@ def name_models(
     *,
     what: str = "",
 ) -> None:
-    """Put the models' names under a figure, which becomes higher by them.
+    """Add a legend of models below a figure, which becomes higher.
 
     Parameters
     ----------
     figure
-        With constrained layout.
+        A figure with constrained layout.
     others
-        Whose names; without any, nothing is done.
+        The other models; nothing is done if there are none.
     own
-        Name and colour of the open model, where nothing else in the figure tells it.
+        Name and colour of the open model, if not shown elsewhere.
     theme
         Colours.
     what
-        What is drawn of the others, where the open model has more than that.
+        What is drawn of the others, if the open model has more.
     """
     if not others:
         return

@@ -1,6 +1,6 @@
 """A matrix as an image with square cells: hover, selection, zoom, and a colour range.
 
-The first row is at the top. Importing this module imports pyqtgraph; see :mod:`gui.plots.plot`.
+The first row is at the top. Imports pyqtgraph; see :mod:`gui.plots.plot`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gui.state.colors import lookup_table
 from gui.style.theme import Theme
 
 SMALLEST_SPAN = 8.0
-"""Cells that are visible at least, along each side."""
+"""Minimum number of visible cells along each side."""
 MARGINS = (0, 4, 16, 0)
-"""Around the axes, in pixels; more where the cells would not be square otherwise."""
+"""Margins around the axes in pixels; enlarged where necessary for square cells."""
 ZOOMING = "Wheel zooms, drag pans, double-click or F shows everything."
 
 
@@ -44,7 +44,7 @@ class Heatmap(Plot):
     cellClicked = Signal(int, int, object)
     """Row and column of a clicked cell, and the keyboard modifiers held."""
     _built = False
-    """Qt resizes it already while the base class is made."""
+    """Qt resizes the widget during the base class's constructor."""
 
     def __init__(
         self,
@@ -78,15 +78,15 @@ class Heatmap(Plot):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self._built = True
 
-    # What is shown.
+    # ---- content ----
 
     def set_image(self, values: np.ndarray, first: tuple[int, int] = (0, 0)) -> None:
-        """Show a matrix; the view stays where it is if the matrix covers the same cells.
+        """Set the matrix; the view is kept if the matrix covers the same cells.
 
         Parameters
         ----------
         values
-            (rows, columns) finite; not copied, and not changed any more.
+            (rows, columns) finite; not copied, and must not change any more.
         first
             Numbers of the first row and the first column on the axes.
         """
@@ -105,16 +105,16 @@ class Heatmap(Plot):
         self._on_view_changed()
 
     def set_colors(self, colormap: str, levels: tuple[float, float], *, log: bool = False) -> None:
-        """Choose colours.
+        """Set the colours.
 
         Parameters
         ----------
         colormap
-            A name that :func:`gui.state.colors.lookup_table` knows; "gray" is the articles'.
+            A name for :func:`gui.state.colors.lookup_table`; "gray" is that of the articles.
         levels
             The values at its two ends; values beyond them take the end's colour.
         log
-            Whether colours follow the logarithm of the values; levels are positive then.
+            Whether colours are logarithmic; levels must be positive then.
         """
         redraw = log != self._log
         self._levels, self._log = levels, log
@@ -138,7 +138,7 @@ class Heatmap(Plot):
         self.marks.set_selected(rows, columns)
 
     def hover_text(self) -> str:
-        """Return what the hover label says, before anything is cut; "" while there is none."""
+        """Return the full text of the hover label, even if elided; "" if there is none."""
         return "" if self._label.isHidden() else self._said
 
     def label_over(self, widget: QWidget) -> None:
@@ -147,15 +147,14 @@ class Heatmap(Plot):
         self._label.setParent(widget)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self.marks.set_theme(theme)
         self._label.set_theme(theme)
 
-    # Where things are.
+    # ---- geometry ----
 
     def index_at(self, point: QPointF) -> int | None:
-        """Return the cell at a point, counted along the rows; None beside the matrix."""
+        """Return the cell at a point, counted by rows; None outside the matrix."""
         at = self.to_data(point)
         row, column = round(at.y()) - self.first[0], round(at.x()) - self.first[1]
         rows, columns = self.values.shape
@@ -164,18 +163,17 @@ class Heatmap(Plot):
         return row * columns + column
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return the gestures, beside the cells."""
         return "" if self.holds(point) else self._gestures
 
     def point_of(self, row: float, column: float) -> QPointF:
-        """Return where a cell's middle is in the widget."""
+        """Return the widget coordinates of a cell's middle."""
         return self.view.mapViewToScene(QPointF(column, row))
 
     def value_at(self, row: int, column: int) -> float:
         """Return the value of a cell, by its numbers on the axes."""
         return float(self.values[row - self.first[0], column - self.first[1]])
 
-    # Drawing.
+    # ---- drawing ----
 
     def _scaled(self, values: np.ndarray) -> np.ndarray:
         if not self._log:
@@ -188,39 +186,38 @@ class Heatmap(Plot):
             self.image.setImage(self._scaled(self.values), levels=levels)
 
     def _fit(self, *_: object) -> None:
-        """Leave so much room at the side, or below, that cells are square."""
+        """Set the margins at the side or below so that cells are square."""
         rows, columns = self.values.shape
         if not rows or not columns:
             return
         left, top, right, bottom = MARGINS
-        # What the axes will take; their sizes are those of the layout before.
+        # The width the axis will take; its current size is that of the previous layout.
         axis = self.y_axis.minimumWidth() + left + right
         below = self.height() - self.x_axis.minimumHeight() - top - bottom
         wanted = round(below * columns / rows)
-        # This may make the widget narrower, here and now.
+        # This may shrink the widget immediately.
         self.setMaximumWidth(max(self.minimumWidth(), round(axis + wanted)))
         beside = self.width() - axis
         right += max(0, round(beside - wanted))
         bottom += max(0, round(below - beside * rows / columns))
-        # Setting them lays everything out anew, even where they are the same.
+        # Setting them causes a new layout, even if they are unchanged.
         if (right, bottom) != self._room:
             self._room = (right, bottom)
             self.centralLayout.setContentsMargins(left, top, right, bottom)
-        # Margins count to the least size: what was wider than the widget does not shrink by itself.
+        # Margins count towards the minimum size, so the layout does not shrink by itself.
         if self.centralWidget.geometry() != self.range:
             self.centralWidget.setGeometry(self.range)
 
     def room_for_y_title(self) -> float:
-        """Return how long the title may be: beside a matrix of few rows the axis is short."""
+        """Return the length available for the title: with few rows the axis is short."""
         room = super().room_for_y_title()
         rows, columns = self.values.shape
         return min(room, self.width() * rows / columns) if columns else room
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Keep cells square."""
         ready = event is not None and self._built
         if ready:
-            # First: margins count to the least size, and those of the size before may not fit.
+            # First, because margins of the previous size may not fit.
             self._fit()
         super().resizeEvent(event)
         if ready:
@@ -240,17 +237,17 @@ class Heatmap(Plot):
         self._label.say(self._said, point, QRectF(self._around.rect()))
         self._label.raise_()
 
-    # The mouse.
+    # ---- mouse ----
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the mouse; cells stay square."""
+        """Zoom about the mouse, with square cells."""
         at, share = self.to_data(event.position()), WHEEL_STEP ** (event.angleDelta().y() / 120)
         self.view.zoom_x(share, at.x())
         self.view.zoom_y(share, at.y())
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Zoom with + and − in both directions; the rest is as in any plot."""
+        """Zoom with + and − in both directions; other keys as in any plot."""
         match event.key():
             case Qt.Key.Key_Plus | Qt.Key.Key_Equal:
                 self._zoom(WHEEL_STEP)

@@ -1,4 +1,4 @@
-"""What is drawn over a heatmap: the hovered row and column, and the selected ones."""
+"""Marks over a heatmap: hovered and selected rows and columns."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from gui.plots.plot_view import PlotView
 from gui.style.theme import Theme
 
 TICK = 6
-"""Length of the mark of a selected row or column at the edge, in pixels."""
+"""Length of a selection tick at the edge, in pixels."""
 
 
 class HeatmapMarks(QGraphicsItem):
-    """Lines through the hovered and the current cell, and short ticks at all selected ones.
+    """Lines through the hovered and the current cell, and ticks at all selected ones.
 
     Parameters
     ----------
     theme
         Colours.
     view
-        The view it lies over; everything is placed in its pixels.
+        The view below; coordinates are its pixels.
     """
 
     def __init__(self, theme: Theme, view: PlotView) -> None:
@@ -47,18 +47,16 @@ class HeatmapMarks(QGraphicsItem):
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.update()
 
     def boundingRect(self) -> QRectF:
-        """Return the whole view."""
         return self._view.rect()
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
-        """Paint the ticks of the selection, its current one as a line, and the hover last."""
         area = self._view.rect()
         painter.setClipRect(area)
         accent, hover = QColor(self._theme.accent), QColor(self._theme.hover)

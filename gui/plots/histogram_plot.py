@@ -1,4 +1,4 @@
-"""A histogram with one value marked in it; the mouse hovers bars anywhere between the axes."""
+"""A histogram with one marked value; bars are hovered at any height."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from gui.plots.spec import Curve
 from gui.style.theme import Theme
 
 MARK_REACH = 6
-"""The mark is hovered this near to it, in pixels."""
+"""Distance within which the mark is hovered, in pixels."""
 MARGIN = 0.02
-"""Of the axis, on either side of what is shown."""
+"""Margin on either side, as a share of the axis."""
 
 
 class HistogramPlot(CurvePlot):
-    """Counts in bins, drawn as one line, and an upright mark.
+    """Counts in bins, drawn as one line, and a vertical mark.
 
     Parameters
     ----------
     theme
         Colours.
     y_title
-        What is counted.
+        Title of the counts.
     """
 
     BARS, MARK = 0, 1
-    """Which curve is which."""
+    """Indices of the curves."""
 
     def __init__(self, theme: Theme, y_title: str) -> None:
         super().__init__(theme, "", y_title)
@@ -37,18 +37,18 @@ class HistogramPlot(CurvePlot):
     def show_counts(
         self, x_title: str, counts: np.ndarray, edges: np.ndarray, mark: float | None
     ) -> None:
-        """Show other counts.
+        """Set the counts.
 
         Parameters
         ----------
         x_title
             The quantity and its unit.
         counts : (n,)
-            Of each bin.
+            Count of each bin.
         edges : (n + 1,)
-            Of the bins, rising.
+            Edges of the bins, increasing.
         mark
-            Where to stand the mark; it may lie outside the bins. None for none.
+            Position of the mark, perhaps outside the bins; None for none.
         """
         self.counts, self.edges, self.mark = counts, edges, mark
         self.x_axis.title = x_title
@@ -63,11 +63,11 @@ class HistogramPlot(CurvePlot):
         self.set_curves(curves, x=(span[0] - margin, span[1] + margin), y=(0.0, top))
 
     def bar_of(self, index: int) -> int:
-        """Return the bin that a point of the outline belongs to."""
+        """Return the bin of a point of the outline."""
         return min(max((index - 1) // 3, 0), len(self.counts) - 1)
 
     def index_at(self, point: QPointF) -> int | None:
-        """Return the middle of the bar above or below the mouse, or of the mark near it."""
+        """Return the middle of the bar above or below the mouse, or the mark near it."""
         if not self.curves:
             return None
         n_points, at = len(self.curves[self.BARS].x), self.to_data(point).x()
@@ -81,7 +81,7 @@ class HistogramPlot(CurvePlot):
         return 3 * bar + 2
 
     def _outline(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the line around the bars: up, the left end, middle and right end of each, down."""
+        """Return the outline of the bars: per bar its left end, middle and right end."""
         left, right = self.edges[:-1], self.edges[1:]
         tops = np.column_stack([left, (left + right) / 2, right]).ravel()
         x = np.concatenate([left[:1], tops, right[-1:]])

@@ -1,4 +1,4 @@
-"""A small label beside a point of a plot, inside the axes whatever happens."""
+"""A small label beside a point of a plot, always inside the axes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from PySide6.QtWidgets import QLabel, QWidget
 from gui.style.theme import SMALL, Theme
 
 PADDING = 16
-"""What the label needs beside its text, in pixels."""
+"""Horizontal padding of the label, in pixels."""
 GAP = 8
-"""From the point to the label, in pixels."""
+"""Gap between the point and the label, in pixels."""
 
 
 class HoverLabel(QLabel):
-    """Says what is at a point; the mouse goes through it.
+    """A label beside a point, transparent to the mouse.
 
     Parameters
     ----------
     parent
-        What it lies over; points are in its coordinates.
+        The widget below; points are in its coordinates.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -30,16 +30,16 @@ class HoverLabel(QLabel):
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.setStyleSheet(
             f"background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.line};"
             f"border-radius: 4px; padding: 2px 4px; font-size: {SMALL}px;"
         )
 
     def say(self, text: str, point: QPointF | None, area: QRectF) -> None:
-        """Stand beside a point, within an area; without a point or a text, nowhere.
+        """Show a text beside a point, within an area; hide without a point or a text.
 
-        The text may have several lines; each is cut where it does not fit.
+        The text may have several lines; each is elided if it does not fit.
         """
         if point is None or not text:
             self.hide()
@@ -59,7 +59,7 @@ class HoverLabel(QLabel):
 
 
 def _beside(point: QPointF, size: QSizeF, area: QRectF) -> QPointF:
-    """Return where the label's corner goes: above and right of the point, if there is room."""
+    """Return the label's corner: above and right of the point, if there is room."""
     x = point.x() + GAP
     if x + size.width() > area.right():
         x = point.x() - GAP - size.width()

@@ -1,4 +1,4 @@
-"""A value for every position, as a line: hover, selection, shown range and marked positions."""
+"""A line by position, with hover, selection, shown range and marked positions."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from gui.plots.plot_view import Span
 from gui.style.theme import SMALL, Theme
 
 REACH = 8
-"""A marked point this near to the mouse, in pixels, is taken before the nearest position."""
+"""Distance in pixels within which marked points take precedence over the nearest position."""
 SMALLEST_SPAN = 8.0
 LABEL_PADDING = 16
-"""What the hover label needs beside its text, in pixels."""
+"""Padding of the hover label, in pixels."""
 MARGIN = 12
-"""Empty space at both ends, in pixels, when everything is visible: rings there are not cut."""
+"""Margin at both ends in pixels, so that rings at the ends are not cut."""
 
 
 class LinePlot(Plot):
     """``values[i]`` against i, for any number of positions.
 
     Positions outside the shown range are pale, marked ones have a ring and their number, selected
-    ones are accented and the hovered one has a small label. Values beyond the view's y span are
-    marked at its edge.
+    ones are accented and the hovered one has a label. Values beyond the view's y span are marked at
+    its edge.
     """
 
     def __init__(
@@ -51,14 +51,14 @@ class LinePlot(Plot):
         self.set_theme(theme)
 
     def set_values(self, values: np.ndarray, y: Span, *, end: int | None = None) -> None:
-        """Show other values.
+        """Set the values.
 
         Parameters
         ----------
         values
             (n,) finite, one for each position 0…n − 1; not copied.
         y
-            The span along y that holds all of them; the view never leaves it.
+            A span along y with all of them, which limits the view.
         end
             The last position of the axis; that of the last value if None.
         """
@@ -69,18 +69,18 @@ class LinePlot(Plot):
         self.marks.set_values(values)
         self.view.set_bounds(self._reach(), y, smallest_x=SMALLEST_SPAN)
         if same_table:
-            # Another measure of the same rows: the reader stays where they were reading.
+            # Another quantity of the same rows: keep the visible span.
             self.view.setRange(xRange=x_before, padding=0)
         self._on_view_changed()
 
     def set_hover(self, position: int | None, text: str = "") -> None:
-        """Show a position as hovered, with a label that says ``text``."""
+        """Show a position as hovered, with a label."""
         self.marks.set_hover(position)
         self._said = text
         self._place_label()
 
     def position_of(self, index: int) -> int:
-        """Return the position of a value: they are the same."""
+        """Return the position of a value, which is its index."""
         return index
 
     def positions(self) -> tuple[int, int] | None:
@@ -95,21 +95,19 @@ class LinePlot(Plot):
         if marked is not None:
             return marked
         x, last = round(self.to_data(point).x()), len(self.values) - 1
-        if x > last + 1 and self._end > last + 1:  # the axis goes on, with nothing of ours
+        if x > last + 1 and self._end > last + 1:  # only other models' lines extend so far
             return None
         return min(max(x, 0), last)
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return the rule behind a marked position, or what the base says."""
+        """Return the rule behind a marked position, or the base class's tooltip."""
         marked = self.marks.mark_near(self.view.mapFromScene(point), REACH)
         return super().tooltip_at(point) if marked is None else self.mark_tooltip
 
     def show_sweep(self, span: tuple[int, int] | None) -> None:
-        """Tint the positions that a drag with Shift would take."""
         self.marks.set_sweep(span)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         self._line.setPen(pg.mkPen(theme.muted, width=1))
         self.marks.set_theme(theme)
@@ -119,11 +117,11 @@ class LinePlot(Plot):
         )
 
     def label_geometry(self) -> QRectF:
-        """Where the hover label stands in the widget; empty when there is none."""
+        """Geometry of the hover label in the widget; empty if there is none."""
         return QRectF() if self._label.isHidden() else QRectF(self._label.geometry())
 
     def hover_text(self) -> str:
-        """Return what the hover label says, before anything is cut; "" while there is none."""
+        """Return the full text of the hover label, even if elided; "" if there is none."""
         return "" if self._label.isHidden() else self._said
 
     def _frame(self) -> Frame:
@@ -131,7 +129,7 @@ class LinePlot(Plot):
         return Frame(self.view.rect(), x, y)
 
     def _reach(self) -> Span:
-        """Return the span along x that holds all positions and a margin."""
+        """Return the span along x of all positions with a margin."""
         last = max(self._end, 0)
         width = max(self.view.rect().width(), 4 * MARGIN)
         margin = max(0.5, last * MARGIN / (width - 2 * MARGIN))
@@ -142,7 +140,7 @@ class LinePlot(Plot):
         self._on_view_changed()
 
     def _on_view_changed(self, *_: object) -> None:
-        """Draw what is visible, at most a few vertices for each pixel."""
+        """Draw the visible part, with at most a few vertices per pixel."""
         x0, x1 = self.view.spans()[0]
         first = max(0, int(np.floor(x0)) - 1)
         stop = min(len(self.values), int(np.ceil(x1)) + 2)
@@ -152,7 +150,7 @@ class LinePlot(Plot):
         self._place_label()
 
     def _place_label(self) -> None:
-        """Put the hover label beside its point, inside the axes whatever happens."""
+        """Place the hover label beside its point, inside the axes."""
         point = self.marks.hover_point()
         if point is None or not self._said:
             self._label.hide()
@@ -168,14 +166,14 @@ class LinePlot(Plot):
             _inside(area, QRectF(corner, size)) for corner in _corners(area.topLeft() + point, size)
         ]
         numbers = [place.translated(area.topLeft()) for _, place in self.marks.labels()]
-        # The number of a mark is only covered where every side of the point has one.
+        # Cover the number of a mark only if all sides of the point have one.
         place = min(places, key=lambda p: sum(p.intersects(number) for number in numbers))
         self._label.move(place.topLeft().toPoint())
         self._label.show()
 
 
 def _corners(point: QPointF, size: QSizeF) -> list[QPointF]:
-    """Return the upper left corners of a label at the sides of a point, the best first."""
+    """Return the upper left corners of a label on the sides of a point, best first."""
     gap = 8
     right, left = point.x() + gap, point.x() - gap - size.width()
     above, below = point.y() - gap - size.height(), point.y() + gap
@@ -185,7 +183,7 @@ def _corners(point: QPointF, size: QSizeF) -> list[QPointF]:
 
 
 def _inside(area: QRectF, place: QRectF) -> QRectF:
-    """Return a place moved into an area, if that has room for it."""
+    """Return a rectangle moved into an area, if that has room for it."""
     x = max(area.left() + 1, min(place.x(), area.right() - place.width() - 1))
     y = max(area.top() + 1, min(place.y(), area.bottom() - place.height() - 1))
     return QRectF(QPointF(x, y), place.size())
@@ -194,7 +192,7 @@ def _inside(area: QRectF, place: QRectF) -> QRectF:
 def envelope(
     values: np.ndarray, first: int, stop: int, columns: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Thin a line to what can be seen of it.
+    """Reduce a line to its visible detail.
 
     Parameters
     ----------
@@ -203,14 +201,14 @@ def envelope(
     first, stop
         The visible positions: first to stop − 1.
     columns
-        Pixel columns there are for them.
+        Pixel columns available for them.
 
     Returns
     -------
     x, y : (m,) float64
-        The positions themselves while there are few; else the least and the greatest value of
-        each run of positions. Runs start at multiples of their length, so that nothing shimmers
-        under a pan, and the last one may be short, so that no position is ever lost.
+        The positions themselves if they are few; otherwise the smallest and largest value of each
+        run of positions. Runs start at multiples of their length, so that nothing flickers while
+        panning; the last one may be shorter.
     """
     step = (stop - first) // (2 * columns)
     if step < 2:

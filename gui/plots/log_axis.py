@@ -1,4 +1,4 @@
-"""An axis over logarithms: ticks at powers of ten, and between them where there is room."""
+"""A logarithmic axis: ticks at powers of ten, and between them where there is room."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from gui.plots.plot_axis import TICK_GAP, PlotAxis
 from gui.style.theme import format_number, format_power
 
 _GAP = {"bottom": 40, "left": 22}
-"""The least distance between ticks in pixels; labels are short."""
+"""Minimum distance between ticks in pixels; labels are short."""
 
 
 class LogAxis(PlotAxis):
-    """A :class:`PlotAxis` whose values are decimal logarithms of what its labels say."""
+    """A :class:`PlotAxis` whose values are decimal logarithms of its labels."""
 
     def tickValues(
         self, minVal: float, maxVal: float, size: float
     ) -> list[tuple[float, list[float]]]:
-        """Return the ticks: 1, 2 and 5 times powers of ten, or these alone, or some of these."""
+        """Return the ticks: 1, 2 and 5 times powers of ten, only powers, or some of them."""
         low, high = sorted((minVal, maxVal))
         if not high > low:
             return []
@@ -31,7 +31,7 @@ class LogAxis(PlotAxis):
         return [(float(step), [tick for tick in ticks if low <= tick <= high])]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return the numbers themselves, or powers of ten where these are long."""
+        """Return plain numbers, or powers of ten where these are long."""
         return [_number(value) for value in values]
 
 

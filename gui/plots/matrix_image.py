@@ -1,4 +1,4 @@
-"""A matrix drawn in the colours of a table, cells averaged where the screen has too few pixels."""
+"""A matrix as an image, averaging cells where the screen has too few pixels."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from PySide6.QtGui import QImage
 LEVELS = 256
 """Entries of a colour table."""
 KEPT = 4
-"""Images that are kept."""
+"""Number of cached images."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Drawn:
-    """The pixels of a matrix, and what they depend on; the image has no copy of them."""
+    """The pixels of a matrix and their parameters; shared with the image without a copy."""
 
     matrix: weakref.ref[np.ndarray]
     look: Hashable
@@ -30,9 +30,9 @@ class _Drawn:
 class MatrixImage(pg.ImageItem):
     """An image item of finite numbers that is several times faster than pyqtgraph's own.
 
-    That one averages by ``mean`` over a reshaped array, leaves the last cells out where they do
-    not fill a pixel, and makes its colour table anew for each image. The last few images are kept
-    for when they are shown again: a matrix must not change once it is shown.
+    pyqtgraph averages by ``mean`` over a reshaped array, drops the last cells if they do not fill a
+    pixel, and rebuilds its colour table for each image. The last few images are cached: a matrix
+    must not change once it is shown.
     """
 
     def __init__(self) -> None:
@@ -45,13 +45,12 @@ class MatrixImage(pg.ImageItem):
     def setImage(
         self, image: np.ndarray | None = None, *arguments: object, **options: object
     ) -> None:
-        """Show a matrix."""
         if image is not None:
             self._matrix = image
         super().setImage(image, *arguments, **options)
 
     def set_table(self, table: np.ndarray) -> None:
-        """Take colours, (256, 4) uint8, all of them opaque."""
+        """Set the colours, (256, 4) uint8, all opaque."""
         self.setLookupTable(table, update=False)
         red, green, blue = table[:, :3].T.astype(np.uint32)
         self._colors = 0xFF000000 | red << 16 | green << 8 | blue
@@ -60,7 +59,7 @@ class MatrixImage(pg.ImageItem):
         self.update()
 
     def render(self) -> None:
-        """Average, scale, and look the colours up."""
+        """Average, scale, and apply the colours."""
         self._unrenderable = True
         if self.image is None or not self.image.size:
             return
@@ -86,7 +85,7 @@ class MatrixImage(pg.ImageItem):
 
 
 def averaged(values: np.ndarray, count: int, axis: int) -> np.ndarray:
-    """Average every ``count`` rows (axis 0) or columns (axis 1); the last of them may be fewer."""
+    """Average every ``count`` rows (axis 0) or columns (axis 1); the last group may be smaller."""
     if count <= 1:
         return values
     size = values.shape[axis]

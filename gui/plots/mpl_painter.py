@@ -33,16 +33,16 @@ __all__ = [
 
 STYLES = {"solid": "-", "dashed": (0, (4, 3)), "dotted": (0, (1, 2))}
 PIXELS = 0.65
-"""Points of a printed line for each pixel of its width on the screen."""
+"""Line width in points per pixel on the screen."""
 IMAGE_WIDTH = 0.75
-"""Of an image with its colour bar, as a share of a plot's."""
+"""Width of an image with its colour bar, relative to a plot's."""
 MOST_COLUMNS = 4
 HANDLE = 7
-"""Characters that a name's line and the space around it take."""
+"""Width of a name's line with spacing, in characters."""
 BELOW = 30
 """Points under the axes, where their numbers and title stand."""
 LEGEND_ROW = 0.2
-"""Inches of a row of the legend."""
+"""Height of a legend row in inches."""
 
 
 def paint(
@@ -56,24 +56,24 @@ def paint(
     what: str = "",
     size: tuple[float, float] = SIZE,
 ) -> Figure:
-    """Paint plots side by side; tables, legends, and plots without curves are for the screen.
+    """Paint plots side by side, without tables, legends, and plots without curves.
 
-    The labels of curves stand in a plot that is alone, and else below.
+    Labels of curves are inside a single plot, and below several.
 
     Parameters
     ----------
     parts
         From left to right.
     title, detail
-        The lines above.
+        Title lines.
     theme
         Colours.
     others
         Names and colours of the compared models, named under the plots.
     own
-        Name and colour of the open model among them.
+        Name and colour of the open model.
     what
-        What is drawn of the others; written where the open model has more than that.
+        What is drawn of the others; shown if the open model has more.
     size
         Width and height in inches, without the names.
     """
@@ -137,7 +137,7 @@ def paint_image(axes: Axes, image: Image, theme: Theme) -> None:
     (rows, columns), (y, x) = image.values.shape, image.first
     low, high = image.levels
     norm = LogNorm(low, high, clip=True) if image.log else Normalize(low, high)
-    # Zero has no logarithm: it takes the colour of the lower level.
+    # Zero has no logarithm, so it takes the colour of the lower level.
     values = np.maximum(image.values, low) if image.log else image.values
     shown = axes.imshow(
         values, cmap=Colormap(image.colormap).to_mpl(), norm=norm, interpolation="antialiased",
@@ -162,20 +162,20 @@ def name_models(
     *,
     what: str = "",
 ) -> None:
-    """Put the models' names under a figure, which becomes higher by them.
+    """Add a legend of models below a figure, which becomes higher.
 
     Parameters
     ----------
     figure
-        With constrained layout.
+        A figure with constrained layout.
     others
-        Names and colours of the compared models; without any, nothing is done.
+        Names and colours of the compared models; nothing is done if there are none.
     own
-        Name and colour of the open model, where nothing else in the figure shows it.
+        Name and colour of the open model, if not shown elsewhere.
     theme
         Colours.
     what
-        What is drawn of the others, where the open model has more than that.
+        What is drawn of the others, if the open model has more.
     """
     if not others:
         return

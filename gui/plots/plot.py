@@ -1,8 +1,7 @@
-"""The base of all plots: axes, a bounded view, and what the mouse and the keys mean.
+"""The base of all plots: axes, a bounded view, mouse and keys.
 
-pyqtgraph draws; its own mouse handling, menus and buttons are left out, because a plot here
-answers like the 3D view does: a click picks, a drag moves, and the two are never mixed up.
-Importing this module imports pyqtgraph, which takes a while: panels do it when they first have
+Uses pyqtgraph without its mouse handling, menus and buttons, because plots here behave like the 3D
+view: a click picks, a drag moves. Importing pyqtgraph is slow: panels do it when they first have
 something to draw.
 """
 
@@ -28,9 +27,9 @@ from gui.style.theme import Theme
 from gui.widgets.tooltips import wrapped
 
 CLICK_RADIUS = 4
-"""A press that moves further than this, in pixels, is a drag."""
+"""A press that moves farther than this (pixels) is a drag."""
 WHEEL_STEP = 0.8
-"""What one notch of the wheel leaves of the visible span."""
+"""Factor of the visible span for one notch of the wheel."""
 GESTURES = (
     "Click selects, Shift-click adds or removes, drag with Shift selects a range.\n"
     "Wheel zooms (over the y axis: along y), drag pans, double-click or F shows everything."
@@ -48,9 +47,9 @@ _KEYS = {
 class Plot(pg.GraphicsView):
     """Two axes and a view that zooms, pans and resets, but never leaves its data.
 
-    The wheel zooms along x about the mouse (over the y axis: along y), a sideways wheel and a
+    The wheel zooms along x about the mouse (over the y axis: along y), a horizontal wheel and a
     drag pan, double-click and F show everything, + and − zoom. Subclasses draw into :attr:`view`
-    and say which item is at a point (:meth:`index_at`).
+    and define which item is at a point (:meth:`index_at`).
 
     Parameters
     ----------
@@ -59,19 +58,19 @@ class Plot(pg.GraphicsView):
     x_title, y_title
         Quantity and unit, such as "position (tokens)".
     whole_x
-        Ticks along x are at whole numbers only.
+        Whether ticks along x are at integers only.
     """
 
     hovered = Signal(object)
-    """int | None: the item under the mouse; only when it changes."""
+    """int | None: the item under the mouse has changed."""
     clicked = Signal(int, object)
-    """An item was clicked, with these keyboard modifiers held."""
+    """An item was clicked, with these keyboard modifiers."""
     clickRepeated = Signal()
-    """The last click was the first half of a double-click: it selected nothing after all."""
+    """The last click was the first half of a double-click, so its selection is undone."""
     swept = Signal(int, int)
-    """A drag with Shift went from this item to that one."""
+    """A drag with Shift from this item to that one."""
     stepped = Signal(int, object)
-    """Left (−1) or right (+1) was pressed, with these keyboard modifiers held."""
+    """Left (−1) or right (+1) was pressed, with these keyboard modifiers."""
 
     def __init__(
         self,
@@ -87,7 +86,7 @@ class Plot(pg.GraphicsView):
         self.view = PlotView()
         self.x_axis = PlotAxis("bottom", x_title, whole=whole_x)
         self.y_axis = PlotAxis("left", y_title)
-        # A bare grid and no PlotItem: that one builds a whole control panel for its menu.
+        # A bare grid, not a PlotItem, which builds a whole control panel for its menu.
         self.centralLayout.setSpacing(0)
         self.centralLayout.setContentsMargins(0, 4, 16, 0)
         self.centralLayout.addItem(self.y_axis, 0, 0)
@@ -104,33 +103,33 @@ class Plot(pg.GraphicsView):
         self._apply_theme()
         self._show_cursor()
 
-    # What there is to see.
+    # ---- content ----
 
     def index_at(self, point: QPointF) -> int | None:
         """Return the item at a point of the widget, or None."""
         return None
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return what to explain at a point of the widget; "" for nothing."""
+        """Return the tooltip at a point of the widget; "" for none."""
         return "" if self.holds(point) else GESTURES
 
     def show_sweep(self, span: tuple[int, int] | None) -> None:
-        """Show the items that a drag with Shift would take; None when it is over."""
+        """Show the items that a drag with Shift would select; None at its end."""
 
-    # Places.
+    # ---- coordinates ----
 
     def to_data(self, point: QPointF) -> QPointF:
-        """Turn a point of the widget into data coordinates."""
+        """Convert a point of the widget to data coordinates."""
         return self.view.mapSceneToView(self.mapToScene(point.toPoint()))
 
     def holds(self, point: QPointF) -> bool:
-        """Tell whether a point of the widget lies between the axes."""
+        """Return whether a point of the widget lies between the axes."""
         return self.view.sceneBoundingRect().contains(point)
 
-    # Looks.
+    # ---- appearance ----
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; subclasses extend this."""
+        """Set the colours; extended by subclasses."""
         self.theme = theme
         self._apply_theme()
 
@@ -151,20 +150,19 @@ class Plot(pg.GraphicsView):
         self.viewport().setCursor(shape)
 
     def resizeEvent(self, event: QResizeEvent | None) -> None:
-        """Leave out an axis title that has no room."""
-        # pyqtgraph sends None while it is being built, before there are axes.
+        """Hide axis titles that have no room."""
+        # pyqtgraph calls this with None from its constructor, before there are axes.
         super().resizeEvent(event)
         if event is not None:
             self.y_axis.hide_title_unless(self.room_for_y_title())
 
     def room_for_y_title(self) -> float:
-        """Return how long the title of the y axis may be, in pixels."""
+        """Return the available length of the y axis' title, in pixels."""
         return self.height() - 40
 
-    # The mouse. pyqtgraph's scene sees none of it.
+    # ---- mouse: pyqtgraph's scene gets none of these events ----
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click or a drag."""
         if event.button() is not Qt.MouseButton.LeftButton or not self.holds(event.position()):
             event.ignore()
             return
@@ -188,7 +186,6 @@ class Plot(pg.GraphicsView):
         self._show_cursor()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """Tell what was clicked or swept."""
         if event.button() is not Qt.MouseButton.LeftButton or self._press is None:
             event.ignore()
             return
@@ -203,13 +200,12 @@ class Plot(pg.GraphicsView):
             self.swept.emit(*items)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Show everything."""
         if event.button() is Qt.MouseButton.LeftButton and self.holds(event.position()):
             self.clickRepeated.emit()
             self.view.show_all()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom along x, over the y axis along y; sideways, pan."""
+        """Zoom along x, over the y axis along y; horizontally, pan."""
         at, turn = event.position(), event.angleDelta()
         share = WHEEL_STEP ** (turn.y() / 120)
         if turn.y() and at.x() < self.view.sceneBoundingRect().left():
@@ -222,7 +218,6 @@ class Plot(pg.GraphicsView):
         event.accept()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Hover nothing."""
         self._tell_hover(None)
 
     def _hover(self, point: QPointF) -> None:
@@ -246,11 +241,10 @@ class Plot(pg.GraphicsView):
         self.show_sweep(None)
         self._show_cursor()
 
-    # The keys, and what the window asks.
+    # ---- keys and other events ----
 
     def event(self, event: QEvent) -> bool:
-        """Claim the plot's keys."""
-        # With the focus here these keys are ours, before any shortcut of the window.
+        # With the focus here, these keys take precedence over shortcuts of the window.
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             plain = not event.modifiers() & ~(
                 Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier
@@ -279,21 +273,18 @@ class Plot(pg.GraphicsView):
                 event.ignore()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys come here."""
         super().focusInEvent(event)
         self._show_focus()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Show that the keys go elsewhere."""
         super().focusOutEvent(event)
         self._show_focus()
 
     def close(self) -> bool:
-        """Close like any widget: pyqtgraph's own takes the viewport away, and Qt crashes on it."""
+        """Close like any widget: pyqtgraph's method removes the viewport, on which Qt crashes."""
         return QWidget.close(self)
 
     def viewportEvent(self, event: QEvent) -> bool:
-        """Explain what is under the mouse."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             text = self.tooltip_at(QPointF(event.pos()))
             QToolTip.showText(event.globalPos(), wrapped(text), self)

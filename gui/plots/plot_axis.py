@@ -1,4 +1,4 @@
-"""The axes of the plots: quiet, with ticks that read as numbers and never overlap."""
+"""The axes of plots, with readable ticks that never overlap."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gui.plots.plot_marks import format_position
 from gui.style.theme import SMALL, Theme, format_number
 
 TICK_GAP = {"bottom": 72, "left": 26}
-"""The least distance between ticks in pixels: more than a label takes."""
+"""Minimum distance between ticks in pixels, more than a label's size."""
 TICK_LENGTH, LINE = 4, 14
-"""Pixels: of a tick; from one line of small text to the next."""
+"""Length of a tick, and line height of small text, in pixels."""
 
 
 class PlotAxis(pg.AxisItem):
@@ -24,14 +24,14 @@ class PlotAxis(pg.AxisItem):
     Parameters
     ----------
     side
-        Where it stands.
+        Side of the plot.
     title
         Quantity and unit.
     whole
-        Ticks at whole numbers only.
+        Whether ticks are at integers only.
     """
 
-    picture: QPicture | None  # pyqtgraph's: the ticks as they were drawn last
+    picture: QPicture | None  # pyqtgraph's cache of the drawn ticks
 
     def __init__(self, side: Literal["bottom", "left"], title: str, *, whole: bool = False) -> None:
         super().__init__(side)
@@ -44,7 +44,7 @@ class PlotAxis(pg.AxisItem):
         font = QFont(QApplication.font())
         font.setPixelSize(SMALL)
         self.label.setFont(font)
-        # Space for the ticks may grow but not shrink: the plot must not jump while it is zoomed.
+        # Space for ticks may grow but not shrink, so that the plot does not jump while zooming.
         self.setStyle(
             tickFont=font,
             tickLength=TICK_LENGTH,
@@ -55,63 +55,62 @@ class PlotAxis(pg.AxisItem):
         )
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.setPen(pg.mkPen(theme.line))
         self.setTickPen(pg.mkPen(theme.line))
         self.setTextPen(pg.mkPen(theme.muted))
         self.set_title(self.title, theme)
 
     def set_title(self, title: str, theme: Theme) -> None:
-        """Name another quantity."""
+        """Set the title."""
         self.title = title
         drawn = self.picture
         room = (self.minimumSize(), self.maximumSize())
         color = QColor(theme.muted)
-        if self.label.defaultTextColor() != color:  # else it would be laid out twice
+        if self.label.defaultTextColor() != color:  # otherwise it would be laid out twice
             self.label.setDefaultTextColor(color)
         self.setLabel(title)
         if room == (self.minimumSize(), self.maximumSize()):
-            self.picture = drawn  # the ticks are no others
+            self.picture = drawn  # the ticks have not changed
         if self._length is not None:
             self.hide_title_unless(self._length)
 
     def _updateLabel(self) -> None:
-        """Write the title as it is: pyqtgraph has HTML parsed with each change."""
+        """Set the title as plain text: pyqtgraph would parse HTML with each change."""
         self.label.setPlainText(self.labelText)
         self._adjustSize()
         self.picture = None
         self.update()
 
     def hide_title_unless(self, length: float) -> None:
-        """Leave the title out where the axis has not this many pixels for it."""
+        """Hide the title if the axis has less than this length for it, in pixels."""
         self._length = length
         fits = self.label.boundingRect().width() <= length
         if fits != self.label.isVisible():
             self.showLabel(fits)
 
-    # What pyqtgraph asks for when it draws.
+    # ---- called by pyqtgraph for drawing ----
 
     def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
-        """Return the distance of the ticks: 1, 2 or 5 times a power of ten."""
+        """Return the distance of ticks: 1, 2 or 5 times a power of ten."""
         least = (maxVal - minVal) * TICK_GAP[self.orientation] / size
         if not least > 0:
             return []
         power = 10.0 ** math.floor(math.log10(least))
         step = next(power * times for times in (1, 2, 5, 10) if power * times >= least * (1 - 1e-9))
-        if math.floor(maxVal / step) * step < minVal:  # one tick has room, and says where one is
+        if math.floor(maxVal / step) * step < minVal:  # room for one tick: show a value
             step = max(power * times for times in (0.5, 1, 2, 5) if power * times < step)
         return [(max(step, 1.0) if self.whole else step, 0)]
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
-        """Return the numbers at the ticks, with as many decimals as their distance asks for."""
+        """Return the numbers at the ticks, with decimals according to their distance."""
         digits = max(0, -math.floor(math.log10(spacing * scale) + 1e-9))
         if self.whole:
             return [format_position(value * scale) for value in values]
         return [format_number(value * scale, digits) for value in values]
 
     def resizeEvent(self, event: object = None) -> None:
-        """Keep the title close to the ticks."""
         super().resizeEvent(event)
-        # pyqtgraph leaves an empty line between ticks and title; plots here are not that high.
+        # pyqtgraph leaves an empty line between ticks and title, for which there is no room.
         if self.orientation == "bottom" and self.label is not None:
             self.label.setY(TICK_LENGTH + LINE - 4)

@@ -1,4 +1,4 @@
-"""What is painted over a plot: placed in pixels, wherever its view is at the moment."""
+"""Layers over a plot, drawn in pixels relative to its view."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gui.style.theme import Theme
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a view is in pixels, and the spans of data it shows."""
+    """Position of a view in pixels, and its data spans."""
 
     rect: QRectF
     x: tuple[float, float]
     y: tuple[float, float]
 
     def place(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return (m, 2) pixels; a y beyond the view lands on its edge."""
+        """Return (m, 2) pixels; y beyond the view is clipped to its edge."""
         across = (x - self.x[0]) / (self.x[1] - self.x[0])
         up = np.clip((y - self.y[0]) / (self.y[1] - self.y[0]), 0, 1)
         return np.column_stack(
@@ -32,19 +32,19 @@ class Frame:
         )
 
     def beyond(self, value: float) -> int:
-        """Return +1 or −1 for a value above or below the view, else 0."""
+        """Return +1 or −1 for a value above or below the view, otherwise 0."""
         return int(value > self.y[1]) - int(value < self.y[0])
 
 
 class PlotLayer(QGraphicsItem):
-    """Something painted over a whole view.
+    """A layer over the whole view.
 
     Parameters
     ----------
     theme
         Colours.
     frame
-        Tells where the view is now.
+        Returns the view's current frame.
     """
 
     def __init__(self, theme: Theme, frame: Callable[[], Frame]) -> None:
@@ -52,15 +52,14 @@ class PlotLayer(QGraphicsItem):
         self._theme, self._frame_now = theme, frame
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.update()
 
     def moved(self) -> None:
-        """Follow the view, which shows something else."""
+        """Repaint after a change of the view."""
         self.prepareGeometryChange()
         self.update()
 
     def boundingRect(self) -> QRectF:
-        """Return the whole view."""
         return self._frame_now().rect

@@ -1,7 +1,7 @@
-"""What is drawn over a line: the shown range, marked, selected and hovered positions.
+"""Marks over a line: the shown range, marked, selected and hovered positions.
 
-Everything is placed in pixels and painted by one item, so that moving a range or a hover costs a
-repaint and nothing else, however long the line is.
+Everything is painted in pixels by one item, so that changing a range or hover costs only a repaint,
+independent of the line's length.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gui.style.theme import SMALL, Theme, format_count
 
 RING, DOT = 4.0, 2.5
 LABEL_LIMIT = 200
-"""More labels than this cannot find a place anyway."""
+"""Maximum number of labels; more would not find a place."""
 SPARSE = 8
-"""Points are drawn as dots once they are this many pixels apart."""
+"""Minimum distance of points in pixels for drawing them as dots."""
 
 
 def format_position(position: float) -> str:
-    """Write a position as the captions do: 1023; with thin spaces from 10 000 on."""
+    """Format a position as in captions: 1023; with thin spaces from 10 000 on."""
     return format_count(round(position)) if abs(position) >= 10_000 else f"{position:.0f}"
 
 
@@ -44,7 +44,7 @@ class Marks(PlotLayer):
         self._font.setPixelSize(SMALL)
         self.setZValue(10)
 
-    # What to show.
+    # ---- content ----
 
     def set_values(self, values: np.ndarray) -> None:
         """Set the line's values; marks beyond its end are dropped."""
@@ -55,41 +55,41 @@ class Marks(PlotLayer):
         self.invalidate()
 
     def set_shown(self, span: tuple[int, int] | None) -> None:
-        """Make everything outside an inclusive range pale."""
+        """Draw everything outside an inclusive range pale."""
         if span != self._shown:
             self._shown = span
             self.update()
 
     def set_marked(self, positions: Sequence[int]) -> None:
-        """Give these positions a ring and their number."""
+        """Mark positions with a ring and their number."""
         self._marked = self._inside(np.asarray(positions, dtype=int))
         self.invalidate()
 
     def set_selected(self, positions: Sequence[int]) -> None:
-        """Accent these positions; the last one gets a ring and its number."""
+        """Accent positions; the last one gets a ring and its number."""
         self._selected = self._inside(np.asarray(positions, dtype=int))
         self.invalidate()
 
     def set_hover(self, position: int | None) -> None:
-        """Show one position as hovered."""
+        """Set the hovered position."""
         inside = position is not None and 0 <= position < len(self._values)
         self._hover = position if inside else None
         self.update()
 
     def set_sweep(self, span: tuple[int, int] | None) -> None:
-        """Show the range that a drag is about to select."""
+        """Show the range that a drag would select."""
         self._sweep = span
         self.update()
 
     def invalidate(self) -> None:
-        """Place the labels anew: the view or what is marked has changed."""
+        """Place the labels again after a change of the view or the marks."""
         self._labels = None
         self.moved()
 
-    # What is where.
+    # ---- geometry ----
 
     def hover_point(self) -> QPointF | None:
-        """Return where the hovered position is in the view; None if it is out of sight."""
+        """Return the hovered position's point in the view; None if it is not visible."""
         if self._hover is None:
             return None
         frame = self._frame_now()
@@ -107,13 +107,13 @@ class Marks(PlotLayer):
         return int(self._marked[nearest]) if distance[nearest] <= reach else None
 
     def labels(self) -> list[tuple[int, QRectF]]:
-        """Return the numbers that found a place, and where, in the view's pixels."""
+        """Return the placed numbers with their rectangles, in the view's pixels."""
         if self._labels is None:
             self._labels = self._place_labels(self._frame_now())
         return self._labels
 
     def _place_labels(self, frame: Frame) -> list[tuple[int, QRectF]]:
-        """Put each number at a free side of its ring; leave out what has none."""
+        """Place each number on a free side of its ring; omit those without one."""
         marked = self._in_sight(frame, self._marked)
         marked = marked[: 0 if self._crowded(frame, marked) else LABEL_LIMIT]
         current = self._in_sight(frame, self._selected[-1:])
@@ -131,7 +131,7 @@ class Marks(PlotLayer):
                 if area.contains(place)
                 and not any(place.adjusted(-3, 0, 3, 0).intersects(other) for other in others)
             ]
-            # Best beside the line; on the line is still better than nowhere.
+            # Preferably beside the line, but a place on it is better than none.
             free.sort(key=lambda place: self._covers_line(frame, place))
             if free:
                 placed.append((position, free[0]))
@@ -150,12 +150,12 @@ class Marks(PlotLayer):
         return bool(top <= place.bottom() and bottom >= place.top())
 
     def _anchor(self, frame: Frame, position: int) -> QPointF:
-        """Return where a position's ring is, or the middle of its arrow at the view's edge."""
+        """Return the pixel of a position's ring, or of its arrow at the view's edge."""
         x, y = self._pixels(frame, np.array([position]))[0]
         return QPointF(x, y + (RING + 1) * frame.beyond(self._values[position]))
 
     def _crowded(self, frame: Frame, positions: np.ndarray) -> bool:
-        """Tell whether rings would run into one another all along the line."""
+        """Return whether rings would overlap all along the line."""
         return len(positions) * 2 * RING > frame.rect.width()
 
     def _pixels(self, frame: Frame, positions: np.ndarray) -> np.ndarray:
@@ -167,7 +167,7 @@ class Marks(PlotLayer):
     def _inside(self, positions: np.ndarray) -> np.ndarray:
         return positions[(positions >= 0) & (positions < len(self._values))]
 
-    # Painting.
+    # ---- painting ----
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
@@ -192,7 +192,7 @@ class Marks(PlotLayer):
             _paint_discs(painter, self._pixels(frame, positions), DOT - 0.5, self._theme.muted)
 
     def _paint_range(self, painter: QPainter, frame: Frame) -> None:
-        """Veil the line outside the range: the same cost for a line of any length."""
+        """Veil the line outside the range, at the same cost for any length."""
         if self._shown is None:
             return
         veil, area = _translucent(self._theme.viewport, 0.72), frame.rect
@@ -200,7 +200,7 @@ class Marks(PlotLayer):
         edges = frame.place(span, np.zeros(2))[:, 0]
         low, high = np.clip(edges, area.left(), area.right())
         if self._shown[1] >= len(self._values) - 1:
-            high = area.right()  # the axis may go on with other lines
+            high = area.right()  # the axis may continue with other lines
         painter.fillRect(QRectF(area.topLeft(), QPointF(low, area.bottom())), veil)
         painter.fillRect(QRectF(QPointF(high, area.top()), area.bottomRight()), veil)
         painter.setPen(QPen(QColor(self._theme.line), 1))
@@ -244,7 +244,7 @@ class Marks(PlotLayer):
             self._paint_point(painter, frame, selected[-1], RING + 1)
 
     def _paint_point(self, painter: QPainter, frame: Frame, position: int, radius: float) -> None:
-        """Paint a disc at a point, or an arrow at the edge that it lies beyond."""
+        """Paint a disc at a point, or an arrow at the edge if it lies beyond."""
         x, y = self._pixels(frame, np.array([position]))[0]
         beyond = frame.beyond(self._values[position])
         if not beyond:
@@ -268,7 +268,7 @@ def _around(point: QPointF, radius: float) -> QRectF:
 
 
 def _places(point: QPointF, width: float, height: float) -> list[QRectF]:
-    """Return the places for a label around a point, the best first."""
+    """Return the rectangles for a label around a point, best first."""
     gap = RING + 3
     right, left, centre = point.x() + gap, point.x() - gap - width, point.x() - width / 2
     above, below, middle = point.y() - gap - height, point.y() + gap, point.y() - height / 2
@@ -288,7 +288,7 @@ def _places(point: QPointF, width: float, height: float) -> list[QRectF]:
 
 
 def _paint_discs(painter: QPainter, pixels: np.ndarray, radius: float, color: str) -> None:
-    """Paint many equal discs in one call: a round pen's points."""
+    """Paint many equal discs in one call, as points of a round pen."""
     cap = Qt.PenCapStyle.RoundCap
     painter.setPen(QPen(QColor(color), 2 * radius, Qt.PenStyle.SolidLine, cap))
     painter.drawPoints(QPolygonF([QPointF(x, y) for x, y in pixels.tolist()]))

@@ -1,4 +1,4 @@
-"""The part of a plot between its axes: it zooms and pans, but never leaves its data."""
+"""The view of a plot: it zooms and pans within the bounds of its data."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Span = tuple[float, float]
 
 
 class PlotView(pg.ViewBox):
-    """A view with bounds, and with a home that shows everything.
+    """A bounded view with a home position that shows everything.
 
     Attributes
     ----------
     is_zoomed
-        Whether something else than home is visible.
+        Whether another part than the home position is visible.
     """
 
     zoomed = Signal(bool)
-    """Whether something else than home is visible; only when it changes."""
+    """Whether another part than the home position is visible; emitted on changes."""
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False, enableMouse=False, defaultPadding=0)
@@ -30,18 +30,18 @@ class PlotView(pg.ViewBox):
 
     @property
     def home(self) -> tuple[Span, Span]:
-        """What "everything" is, along x and along y."""
+        """Spans of the home position, along x and y."""
         return self._home
 
     def set_bounds(self, x: Span, y: Span, *, smallest_x: float) -> None:
-        """Set how far the view reaches, and show all of it.
+        """Set the bounds, and show everything.
 
         Parameters
         ----------
         x, y
-            First and last value that can ever be visible.
+            First and last value that can be visible.
         smallest_x
-            The least span along x that can be zoomed to.
+            Smallest span along x when zooming.
         """
         self._home = (x, y)
         self.setLimits(
@@ -55,12 +55,12 @@ class PlotView(pg.ViewBox):
         self.show_all()
 
     def set_home_y(self, y: Span) -> None:
-        """Choose what "everything" means along y, and show it; the bounds stay as they are."""
+        """Set the home span along y, and show it; the bounds are unchanged."""
         self._home = (self._home[0], y)
         self.setRange(yRange=y, padding=0)
 
     def set_x_bounds(self, x: Span) -> None:
-        """Move how far the view reaches along x; all of it stays visible if it was."""
+        """Set the bounds along x; everything stays visible if it was."""
         seen, home = self.spans()[0], self._home[0]
         whole = math.isclose(seen[1] - seen[0], home[1] - home[0], rel_tol=1e-6)
         self._home = (x, self._home[1])
@@ -78,20 +78,20 @@ class PlotView(pg.ViewBox):
         return (x0, x1), (y0, y1)
 
     def zoom_x(self, share: float, about: float | None = None) -> None:
-        """Leave this share of the visible x span, keeping ``about`` (default: its middle) put."""
+        """Zoom the x span to this share, keeping ``about`` (default: its middle) in place."""
         self.setRange(xRange=_scaled(self.spans()[0], share, about), padding=0)
 
     def zoom_y(self, share: float, about: float | None = None) -> None:
-        """Leave this share of the visible y span, keeping ``about`` (default: its middle) put."""
+        """Zoom the y span to this share, keeping ``about`` (default: its middle) in place."""
         self.setRange(yRange=_scaled(self.spans()[1], share, about), padding=0)
 
     def pan(self, dx: float, dy: float) -> None:
-        """Move the view by this much in data units, as far as there is something to see."""
+        """Shift the view in data units, within the bounds."""
         (x0, x1), (y0, y1) = self.spans()
         self.setRange(xRange=(x0 + dx, x1 + dx), yRange=(y0 + dy, y1 + dy), padding=0)
 
     def reveal(self, x: float) -> None:
-        """Pan along x just so far that ``x`` is well inside."""
+        """Pan along x just far enough that ``x`` is well inside."""
         x0, x1 = self.spans()[0]
         margin = 0.05 * (x1 - x0)
         self.pan(min(0.0, x - margin - x0) or max(0.0, x + margin - x1), 0.0)
@@ -108,6 +108,6 @@ class PlotView(pg.ViewBox):
 
 
 def _scaled(span: Span, share: float, about: float | None) -> Span:
-    """Return a span scaled by ``share`` about a value that keeps its place."""
+    """Return a span scaled by ``share`` about a fixed value."""
     fixed = (span[0] + span[1]) / 2 if about is None else about
     return (fixed - share * (fixed - span[0]), fixed + share * (span[1] - fixed))

@@ -1,4 +1,4 @@
-"""Several curves over position: whatever the height of the mouse, it is at some position."""
+"""Several curves over position, hovered at any height of the mouse."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gui.plots.spec import Curve, Rule
 from gui.style.theme import Theme
 
 SELECTED, CURRENT = 5, 10
-"""Diameters in pixels: of a selected position's dot, and of the ring around the current one."""
+"""Diameters in pixels of a selected position's dot and of the ring around the current one."""
 
 
 class PositionCurves(CurvePlot):
     """Curves that all have a point at every position of one range.
 
-    The position under the mouse is the nearest one sideways; of the curves, the nearest one there.
-    Selected positions are accented on every curve, and the current one has a ring.
+    The hovered position is the nearest one horizontally, on the nearest curve there. Selected
+    positions are accented on every curve, and the current one has a ring.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class PositionCurves(CurvePlot):
         self._chosen.setZValue(7)
         super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
         self.view.addItem(self._chosen)
-        # What is hovered elsewhere may be told before the plot has its size.
+        # A hover from another view may come before the plot has its size.
         self.view.sigResized.connect(self._place_label)
 
     def set_curves(
@@ -48,21 +48,21 @@ class PositionCurves(CurvePlot):
         self._mark()
 
     def set_selected(self, positions: Sequence[int]) -> None:
-        """Accent positions on every curve; those outside the curves are left out."""
+        """Accent positions on every curve; those outside the curves are ignored."""
         self._selected = tuple(positions)
         self._mark()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; curves keep theirs until they are set anew."""
+        """Set the colours; curves keep theirs until they are set again."""
         super().set_theme(theme)
         self._mark()
 
     def marked(self) -> tuple[int, ...]:
-        """Return the selected positions that are accented."""
+        """Return the accented positions."""
         return tuple(position for position in self._selected if self._row(position) is not None)
 
     def index_at(self, point: QPointF) -> int | None:
-        """Return the point at the mouse's position, counted along all curves."""
+        """Return the point at the mouse's position, counted over all curves."""
         at, count, best, nearest = self.to_data(point), 0, None, np.inf
         for curve, place in zip(self.curves, self._places, strict=True):
             if not curve.silent and len(place):
@@ -74,7 +74,7 @@ class PositionCurves(CurvePlot):
         return best
 
     def position_of(self, index: int) -> int:
-        """Return the position of a point that :meth:`index_at` counted."""
+        """Return the position of a point counted by :meth:`index_at`."""
         curve, row = self._point(index)
         return int(self.curves[curve].x[row])
 
@@ -86,7 +86,7 @@ class PositionCurves(CurvePlot):
         return int(x[0]), int(x[-1])
 
     def _row(self, position: int) -> int | None:
-        """Return where a position is in the curves, or None."""
+        """Return a position's index in the curves, or None."""
         heard = next((curve for curve in self.curves if not curve.silent), None)
         if heard is None or not heard.x[0] <= position <= heard.x[-1]:
             return None

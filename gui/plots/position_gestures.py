@@ -1,4 +1,4 @@
-"""What clicks and keys on a plot over position select, as everywhere else."""
+"""Selection of positions by clicks and keys on a plot, as in other views."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class PositionGestures(QObject):
-    """Turns a plot's gestures into selections of positions.
+    """Translates a plot's gestures to selections of positions.
 
-    A click selects, Shift-click adds or takes out, a drag with Shift selects a range, Left and
-    Right step, and a double-click, which shows everything, selects nothing.
+    A click selects, Shift-click adds or removes, a drag with Shift selects a range, Left and Right
+    step, and a double-click, which shows everything, selects nothing.
 
     Parameters
     ----------
     plot
-        The plot, whose items stand for positions; it owns this.
+        The plot, whose items are positions, and which is the parent.
     session
-        Tells what is selected.
+        Has the selection.
     select
-        Called with the positions to select.
+        Called with the new selection.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class PositionGestures(QObject):
         )
 
     def _on_click_repeated(self) -> None:
-        # What the first half of the double-click selected is taken back.
+        # Undo the selection by the first half of the double-click.
         self._select(self._before)
 
     def _on_swept(self, first: int, last: int) -> None:

@@ -1,7 +1,6 @@
 """Paints plots on the screen, with pyqtgraph; see :mod:`gui.plots.spec`.
 
-Importing this module imports pyqtgraph, which takes a while: panels do it when they first have
-something to draw.
+Importing pyqtgraph is slow: panels import this module when they first have something to draw.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
 
 LEAST_PLOT = 104
-"""Pixels of a plot's width beside others."""
+"""Minimum width of a plot beside others, in pixels."""
 LEAST_BAR, BAR_ENDS = 64, 10
 """Pixels: the least height of a colour bar, and of it what lies beyond its ends."""
 LEGEND_WIDTH = 264
@@ -47,13 +46,13 @@ class PaintedPlot(QWidget):
     """A :class:`gui.plots.spec.Plot` on the screen."""
 
     chosen = Signal(str, object)
-    """A choice of the panel, by its name, and its new value."""
+    """A choice of the panel, by name, and its new value."""
     hovered = Signal(object)
     """The position under the mouse, or None."""
     intended = Signal(object)
-    """What a click on a point intends."""
+    """The intent of a click on a point."""
     stepped = Signal(int)
-    """An arrow key in a plot that scrubs: to the number before (−1) or to the next one."""
+    """An arrow key in a scrubbed plot: to the previous (−1) or next number."""
 
     def __init__(self, plot: Plot, theme: Theme) -> None:
         super().__init__()
@@ -87,16 +86,16 @@ class PaintedPlot(QWidget):
         column.addWidget(self.widget, 1)
 
     def takes(self, part: Part) -> bool:
-        """Return whether this widget can show another part in place of its own."""
+        """Return whether this widget can show another part."""
         return isinstance(part, Plot) and _kind(part) == _kind(self._plot)
 
     def draw(self, plot: Plot) -> None:
-        """Show another plot."""
+        """Show a plot."""
         self._plot = plot
         for axis, said in ((self.widget.x_axis, plot.x), (self.widget.y_axis, plot.y)):
             if axis.title != said.title:
                 axis.set_title(said.title, self.widget.theme)
-        # While one scrubs, the curves stay the same, and painting them takes long.
+        # While scrubbing, the curves are unchanged, and painting them is slow.
         if not (isinstance(self.widget, ScrubPlot) and _same_curves(plot, self._drawn)):
             self.widget.set_curves(plot.curves, plot.x.span, plot.y.span, rules=plot.rules)
             if plot.y.home is not None:
@@ -122,7 +121,8 @@ class PaintedPlot(QWidget):
         if hover is None or drawn is None or not drawn[0] <= hover <= drawn[1]:
             widget.set_hover(None)
         else:
-            # Another curve of the same position is another point.
+            # Keep the hovered curve, since another curve's point at the same position is another
+            # point.
             curve = min(self._curve, sum(not one.silent for one in plot.curves) - 1)
             point = curve, hover - int(plot.curves[curve].x[0])
             inside = 0 <= point[1] < len(plot.curves[curve].x)
@@ -138,7 +138,7 @@ class PaintedPlot(QWidget):
             self.widget.set_hover((0, index), self._plot.hover(0, index))
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours; what is drawn keeps its own until it is drawn anew."""
+        """Set the colours; drawn parts keep theirs until they are drawn again."""
         self.widget.set_theme(theme)
         if self.readings is not None:
             self.readings.set_theme(theme)
@@ -181,9 +181,9 @@ class PaintedImage(QWidget):
     chosen = Signal(str, object)
     hovered = Signal(object)
     selected = Signal(tuple, bool)
-    """Positions that were clicked, the last one becomes the current one; True to add them."""
+    """Clicked positions, the last one as the current one; True to add them."""
     pointed = Signal(object)
-    """The point that the hovered cell has in the plot beside, or None."""
+    """Index of the hovered cell's point in the plot beside, or None."""
 
     def __init__(self, image: Image, theme: Theme) -> None:
         super().__init__()
@@ -197,7 +197,7 @@ class PaintedImage(QWidget):
         self.bar = ColorBar(theme, image.unit)
         self.bar.levelsRequested.connect(self._set_levels)
         row = _fill(self, self.widget, self.bar)
-        # Cells are square: the room that they do not take is for what stands beside.
+        # Cells are square: the remaining room is for the other parts.
         row.setSizeConstraint(QHBoxLayout.SizeConstraint.SetMinAndMaxSize)
         # The bar ends with the cells, and their label may lie over it.
         row.setAlignment(self.bar, Qt.AlignmentFlag.AlignTop)
@@ -205,11 +205,11 @@ class PaintedImage(QWidget):
         self.widget.label_over(self)
 
     def takes(self, part: Part) -> bool:
-        """Return whether this widget can show another part in place of its own."""
+        """Return whether this widget can show another part."""
         return isinstance(part, Image) and part.over == self._image.over
 
     def draw(self, image: Image) -> None:
-        """Show another matrix; the levels stay where the user put them."""
+        """Show a matrix, keeping the levels set by the user."""
         if image.levels != self._image.levels:
             self._levels = None
         self._image = image
@@ -240,13 +240,13 @@ class PaintedImage(QWidget):
             self.widget.set_hover(None, None)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.widget.set_theme(theme)
         self.bar.set_theme(theme)
 
     @property
     def levels(self) -> Span:
-        """The values at the ends of the colours."""
+        """The values at the ends of the colour scale."""
         return self._image.ends or self._levels or self._image.levels
 
     def _color(self) -> None:
@@ -299,14 +299,14 @@ class PaintedTable(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.widget, 1)
-        column.addStretch(0)  # below few rows
+        column.addStretch(0)  # below a few rows
 
     def takes(self, part: Part) -> bool:
-        """Return whether this widget can show another part in place of its own."""
+        """Return whether this widget can show another part."""
         return isinstance(part, Table) and part.columns == self._table.columns
 
     def draw(self, table: Table) -> None:
-        """Show another table."""
+        """Show a table."""
         self._table = table
         self.widget.set_rows(table.rows)
         self.widget.show_drawn(table.colors)
@@ -314,15 +314,15 @@ class PaintedTable(QWidget):
             self.widget.show_row(table.in_sight)
 
     def fit(self, room: int) -> None:
-        """Take the width that suits a panel of so many pixels."""
+        """Adapt to the width of the panel in pixels."""
         self.widget.fit(room)
         self.setVisible(not self.widget.isHidden())
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Rows of this table stand for no positions."""
+        """Do nothing: rows are no positions."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Rows take their colours when they are drawn."""
+        """Do nothing: rows get their colours when drawn."""
 
     def _on_chosen(self, key: int, modifiers: Qt.KeyboardModifier) -> None:
         if self._table.chooses and key not in self._table.fixed:
@@ -348,11 +348,11 @@ class PaintedLegend(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def takes(self, part: Part) -> bool:
-        """Return whether this widget can show another part in place of its own."""
+        """Return whether this widget can show another part."""
         return isinstance(part, Legend)
 
     def draw(self, legend: Legend) -> None:
-        """Show another legend."""
+        """Show a legend."""
         self._legend = legend
         holder = QWidget()
         grid = QGridLayout(holder)
@@ -365,17 +365,17 @@ class PaintedLegend(QScrollArea):
         for row, entry in enumerate(legend.entries, start=1):
             self._add(grid, row, entry)
         grid.setRowStretch(len(legend.entries) + 1, 1)
-        # The press of a button in the one before may have led here.
+        # This may be called by the press of a button in the previous widget.
         before = self.takeWidget()
         if before is not None:
             before.deleteLater()
         self.setWidget(holder)
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
-        """Entries stand for no positions."""
+        """Do nothing: entries are no positions."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Entries take their colours when they are drawn."""
+        """Do nothing: entries get their colours when drawn."""
 
     def _add(self, grid: QGridLayout, row: int, entry: Entry) -> None:
         name = label(entry.name, "" if entry.color else "muted")
@@ -420,16 +420,16 @@ Painted = PaintedPlot | PaintedImage | PaintedTable | PaintedLegend
 
 
 class PaintedRow(QWidget):
-    """Parts side by side; a part keeps its widget, with its zoom, while its kind stays the same.
+    """Parts side by side; a part of the same kind keeps its widget, with its zoom.
 
     Parameters
     ----------
     session
-        What is hovered and selected.
+        Session with hover and selection.
     theme
         Colours.
     before, stretch
-        A widget of the panel's own, at the left of the parts, and its share of the width.
+        A widget of the panel left of the parts, and its share of the width.
     """
 
     chosen = Signal(str, object)
@@ -437,7 +437,7 @@ class PaintedRow(QWidget):
     selectionRequested = Signal(tuple)
     intended = Signal(object)
     stepped = Signal(int)
-    """An arrow key in a plot that scrubs: to the number before (−1) or to the next one."""
+    """An arrow key in a scrubbed plot: to the previous (−1) or next number."""
 
     def __init__(
         self, session: Session, theme: Theme, before: QWidget | None = None, stretch: int = 1
@@ -454,7 +454,7 @@ class PaintedRow(QWidget):
         self._row.addStretch(0)  # what an image alone, with its square cells, leaves over
 
     def draw(self, parts: Sequence[Part]) -> None:
-        """Show other parts."""
+        """Show parts."""
         self._parts = tuple(parts)
         if len(parts) != len(self.painted):
             self._make(keep=False)
@@ -466,23 +466,22 @@ class PaintedRow(QWidget):
         self.show_marks()
 
     def show_marks(self) -> None:
-        """Mark what is hovered and selected."""
+        """Mark hovered and selected positions."""
         for widget in self.painted:
             widget.show_marks(self._session.hover, self._session.selection)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         for widget in self.painted:
             widget.set_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what there is no room for."""
         super().resizeEvent(event)
         self._fit()
 
     def _make(self, *, keep: bool) -> None:
-        """Make a widget for each part, but for those that have one already."""
+        """Create a widget for each part that has none yet."""
         before = self.painted
         for widget in before:
             self._row.removeWidget(widget)
@@ -550,7 +549,7 @@ def _kind(plot: Plot) -> tuple[object, ...]:
 
 
 def _same_curves(one: Plot, other: Plot | None) -> bool:
-    """Return whether two plots differ in nothing but a standing rule and what is said."""
+    """Return whether two plots differ only in a vertical rule and texts."""
     if other is None or (one.x.span, one.y.span) != (other.x.span, other.y.span):
         return False
     lying = [[rule for rule in plot.rules if rule.axis == "y"] for plot in (one, other)]

@@ -1,4 +1,4 @@
-"""A plot in which a press or a drag anywhere goes to a place along x: a step, or a lag."""
+"""A plot in which a press or a drag anywhere scrubs along x: to a step, or a lag."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from gui.widgets.tooltips import wrapped
 
 SWATCH, GAP = 14, 4
 PAINT_MS = 100
-"""Between two changes of the numbers on the screen: more would take frames from the viewport, and
-nobody reads faster."""
+"""Minimum time between updates of numbers while scrubbing: more would take frames from the
+viewport, and nobody reads faster.
+"""
 
 
 class ScrubPlot(CurvePlot):
-    """Curves with a cursor, which is moved without painting them again.
+    """Curves with a cursor that moves without repainting them.
 
-    ``markerDragged`` tells where on the axis the mouse is held.
+    ``markerDragged`` is emitted with the mouse's position on the axis.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class ScrubPlot(CurvePlot):
     log_x, log_y
         Whether an axis is logarithmic.
     tip
-        What the mouse does.
+        Tooltip about the mouse.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class ScrubPlot(CurvePlot):
         self._at_x: float | None = None
         self._tip = tip
         super().__init__(theme, x_title, y_title, log_x=log_x, log_y=log_y, whole_x=not log_x)
-        # No item of the plot: with each of its moves the whole plot would be painted.
+        # Not an item of the plot, which would be repainted with each move.
         self._cursor = QWidget(self.viewport())
         self._cursor.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._cursor.setAutoFillBackground(True)
@@ -61,25 +62,24 @@ class ScrubPlot(CurvePlot):
         self.set_theme(theme)
 
     def set_marker(self, x: float | None, tooltip: str = "") -> None:
-        """Stand the cursor at a step; None hides it."""
+        """Place the cursor at a step; None hides it."""
         self._at_x = x
         self._place_cursor()
 
     def marker_point(self) -> QPointF:
-        """Return where the cursor crosses the middle of the plot, in the widget."""
+        """Return where the cursor crosses the middle of the plot, in widget coordinates."""
         assert self._at_x is not None
         middle = sum(self.view.spans()[1]) / 2
         at = float(np.log10(self._at_x)) if self.log[0] else self._at_x
         return self.view.mapViewToScene(QPointF(at, middle))
 
     def cursor_place(self) -> QRect | None:
-        """Return where the cursor is drawn in the plot; None while it is not."""
+        """Return the cursor's rectangle in the plot; None if it is hidden."""
         if self._cursor is None or self._cursor.isHidden():
             return None
         return self._cursor.geometry()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
         super().set_theme(theme)
         if self._cursor is not None:
             palette = self._cursor.palette()
@@ -99,11 +99,9 @@ class ScrubPlot(CurvePlot):
             self._cursor.hide()
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Say what the mouse does."""
         return self._tip
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Go where the mouse is, and follow it while the button is held."""
         inside = self.holds(event.position())
         if event.button() is Qt.MouseButton.LeftButton and inside and self.curves:
             self._holding = True
@@ -116,7 +114,7 @@ class ScrubPlot(CurvePlot):
 
 
 class CurveLegend(QWidget):
-    """Which line is which, and what it is at the cursor: one row over a plot.
+    """A row over a plot with the names of lines and their values at the cursor.
 
     Parameters
     ----------
@@ -133,7 +131,7 @@ class CurveLegend(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_readings(self, readings: Sequence[Reading]) -> None:
-        """Show what is said of curves."""
+        """Show readings of curves."""
         entries = tuple(readings)
         if entries == self._entries:
             return
@@ -147,30 +145,27 @@ class CurveLegend(QWidget):
         self.update()
 
     def text(self) -> str:
-        """Return all of it, cut or not."""
+        """Return the full text, even if elided."""
         return " · ".join(f"{one.name} {one.text}".strip() for one in self._entries)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self._theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:
-        """Return the height of a line; any width will do."""
         return QSize(80, 16)
 
     def minimumSizeHint(self) -> QSize:
-        """Return the same height: it is never cut."""
         return QSize(40, 16)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw each line's colour, name and value, as many as have room."""
         painter = QPainter(self)
         font = self.font()
         font.setPixelSize(SMALL)
         painter.setFont(font)
         metrics, middle, x = QFontMetrics(font), self.height() // 2, 4
-        # Names before numbers: these are in the tooltip as well.
+        # Names take precedence over numbers, which are in the tooltip as well.
         numbers = self._width(metrics, numbers=True) <= self.width()
         for one in self._entries:
             if one.color:
@@ -189,7 +184,7 @@ class CurveLegend(QWidget):
             x += GAP
 
     def _width(self, metrics: QFontMetrics, *, numbers: bool) -> int:
-        """Return how wide all of it is, with the numbers or without."""
+        """Return the width, with or without the numbers."""
         texts = [text for one in self._entries for text in (one.name, one.text)[: 1 + numbers]]
         words = sum(metrics.horizontalAdvance(text) + GAP for text in texts)
         return words + (SWATCH + 2 * GAP) * len(self._entries)

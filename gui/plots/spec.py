@@ -1,7 +1,7 @@
-"""Plots as data: what a panel shows, written once and painted twice.
+"""Plots as data, for the screen and for print.
 
 :mod:`gui.plots.qt_painter` paints these on the screen with pyqtgraph, :mod:`gui.plots.mpl_painter`
-paints them for print with Matplotlib. Nothing here knows a toolkit.
+paints them for print with Matplotlib. Independent of Qt.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from gui.widgets.table_text import Column, Row
 Style = Literal["solid", "dashed", "dotted"]
 Span = tuple[float, float]
 Over = Literal["", "number", "position"]
-"""What stands along x: positions are hovered and selected in all views alike; on them, as on other
-whole numbers, the point under the mouse is the nearest one sideways."""
+"""Kind of the x axis: positions are hovered and selected in all views; for these and other
+integers, the point under the mouse is the nearest one horizontally.
+"""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,17 +30,17 @@ class Curve:
     Attributes
     ----------
     x, y : (n,)
-        Finite; on a logarithmic axis what is not positive is left out.
+        Finite; on a logarithmic axis, values that are not positive are omitted.
     color
         ``#rrggbb``.
     style, width
-        Of the line; width in pixels.
+        Style of the line; width in pixels.
     silent
-        Whether the mouse passes it by: a line for comparison.
+        Whether it ignores the mouse, as a line for comparison.
     name
-        Of the compared model it belongs to, drawn behind those of the open one; "" for those.
+        Name of its compared model, drawn behind the open one's curves; "" for these.
     label
-        What it is called in a legend; "" for none.
+        Label in a legend; "" for none.
     dots
         Whether each point has a dot.
     """
@@ -64,13 +65,13 @@ class Axis:
     title
         Quantity and unit.
     log, whole
-        Whether it is logarithmic; whether it has ticks at whole numbers only.
+        Whether it is logarithmic; whether ticks are at integers only.
     span
-        What it spans at most; all data, and a margin, if None.
+        Maximum span; all data with a margin if None.
     home
-        What it spans at first, within that; all of it if None.
+        Initial span; the maximum if None.
     printed
-        The title in print, where there is room for more; :attr:`title` if "".
+        A longer title for print; :attr:`title` if "".
     """
 
     title: str
@@ -88,17 +89,17 @@ class Rule:
     Attributes
     ----------
     at
-        Where it crosses its axis, in the units of that axis.
+        Where it crosses its axis, in the axis' units.
     axis
-        Which axis it crosses: a rule on "y" lies, one on "x" stands.
+        The axis it crosses: "y" for a horizontal rule, "x" for a vertical one.
     label
-        Printed beside it.
+        Label beside it.
     tip
-        What it is for, shown when the mouse is over it.
+        Tooltip.
     drags
-        The choice that dragging it changes, to the nearest whole number; "" if it stays in place.
+        Name of the choice that dragging it changes, rounded; "" if it cannot be dragged.
     style
-        Of the line.
+        Style of the line.
     """
 
     at: float
@@ -111,9 +112,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An entry of the row over a plot: a curve's colour and style, its name, and a value of it.
+    """An entry of the row over a plot: a curve's colour and style, its name, and a value.
 
-    Without a colour it stands for no curve.
+    Without a colour it belongs to no curve.
     """
 
     name: str
@@ -129,33 +130,33 @@ class Plot:
     Attributes
     ----------
     name
-        For those who cannot see it, and for tests.
+        Accessible name.
     x, y
         The axes.
     curves
-        The later ones over the earlier ones.
+        Later ones are drawn over earlier ones.
     rules
-        Straight lines; at most one of them stands.
+        Straight lines; at most one of them vertical.
     hover
         Returns the label of a point, by its curve and its index along it.
     click
-        Returns what a click on a point intends, by the same; see :mod:`gui.panels.kit`.
+        Returns the intent of a click on a point, by the same; see :mod:`gui.panels.kit`.
     over
         See :data:`Over`.
     stretch
-        Its share of the width, beside others.
+        Its share of the width.
     least_width
-        In pixels; in less it is left out on the screen.
+        Minimum width in pixels; hidden on the screen if there is less.
     readings
-        What is said of the curves in a row over them, on the screen; no row if empty.
+        Values of the curves in a row above, on the screen; no row if empty.
     scrubs
-        The choice that a press or a drag anywhere changes, to the nearest whole number, and arrow
-        keys to the next one; the standing rule shows it. "" for none.
+        Name of the choice that a press or a drag anywhere changes, rounded, and arrow keys step;
+        shown by the vertical rule. "" for none.
     scrub_stops
-        Places along x, rising, where such a press goes to the nearest one, and the choice is its
-        index; None for whole numbers.
+        Places along x, increasing: such a press goes to the nearest one, and the choice is its
+        index; None for integers.
     scrub_tip
-        What such a press does.
+        Tooltip about such a press.
     """
 
     name: str
@@ -181,22 +182,22 @@ class Image:
     Attributes
     ----------
     name, x, y, hover, over, stretch, least_width
-        As of a :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
+        As in :class:`Plot`; ``hover`` takes row and column by their numbers on the axes.
     values : (rows, columns)
         Finite.
     first
         Numbers of the first row and the first column on the axes.
     colormap
-        Its name.
+        Name of the colour map.
     levels
-        The values at the ends of the colours, which may be dragged within the bar.
+        Values at the ends of the colour scale, which the user can drag.
     drags, ends
         The choice that dragging the ends changes to two values, and what they are now; "" and None
         if they are not chosen in the panel.
     log
-        Colours follow the logarithm of the values.
+        Whether colours are logarithmic.
     unit
-        What the colours stand for.
+        Title of the colour bar.
     beside
         Returns the index of the point that a cell, by its numbers, has on the first curve of the
         plot beside the image, which is hovered with it.
@@ -231,20 +232,20 @@ class Table:
     Attributes
     ----------
     name
-        For those who cannot see it.
+        Accessible name.
     columns, rows
-        What stands in it; the key of a row is its ``position``.
+        Its content; the key of a row is its ``position``.
     colors
-        Of the curves that rows stand for, by their keys.
+        Colours of the rows' curves, by key.
     chooses
-        The choice that clicks change, a tuple of keys, or a key where one row is chosen at most:
-        a click draws one row, Shift-click several; "" if rows cannot be chosen.
+        Name of the choice that clicks change, a tuple of keys, or a single key: a click chooses one
+        row, Shift-click several; "" if rows cannot be chosen.
     most
-        So many can be chosen at once.
+        Maximum number of chosen rows.
     tip
-        What a click on a row does; ``{position}`` stands for its key.
+        Tooltip about a click on a row; ``{position}`` is replaced by its key.
     spare
-        Columns that a narrow panel does without.
+        Columns omitted in a narrow panel.
     fixed
         Keys of rows that cannot be chosen.
     in_sight
@@ -270,13 +271,13 @@ class Entry:
     Attributes
     ----------
     color
-        Of its curve; "" where there is none.
+        Colour of its curve; "" for none.
     name, tip
-        What it is called, and what that is.
+        Name and tooltip.
     numbers
-        One for each title of the legend, or a single text in place of all.
+        One for each title of the legend, or a single text for all.
     without
-        The value of the legend's choice after this row is taken out.
+        Value of the legend's choice after the removal of this row.
     """
 
     color: str
@@ -288,18 +289,18 @@ class Entry:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Legend:
-    """Which curve is which, and what sums each up: beside a plot, on the screen alone.
+    """A legend of curves with summary numbers beside a plot, on the screen only.
 
-    Print has the labels of the curves.
+    In print the curves have labels.
 
     Attributes
     ----------
     titles
-        Of the numbers.
+        Titles of the numbers.
     entries
         From top to bottom.
     removes
-        The choice from which the button of a row takes it out; "" where there is no button.
+        Name of the choice from which a row's button removes it; "" for no buttons.
     """
 
     titles: Sequence[str]
@@ -314,17 +315,17 @@ class Line:
     Attributes
     ----------
     name
-        What it is called.
+        Its name.
     values : (n,)
-        One for each place; NaN where there is none.
+        One per place; NaN where there is none.
     color
         ``#rrggbb``.
     percent
         Whether it is a share, written in percent.
     dashed
-        Whether it is what was to be expected and not what was found.
+        Whether it is an expectation, not a measurement.
     digits, unit
-        Decimals that are written, and the sign behind them.
+        Decimals and unit of written values.
     """
 
     name: str
@@ -341,7 +342,7 @@ class Line:
         return ("dashed", 1.0) if self.dashed else ("solid", 1.5)
 
     def text_at(self, place: int) -> str:
-        """Return the value at a place, by its index; "–" if there is none."""
+        """Return the formatted value at a place, by its index; "–" if there is none."""
         value = float(self.values[place])
         if not np.isfinite(value):
             return "–"
@@ -353,7 +354,7 @@ class Line:
         return Reading(self.name, self.text_at(place), self.color, self.look[0])
 
     def curves(self, x: np.ndarray, *, dots: bool = False, named: bool = True) -> list[Curve]:
-        """Return it over places on an axis, a curve for each stretch that has values."""
+        """Return its curves over places on an axis, one for each run with values."""
         style, width = self.look
         return [
             Curve(
@@ -364,7 +365,7 @@ class Line:
         ]  # fmt: skip
 
     def runs(self) -> Iterator[slice]:
-        """Yield the stretches that have values: a line does not cross those that have none."""
+        """Yield the runs with values, since a line is interrupted elsewhere."""
         known = np.concatenate([[False], np.isfinite(self.values), [False]])
         edges = np.flatnonzero(known[1:] != known[:-1])
         for start, stop in edges.reshape(-1, 2):
@@ -375,11 +376,11 @@ Part = Plot | Image | Table | Legend
 
 
 def spanned(first: float, last: float, others: Sequence[Curve]) -> Span:
-    """Return where an axis begins and ends that holds a range and other curves along x."""
+    """Return the limits of an axis that contains a range and other curves along x."""
     ends = [(first, last), *((float(one.x[0]), float(one.x[-1])) for one in others if len(one.x))]
     return min(begin for begin, _ in ends), max(end for _, end in ends)
 
 
 def highest(curves: Sequence[Curve], least: float = 0.0) -> float:
-    """Return the highest value of curves; ``least`` where none is above that."""
+    """Return the largest value of curves; at least ``least``."""
     return max([least, *(float(one.y.max()) for one in curves if len(one.y))])
