@@ -1,4 +1,4 @@
-"""One table of commands: menus and shortcuts come from it, and later the command palette."""
+"""The table of commands, for menus, shortcuts and the command palette."""
 
 from __future__ import annotations
 
@@ -21,25 +21,24 @@ from PySide6.QtWidgets import (
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Something the user can do.
+    """A command of the user.
 
     Attributes
     ----------
     name
         The key of its handler.
     menu
-        The menu it stands in; ``View/Camera`` is a submenu. "-" after the name of a menu starts
-        a new group.
+        Its menu; ``View/Camera`` is a submenu. "-" after the name of a menu starts a new group.
     title
         Verb first, sentence case.
     shortcut
-        A key sequence with a modifier becomes a shortcut of the window. A plain key ("F",
-        "Right", "Esc"), or an arrow with modifiers, works wherever the focused widget has no use
-        for it itself, so that it never fires while someone types or moves a slider.
+        A key sequence with a modifier is a shortcut of the window. A plain key ("F", "Right",
+        "Esc"), or an arrow with modifiers, works only if the focused widget does not use it, so
+        that it is not triggered by typing or moving a slider.
     tip
         One sentence for the status bar.
     checkable, needs_model
-        Whether it is a switch; whether something has to be open.
+        Whether it is a switch; whether it needs an open model.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Command:
 
     @property
     def has_plain_key(self) -> bool:
-        """Whether it is left to the focused widget first: no modifier (but no F1), or an arrow."""
+        """Whether the focused widget gets it first: no modifier (except F1), or an arrow."""
         key = self.shortcut
         if key.rpartition("+")[2] in _ARROWS:
             return True
@@ -60,7 +59,7 @@ class Command:
 
     @property
     def key(self) -> str:
-        """The shortcut as it is written for people: "→" and not "Right"."""
+        """The shortcut for display: "→" and not "Right"."""
         modifiers, plus, key = self.shortcut.rpartition("+")
         return modifiers + plus + _SIGNS.get(key, key)
 
@@ -230,7 +229,7 @@ MENUS = {
     "Compare": "&Compare",
     "Panels": "P&anels", "Help": "&Help",
 }  # fmt: skip
-"""Menu -> its title with the letter that opens it with Alt."""
+"""Titles of the menus, with their mnemonic letters."""
 _SIGNS = {"Left": "←", "Right": "→", "Up": "↑", "Down": "↓", "-": "−"}
 _ARROWS = ("Left", "Right", "Up", "Down")
 
@@ -241,9 +240,9 @@ class Actions:
     Parameters
     ----------
     window
-        Gets the menus, the actions and the shortcuts.
+        The window that gets menus, actions and shortcuts.
     handlers
-        For every command name, what to call; a checkable one gets the new state.
+        A function for every command name; a checkable one gets the new state.
     """
 
     def __init__(self, window: QMainWindow, handlers: Mapping[str, Callable[..., object]]) -> None:
@@ -271,7 +270,7 @@ class Actions:
         if not command.shortcut:
             return
         if command.has_plain_key:
-            # Shown in the menu, but only handled by :meth:`press`.
+            # Shown in the menu, but handled only by :meth:`press`.
             action.setText(f"{command.title}\t{command.key}")
             self._plain[command.shortcut] = action
         else:
@@ -291,10 +290,10 @@ class Actions:
         return self.menus[parts[1]]
 
     def press(self, key: int, modifiers: Qt.KeyboardModifier) -> bool:
-        """Run the command of a key that no widget wanted; False if there is none."""
+        """Run the command of a key that no widget used; return False if there is none."""
         modifiers &= ~Qt.KeyboardModifier.KeypadModifier
         if Qt.Key.Key_Exclam <= key < Qt.Key.Key_A:
-            # Whether "+" takes Shift is up to the keyboard.
+            # Whether "+" needs Shift depends on the keyboard.
             modifiers &= ~Qt.KeyboardModifier.ShiftModifier
         action = self._plain.get(QKeySequence(key | modifiers.value).toString())
         if action is None or not action.isEnabled():
@@ -303,12 +302,12 @@ class Actions:
         return True
 
     def set_model_open(self, is_open: bool) -> None:
-        """Enable the commands that need a model, or disable them."""
+        """Enable or disable the commands that need a model."""
         for command in COMMANDS:
             if command.needs_model:
                 self.by_name[command.name].setEnabled(is_open)
 
 
 def is_typing(focus: QWidget | None) -> bool:
-    """Tell whether the focused widget is one that text is typed into."""
+    """Return whether the focused widget is a text field."""
     return isinstance(focus, QLineEdit | QAbstractSpinBox | QPlainTextEdit | QTextEdit)

@@ -1,4 +1,4 @@
-"""Bookmarks in the window: taken of what it shows, gone to, and their panel built when wanted."""
+"""Bookmarks in the window: creating them, showing them, and their panel."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
 
 DOCK = "bookmarks"
 PICTURE = (320, 240)
-"""Largest width and height of a picture, in pixels: it is shown half as wide."""
+"""Maximum size of a picture in pixels; it is shown at half this width."""
 LINES = 420
-"""A picture shows at most so many logical pixels from top to bottom, as large as they are."""
+"""Maximum height of a picture in logical pixels, so that points are not too small."""
 ABOVE, SHARES = ("inspector", "prompt"), (0.3, 0.22, 0.48)
-"""What else is in its column, and how that is divided when it comes."""
+"""Other panels in its column, and the division of the column."""
 NO_PART = (
     "keep_turned", "norms_quantity", "norms_relative", "cameras_linked", "ranges_linked",
 )  # fmt: skip
-"""Fields of saved work that say how the user likes to work, and nothing of the view."""
+"""Fields of saved work that are preferences, not part of a view."""
 
 
 class BookmarkKeeper:
-    """Makes bookmarks of what a window shows, and shows them again.
+    """Creates bookmarks of a window's view, and shows them again.
 
     Parameters
     ----------
     window
-        Whose view is kept.
+        The window.
     file
-        Where bookmarks are kept.
+        The file of bookmarks.
     """
 
     def __init__(self, window: HostWindow, file: Path) -> None:
@@ -69,13 +69,13 @@ class BookmarkKeeper:
         self._listening.stop()
 
     def begin(self) -> None:
-        """Build the panel if it can be seen, and from now on when it comes to be seen."""
+        """Build the panel if it is visible, otherwise when it becomes visible."""
         self._begun = True
         if self._window.docks[DOCK].isVisible():
             self.need()
 
     def need(self) -> None:
-        """Build the panel, if it is not there yet."""
+        """Build the panel if necessary."""
         if not self._begun or self._panel is not None:
             return
         from gui.panels.bookmarks import BookmarksPanel
@@ -93,12 +93,12 @@ class BookmarkKeeper:
         panel.backRequested.connect(self.bookmarks.bring_back)
 
     def show(self) -> None:
-        """Bring the panel to the front, with the focus."""
+        """Bring the panel to the front, and focus it."""
         self._bring()
         self._window.panels[DOCK].setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def add(self) -> None:
-        """Make a bookmark of what is shown, and bring the panel to the front."""
+        """Add a bookmark of the view, and bring the panel to the front."""
         window, session = self._window, self._window.session
         shown, model = window.controller.shown, session.model
         if model is None or shown is None or session.curve is None:
@@ -116,7 +116,7 @@ class BookmarkKeeper:
             session.status = "Bookmarked this view"
 
     def go_to(self, key: str) -> None:
-        """Show a bookmark's view; its model is opened if it is not."""
+        """Show a bookmark's view, opening its model if necessary."""
         window = self._window
         one = next((one for one in window.session.bookmarks if one.key == key), None)
         if one is not None:
@@ -126,23 +126,23 @@ class BookmarkKeeper:
             window.controller.go_to(one.work)
 
     def items(self) -> list[Item]:
-        """Return what the command palette offers: to go to each of them."""
+        """Return an item for each bookmark, for the command palette."""
         return [
             Item(f"Go to “{one.name}”", "Bookmarks", partial(self.go_to, one.key))
             for one in self.all()
         ]
 
     def all(self) -> tuple[Bookmark, ...]:
-        """Return all bookmarks, in their order."""
+        """Return all bookmarks in order."""
         self._load()
         return self._window.session.bookmarks
 
     def for_file(self, path: Path) -> tuple[Bookmark, ...]:
-        """Return the bookmarks as they go into a file of saved work."""
+        """Return the bookmarks for a file of saved work."""
         return tuple(replace(one, work=_with_ways(one.work, path)) for one in self.all())
 
     def _laid(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
-        """Return what is laid over the curve, and the model it is of."""
+        """Return the alignment, and its compared model."""
         session = self._window.session
         opened = self._window.controller.comparing.opened
         laying = take_laying(session, [key for key, _, _ in opened])
@@ -152,7 +152,7 @@ class BookmarkKeeper:
         return replace(laying, what=OfCompared(0)), (take_other(other, wanted, None),)
 
     def _bring(self) -> None:
-        """Bring the panel to the front; where it comes into its column, it gets half of that."""
+        """Bring the panel to the front; if it was closed, it gets half of its column."""
         window, dock = self._window, self._window.docks[DOCK]
         comes = dock.isHidden() and not dock.isFloating()
         window.bring(DOCK)
@@ -173,7 +173,7 @@ class BookmarkKeeper:
             self.need()
 
     def _on_opened(self, work: Work | None) -> None:
-        """Take over the bookmarks of a file; where its models are now is looked up from there."""
+        """Add the bookmarks of an opened file, with the current paths of its models."""
         if work is None or not work.bookmarks:
             return
         recent = self._window.session.recent
@@ -184,7 +184,7 @@ class BookmarkKeeper:
         )
 
     def _picture(self) -> bytes:
-        """Return a small PNG of what the viewport shows."""
+        """Return a small PNG of the viewport."""
         from PIL import Image
 
         from gui.export.pictures import render_scene
@@ -194,7 +194,7 @@ class BookmarkKeeper:
         state = resolve_scene(replace(window.session, hover=None))
         assert state is not None
         width, height = max(1, interactor.width()), max(1, interactor.height())
-        # Of a large viewport the points would be too small to be seen.
+        # At the size of a large viewport, points would be invisible.
         lines = min(height, LINES)
         size = (width * lines / height, float(lines))
         scale = min(PICTURE[0] / size[0], PICTURE[1] / size[1])
@@ -204,7 +204,7 @@ class BookmarkKeeper:
             CameraPose.of(interactor.camera),
             (round(size[0]), round(size[1])),
             scale=scale,
-            compact=True,  # so small, the caption and the colour bar would not be read
+            compact=True,  # caption and colour bar would be illegible
         )
         buffer = io.BytesIO()
         Image.fromarray(pixels).save(buffer, format="PNG", optimize=True)
@@ -212,12 +212,12 @@ class BookmarkKeeper:
 
 
 def _with_ways(work: Work, path: Path) -> Work:
-    """Return saved work with the ways from a file to its models."""
+    """Return saved work with paths relative to a file."""
     others = tuple(replace(one, beside=beside(one.source, path)) for one in work.others)
     return replace(work, beside=beside(work.source, path), others=others)
 
 
 def _with_sources(work: Work, path: Path | None) -> Work:
-    """Return the saved work of a file with its models where they are now."""
+    """Return saved work of a file with the current paths of its models."""
     others = tuple(replace(one, source=found(one, path)) for one in work.others)
     return replace(work, source=found(work, path), others=others)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def window_script(window: HostWindow) -> str:
-    """Return a script that shows again what a window with a model shows."""
+    """Return a script that draws what a window with a model shows."""
     from gui.export.window_script import Sight, script
 
     def sight(viewport: Viewport) -> Sight:
@@ -33,7 +33,7 @@ def window_script(window: HostWindow) -> str:
 
 
 def copy_window(window: HostWindow) -> None:
-    """Put the script on the clipboard."""
+    """Copy the script to the clipboard."""
     if window.session.model is not None and window.session.curve is not None:
         QGuiApplication.clipboard().setText(window_script(window))
         window.session.status = "Copied the window as Python"

@@ -1,4 +1,4 @@
-"""The help dialogs, and the one that shows a long text."""
+"""The help dialogs, and a dialog for long texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TURNING: Rows = (
     ("Ctrl ← → ↑ ↓", "Move"),
     ("Alt ← →", "Roll"),
 )
-"""The commands of the menu "Turn and move", a row for each kind."""
+"""Rows for the commands of the menu "Turn and move", one for each kind."""
 PLOT: Rows = (
     ("Click, Shift-click", "Select, add or remove"),
     ("Shift-drag", "Select a range"),
@@ -76,12 +76,12 @@ ABOUT = (
 
 
 def show_shortcuts(parent: QWidget) -> None:
-    """Show what keys and mouse do, from the table of commands."""
+    """Show the keyboard and mouse commands."""
     _run(shortcuts_dialog(parent))
 
 
 def shortcuts_dialog(parent: QWidget) -> QDialog:
-    """Make the dialog that shows what keys and mouse do, in three columns."""
+    """Create the dialog of keyboard and mouse commands, in three columns."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("Keys and gestures")
     panels = (("1 … 9", "Open a panel"), *_keys_of("Panels"))
@@ -100,12 +100,12 @@ def shortcuts_dialog(parent: QWidget) -> QDialog:
 
 
 def show_about(parent: QWidget) -> None:
-    """Show the version and where the ideas come from."""
+    """Show the version and the sources of ideas."""
     _run(about_dialog(parent))
 
 
 def about_dialog(parent: QWidget) -> QDialog:
-    """Make the dialog with the version and where the ideas come from."""
+    """Create the dialog with the version and the sources of ideas."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("About Helixscope")
     icon = QLabel()
@@ -113,7 +113,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     words = QVBoxLayout()
     words.setSpacing(GRID)
     words.addWidget(label("Helixscope", "title"))
-    with suppress(PackageNotFoundError):  # run from a folder that was never installed
+    with suppress(PackageNotFoundError):  # run without being installed
         words.addWidget(label(f"Version {version('helixscope')}", "muted", selectable=True))
     for text in ABOUT:
         paragraph = label(text)
@@ -129,7 +129,7 @@ def about_dialog(parent: QWidget) -> QDialog:
 
 
 def show_text(parent: QWidget, title: str, text: str) -> None:
-    """Show a text that is too long for a label, ready to be copied."""
+    """Show a long text that can be copied."""
     dialog = QDialog(parent)
     dialog.setWindowTitle(title)
     dialog.resize(720, 400)
@@ -144,7 +144,7 @@ def show_text(parent: QWidget, title: str, text: str) -> None:
 
 
 def choose(parent: QWidget, title: str, question: str, options: Sequence[str]) -> str | None:
-    """Let the user choose one of a list; None if they would rather not."""
+    """Ask the user to choose from a list; None if cancelled."""
     dialog = QDialog(parent)
     dialog.setWindowTitle(title)
     dialog.resize(480, 320)
@@ -172,14 +172,14 @@ def _keys_of(menu: str) -> Rows:
 
 
 def is_step(command: Command) -> bool:
-    """Tell whether it is one of those that :data:`TURNING` tells of together."""
+    """Return whether a command is one of those summarised in :data:`TURNING`."""
     return command.menu.endswith("/Turn and move")
 
 
 def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(2 * GRID)
-    grid.setVerticalSpacing(0)  # all of them fit on a small screen
+    grid.setVerticalSpacing(0)  # so that all fit on a small screen
     for title, rows in groups:
         if grid.count():
             grid.setRowMinimumHeight(grid.rowCount(), GRID // 2)
@@ -193,7 +193,7 @@ def _column(groups: Iterable[tuple[str, Rows]]) -> QGridLayout:
 
 
 def _finish(dialog: QDialog, content: QHBoxLayout | QVBoxLayout, accept: str = "") -> None:
-    """Put the content above a Close button, or above one that accepts and Cancel."""
+    """Add buttons below the content: Close, or accept and Cancel."""
     buttons = QDialogButtonBox()
     if accept:
         buttons.addButton(accept, QDialogButtonBox.ButtonRole.AcceptRole).setDefault(True)

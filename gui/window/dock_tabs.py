@@ -1,4 +1,4 @@
-"""The tabs of docks that share a place: the tab is the title, with what a title bar can do."""
+"""Tabs of docks that share an area, with the buttons of a title bar."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _WATCHED = "helixscope watched"
 
 
 class DockTabs(QObject):
-    """Takes the title bars off docks that are tabs, and puts their buttons beside the tabs.
+    """Hides the title bars of docks that are tabs, and shows their buttons beside the tabs.
 
-    A tab floats by double-click, is closed by the middle button, and offers both in its menu.
+    A double-click floats a tab, the middle button closes it, and its menu offers both.
 
     Parameters
     ----------
     window, docks
-        The window, and its docks that may be tabs; their title bars can be collapsed.
+        The window, and its docks that may be tabs, with collapsible title bars.
     """
 
     def __init__(self, window: QMainWindow, docks: Mapping[str, QDockWidget]) -> None:
@@ -41,7 +41,7 @@ class DockTabs(QObject):
         self.buttons = _Buttons(window)
         self.buttons.floated.clicked.connect(lambda: self._float(self._front()))
         self.buttons.closed.clicked.connect(lambda: self._close(self._front()))
-        # Qt makes and fills tab bars after it has told of a dock that moved.
+        # Qt creates and fills tab bars after the signal of a moved dock.
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update)
         for dock in docks.values():
@@ -50,7 +50,7 @@ class DockTabs(QObject):
             dock.dockLocationChanged.connect(self._soon.start)
 
     def stop(self) -> None:
-        """Leave everything as it is; the window goes away."""
+        """Stop all changes, because the window is closing."""
         self._soon.stop()
         for dock in self._docks.values():
             dock.topLevelChanged.disconnect(self._on_floated)
@@ -60,7 +60,7 @@ class DockTabs(QObject):
             bar.removeEventFilter(self)
 
     def update(self) -> None:
-        """Show a title bar where there is no tab, and place the buttons."""
+        """Show title bars of docks without tab, and place the buttons."""
         for dock in self._docks.values():
             tabbed = bool(self._window.tabifiedDockWidgets(dock)) and not dock.isFloating()
             title = dock.titleBarWidget()
@@ -77,7 +77,6 @@ class DockTabs(QObject):
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Follow the tab bar, and answer clicks on a tab."""
         if event.type() in _ENDINGS:
             self._soon.start()
         elif isinstance(watched, QTabBar) and isinstance(event, QMouseEvent):
@@ -89,7 +88,7 @@ class DockTabs(QObject):
         return super().eventFilter(watched, event)
 
     def _on_mouse(self, bar: QTabBar, event: QMouseEvent) -> bool:
-        """Float or close the dock of a tab; tell whether that is what was meant."""
+        """Float or close the dock of a tab; return whether the event did that."""
         released = event.type() == QEvent.Type.MouseButtonRelease
         if event.type() == QEvent.Type.MouseButtonDblClick:
             self._float(self._dock_at(bar, event.position().toPoint()))
@@ -103,15 +102,15 @@ class DockTabs(QObject):
         if not floating:
             dock = self.sender()
             if isinstance(dock, QDockWidget):
-                dock.raise_()  # and not behind the tab that came to the front meanwhile
+                dock.raise_()  # otherwise it would be behind the new front tab
         self._soon.start()
 
     def _bars(self) -> list[QTabBar]:
-        # Asked for anew each time: Qt makes and deletes them as it likes.
+        # Searched each time, because Qt creates and deletes them.
         return self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
 
     def _bar(self) -> QTabBar | None:
-        """Return the tab bar at the bottom, if there is one in use."""
+        """Return the tab bar at the bottom, if one is in use."""
         mine = {dock.windowTitle() for dock in self._docks.values()}
         for bar in self._bars():
             titles = {bar.tabText(i) for i in range(bar.count())}
@@ -148,7 +147,7 @@ class DockTabs(QObject):
         menu.popup(bar.mapToGlobal(at))
 
     def _place(self) -> None:
-        """Put the buttons at the right end of the tab bar, if the tabs leave room for them."""
+        """Place the buttons at the right end of the tab bar, if there is room."""
         bar = self._bar()
         if bar is None:
             self.buttons.hide()
@@ -164,7 +163,7 @@ class DockTabs(QObject):
 
 
 class _Buttons(QWidget):
-    """Float and close, as in a title bar."""
+    """Float and close buttons, as in a title bar."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The panels of the window, their names and places: one table."""
+"""The table of the window's panels, with names and places."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 RIGHT = Qt.DockWidgetArea.RightDockWidgetArea
 BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 MARGINS = (GRID, GRID // 2, GRID // 2, 0)
-"""Of a title bar: left, top, right, bottom."""
+"""Margins of a title bar: left, top, right, bottom."""
 FLOAT_OFFSET = 4 * GRID
-"""How far a panel that begins to float moves from where it was."""
+"""Offset of a panel when it begins to float."""
 
 
 class DockTitle(QWidget):
-    """The title bar of a dock: its name in small capitals, float and close at the right."""
+    """The title bar of a dock: its name, and buttons to float and close."""
 
     def __init__(self, title: str, dock: QDockWidget) -> None:
         super().__init__(dock)
@@ -51,12 +51,12 @@ class DockTitle(QWidget):
         dock.topLevelChanged.connect(self._on_floated)
 
     def set_collapsed(self, collapsed: bool) -> None:
-        """Take no room, where a tab says the same, or take it again."""
+        """Hide the content where a tab shows the same, or show it again."""
         if collapsed == self._collapsed:
             return
         self._collapsed = collapsed
         self.setVisible(not collapsed)
-        # Qt keeps room for a title bar that is hidden, but only as much as what is in it wants.
+        # Qt reserves room for a hidden title bar, but only as much as its content needs.
         for part in self._parts:
             part.setVisible(not collapsed)
         self._row.setContentsMargins(*((0, 0, 0, 0) if collapsed else MARGINS))
@@ -65,29 +65,29 @@ class DockTitle(QWidget):
         self._dock.setFloating(not self._dock.isFloating())
 
     def _on_floated(self, floating: bool) -> None:
-        # At its old place it would only seem that the panel beside it had vanished.
+        # Without an offset it would seem that the panel beside it had vanished.
         if floating and not QApplication.mouseButtons():
             self._dock.move(self._dock.pos() + QPoint(FLOAT_OFFSET, FLOAT_OFFSET))
 
 
 @dataclass(frozen=True, slots=True)
 class Dock:
-    """A panel and where it is at first.
+    """A panel and its initial place.
 
     Attributes
     ----------
     name
-        Key of the panel, and of its place in a saved layout.
+        Key of the panel, also in a saved layout.
     title
-        What its title bar says.
+        Title.
     area
-        Where it is docked at first.
+        Initial dock area.
     make
         Builds the panel; imports happen here, not at start-up.
     lazy
-        Whether the panel is built when it is first seen; the others are after the first frame.
+        Whether the panel is built when it first becomes visible, instead of after the first frame.
     closed
-        Whether it is closed at first.
+        Whether it is initially closed.
     """
 
     name: str
@@ -135,7 +135,7 @@ def _norms(session: Session, theme: Theme) -> Panel:
 
 
 def _result(name: str) -> Callable[[Session, Theme], Panel]:
-    """Return what makes a panel of a spec."""
+    """Return a factory of a spec's panel."""
 
     def make(session: Session, theme: Theme) -> Panel:
         from gui.panels.panel import ResultPanel
@@ -188,4 +188,4 @@ DOCKS = (
     Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
     Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),
 )
-"""In the order of the keys 1–9 that open them."""
+"""In the order of their keys 1–9."""

@@ -1,4 +1,4 @@
-"""What the middle of the window shows while no model is open."""
+"""The empty state: shown in the middle of the window while no model is open."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ HOW = (
 )
 LESSON = "New to this? Take the lesson, on the bundled model"
 WIDTH = 480
-"""Of the text, in pixels: lines that are easy to read."""
+"""Width of the text in pixels, for readable lines."""
 
 
 class EmptyState(Panel):
-    """Says what will be here, and offers the ways to get there.
+    """Explains the window, and offers ways to open a model.
 
     Signals
     -------
     hubRequested(), folderRequested(), fileRequested()
-        The user wants to open a model of the Hub, a folder, a file.
+        The user wants to open a model on the Hub, a folder, a file.
     lessonRequested()
         The user wants to begin with a lesson.
     cancelRequested()
-        The user gives up on what is being opened.
+        The user cancels the opening.
     """
 
     hubRequested = Signal()
@@ -78,14 +78,14 @@ class EmptyState(Panel):
         self.cancel.clicked.connect(lambda: self.cancelRequested.emit())
         self.bar = FetchBar()
         self.bar.setFixedWidth(240)
-        # A column of its own: in a layout that aligns it, a label that wraps gets too few lines.
+        # A column of its own, because wrapped labels in an aligned layout get too few lines.
         self._words = QWidget()
         column = QVBoxLayout(self._words)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2 * GRID)
         for text in texts[:2]:
             column.addWidget(text)
-        # Room for a wait's sentences, so that nothing moves when one begins.
+        # Room for the texts of a wait, so that nothing moves when one begins.
         self.details.setFixedHeight(2 * self.details.fontMetrics().lineSpacing())
         self.details.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
@@ -109,7 +109,6 @@ class EmptyState(Panel):
         self.set_theme(theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the viewport's background."""
         super().set_theme(theme)
         self.setStyleSheet(f"EmptyState {{ background: {theme.viewport}; }}")
 

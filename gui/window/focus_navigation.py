@@ -1,4 +1,4 @@
-"""From panel to panel and from control to control by keys: only to what can be seen."""
+"""Keyboard navigation between visible panels and controls."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
 MOST_STEPS = 2_000
-"""Controls that are passed by at most, looking for one that can be seen."""
+"""Maximum number of skipped controls in the search for a visible one."""
 
 
 def in_front(dock: QDockWidget) -> bool:
-    """Tell whether a dock can be seen, and is not a tab behind another.
+    """Return whether a dock is visible, and not a tab behind another.
 
-    Qt leaves what is in such a tab visible, beside the window.
+    For Qt the content of such a tab is visible, but outside the window.
     """
     return dock.isVisible() and (dock.isFloating() or not dock.visibleRegion().isEmpty())
 
 
 def go_round(window: HostWindow, step: int) -> None:
-    """Put the focus into the next panel in sight, or the one before; the 3D view is one of them."""
+    """Focus the next visible panel, or the previous one; the 3D view counts as a panel."""
     seen = [dock.name for dock in DOCKS if in_front(window.docks[dock.name])]
     places: list[tuple[QWidget, Callable[[], object]]] = [
         (window.grid, partial(focus_view, window)),
@@ -39,8 +39,8 @@ def go_round(window: HostWindow, step: int) -> None:
 
 
 def focus_view(window: HostWindow) -> None:
-    """Put the focus into the 3D view, so that it is seen to be there."""
-    window.activateWindow()  # the focus may be in a panel that floats
+    """Focus the 3D view, with its focus ring."""
+    window.activateWindow()  # the focus may be in a floating panel
     window.viewport.interactor.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
 
@@ -52,14 +52,14 @@ def _enter(window: HostWindow, name: str) -> None:
 
 
 def past_hidden(window: HostWindow, step: Callable[[], bool]) -> bool:
-    """Step to another control, and on from each that is in a tab behind another.
+    """Step to another control, skipping those in hidden tabs.
 
     Parameters
     ----------
     window
-        Whose controls they are.
+        The window.
     step
-        Puts the focus into the next control; False if there is none.
+        Focuses the next control; returns False if there is none.
     """
     hidden = [dock for dock in window.docks.values() if not in_front(dock)]
     for _ in range(MOST_STEPS):

@@ -1,4 +1,4 @@
-"""What the parts of the window may use of it: what is shown, its docks and panels, its dialogs."""
+"""The interface of the window for its parts: session, docks, panels, dialogs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ FILE_FILTER = "Tensor files (*.safetensors *.bin *.pt *.pth *.npy *.npz);;All fi
 
 
 class HostWindow(QMainWindow):
-    """The window as its parts see it.
+    """The interface of the window for its parts.
 
-    :class:`gui.window.main_window.MainWindow` makes the parts and fills these attributes; a part
-    that imported it would import itself.
+    :class:`gui.window.main_window.MainWindow` creates the parts and sets these attributes;
+    importing it in a part would be a cycle.
     """
 
     session: Session
@@ -41,11 +41,11 @@ class HostWindow(QMainWindow):
     @property
     @abstractmethod
     def panels(self) -> dict[str, Panel]:
-        """The panels by their docks' names; built when first wanted, after the first frame."""
+        """The panels by their docks' names, built on first use, after the first frame."""
 
     @abstractmethod
     def make_panel(self, dock: str) -> Panel:
-        """Make the panel of a dock, in it; who asks for it connects it."""
+        """Create the panel of a dock, unconnected."""
 
     def open_folder(self) -> None:
         """Ask for a model folder and open it."""
@@ -60,21 +60,21 @@ class HostWindow(QMainWindow):
             self.controller.open(file)
 
     def set_field(self, field: str, value: object) -> None:
-        """Set what the user wants, a field of the session."""
+        """Set a field of the session."""
         self.session.want(**{field: value})
 
     def focus_on(self, dock: str) -> None:
-        """Bring a panel to the front, with the focus."""
+        """Bring a panel to the front, and focus it."""
         self.bring(dock)
         self.panels[dock].setFocus()
 
     def start_in(self, dock: str) -> None:
-        """Bring a panel to the front, with the focus where the user types or chooses."""
+        """Bring a panel to the front, and focus its main control."""
         self.bring(dock)
         self.panels[dock].take_focus()
 
     def bring(self, dock: str) -> None:
-        """Bring a panel to the front; the focus stays where it is."""
+        """Bring a panel to the front, without changing the focus."""
         self.docks[dock].show()
         self.docks[dock].raise_()
         self.results.need(dock)

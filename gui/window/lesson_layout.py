@@ -1,4 +1,4 @@
-"""How the window is laid out for a lesson, and how it was before."""
+"""The window's layout for a lesson, and its restoration."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
 BESIDE = ("inspector", "prompt")
-"""The panels of the lesson's column; one of them is below it."""
+"""Panels that may be below the lesson in its column."""
 WIDTH, LEAST, BELOW = 336, 240, {"inspector": 208, "prompt": 152}
-"""Of the column while there is a lesson; the lesson's least height, the height of what is below it;
-in pixels."""
+"""Width of the lesson's column, minimum height of the lesson, and heights of the panel below it, in
+pixels.
+"""
 ALWAYS = (
     "components", "color_component", "color_by", "outside", "sphere", "prompt", "norms_quantity",
 )  # fmt: skip
 OF_MODEL = ("positions", "selection", "snapshot")
-"""Fields of the session that a lesson sets, and gives back: always, or to the same model only."""
+"""Session fields set by a lesson that are restored only for the same model."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Before:
-    """How the window was before a lesson.
+    """The state of the window before a lesson.
 
     Attributes
     ----------
     layout
-        Of its docks, with those in front.
+        Layout of its docks, with those in front.
     fields
-        Of the session.
+        Fields of the session.
     model
-        That was open.
+        The open model.
     place
-        Of the camera.
+        The camera's place.
     """
 
     layout: QByteArray
@@ -52,14 +53,14 @@ class Before:
 
     @classmethod
     def of(cls, window: HostWindow) -> Before:
-        """Remember how a window is."""
+        """Record the state of a window."""
         session = window.session
         fields = {name: getattr(session, name) for name in (*ALWAYS, *OF_MODEL)}
         kept = MappingProxyType(fields)
         return cls(window.saveState(), kept, session.model, window.viewport.camera.place)
 
     def give_back(self, window: HostWindow) -> None:
-        """Make the window as it was; of another model it shows what it shows."""
+        """Restore the window; fields of a model only if it is still open."""
         same = self.model is window.session.model
         names = (*ALWAYS, *(OF_MODEL if same else ()))
         window.session.want(**{name: self.fields[name] for name in names})
@@ -69,7 +70,7 @@ class Before:
 
 
 def make_room(window: HostWindow, lesson: QDockWidget) -> None:
-    """Put the lesson on top of the right column, as wide as its lines need."""
+    """Place the lesson at the top of the right column, wide enough for its lines."""
     if lesson.isFloating():
         lesson.setFloating(False)
     window.addDockWidget(RIGHT, lesson)
@@ -83,7 +84,7 @@ def make_room(window: HostWindow, lesson: QDockWidget) -> None:
 
 
 def show_beside(window: HostWindow, lesson: QDockWidget, beside: str) -> None:
-    """Show one of the panels of the lesson's column below it, or none."""
+    """Show one of the panels below the lesson, or none."""
     for name in BESIDE:
         dock = window.docks[name]
         if dock.isHidden() is (name == beside):

@@ -1,4 +1,4 @@
-"""Lessons in the window: each step sets it up, and leaving gives it back as it was before."""
+"""Lessons in the window: each step sets it up, and leaving restores it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ SHIPPED = Path(__file__).parents[2] / "resources" / "lessons"
 
 
 class LessonPlayer(QObject):
-    """Leads through lessons.
+    """Plays lessons.
 
     Parameters
     ----------
     window
-        What is set up.
+        The window.
     folders
-        Where lessons are.
+        Folders with lessons.
     """
 
     def __init__(self, window: HostWindow, folders: Sequence[Path]) -> None:
@@ -64,13 +64,13 @@ class LessonPlayer(QObject):
 
     @property
     def on(self) -> bool:
-        """Whether there is a lesson now."""
+        """Whether a lesson is active."""
         return self._before is not None
 
-    # ---- beginning and leaving -----------------------------------------------------------
+    # ---- start and end -------------------------------------------------------------------
 
     def open(self) -> None:
-        """Begin, where the user was last; or bring the lesson to the front."""
+        """Start where the user left off; or bring the active lesson to the front."""
         if self._before is None:
             self._before = Before.of(self._window)
             self.lessons.read()
@@ -83,12 +83,12 @@ class LessonPlayer(QObject):
         self._dock.raise_()
 
     def begin_with_sample(self) -> None:
-        """Begin on the bundled model, where none is open."""
+        """Start on the bundled model, if none is open."""
         self._window.controller.open("sample")
         self.open()
 
     def leave(self) -> None:
-        """Give the window back as it was before."""
+        """End the lesson and restore the window."""
         if self._before is None:
             return
         before, self._before = self._before, None
@@ -99,7 +99,7 @@ class LessonPlayer(QObject):
         self._show_state()
 
     def stop(self) -> None:
-        """Leave, and listen no more; the window goes away."""
+        """End the lesson and stop listening, because the window is closing."""
         self.leave()
         self._soon.stop()
         self._shown.stop()
@@ -127,15 +127,15 @@ class LessonPlayer(QObject):
         panel.lessonRequested.connect(lambda number: self._go(self._session.lessons[number]))
         panel.showRequested.connect(lambda name: self._bring(name, {}))
 
-    # ---- the steps -----------------------------------------------------------------------
+    # ---- steps ---------------------------------------------------------------------------
 
     def go_on(self, steps: int) -> None:
-        """Go so many steps on, or back, within the lesson."""
+        """Go some steps forward, or back, within the lesson."""
         if self.on and self.lessons.step(steps):
             self.set_up()
 
     def set_up(self) -> None:
-        """Set the window up for the present step."""
+        """Set the window up for the current step."""
         from gui.services.lessons.text import options_for
         from gui.state.lesson_setup import position_of, range_of
 
@@ -172,13 +172,13 @@ class LessonPlayer(QObject):
         self.set_up()
 
     def _bring(self, name: str, options: Fields) -> None:
-        """Bring a panel to the front, showing something; the focus stays where it is."""
+        """Bring a panel to the front with these options, without changing the focus."""
         self._window.bring(name)
         if options:
             self._configure(name, options)
 
     def _configure(self, name: str, options: Fields) -> None:
-        """Let a panel show something; say so where it cannot."""
+        """Set a panel's options; report if that is impossible."""
         try:
             self._window.panels[name].configure(**options)
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -191,14 +191,14 @@ class LessonPlayer(QObject):
                 details=str(error),
             )
 
-    # ---- the camera ----------------------------------------------------------------------
+    # ---- camera --------------------------------------------------------------------------
 
     def _on_curve_changed(self) -> None:
         if self._aim:
             self._soon.start()
 
     def _aim_camera(self) -> None:
-        """Look at the curve from where the step wants it, as soon as it is fitted exactly."""
+        """Set the step's view once the curve has been fitted exactly."""
         session = self._session
         curve, straight = session.curve, np.array_equal(session.turn, np.eye(3))
         if not self._aim or curve is None or not (straight or session.keep_turned):
@@ -208,7 +208,7 @@ class LessonPlayer(QObject):
             view, self._aim = self._aim, ""
             self._window.viewport.camera.view(view)
 
-    # ---- what else happens ---------------------------------------------------------------
+    # ---- events --------------------------------------------------------------------------
 
     def _on_model_changed(self) -> None:
         course = self._session.lesson
@@ -216,7 +216,7 @@ class LessonPlayer(QObject):
             self._go(course.lesson, course.step.line)
 
     def _on_answers_changed(self) -> None:
-        """Show what depends on numbers of the model, once these are there."""
+        """Update what depends on the model's numbers when these are known."""
         from gui.services.lessons.text import options_for, wanted_for
 
         session = self._session
@@ -238,7 +238,7 @@ class LessonPlayer(QObject):
             self._shown.start()
 
     def _on_dock_shown(self) -> None:
-        """Begin, where the dock was shown by the menu that Qt has for all docks."""
+        """Start if the dock was shown by Qt's own menu of docks."""
         if not self.on and not self._dock.isHidden():
-            self._dock.hide()  # the layout to come back to has no lesson
+            self._dock.hide()  # the layout to restore has no lesson
             self.open()

@@ -1,7 +1,6 @@
-"""The window: puts viewport, panels and menus together and connects intents to the controller.
+"""The main window: viewport, panels and menus, connected to the controller.
 
-Constructors wire; what the user wants goes to the controller or into the session, and nothing is
-computed here.
+User intents go to the controller or into the session; nothing is computed here.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ from gui.window.summary import Summary
 
 DEFAULT_SIZE = QSize(1440, 900)
 TITLE_BAR = 5 * GRID
-"""Room for what the window manager puts above a window; how much, it tells only later."""
+"""Estimated height of the window manager's title bar, which is known only later."""
 COLUMN_WIDTH, BOTTOM_HEIGHT = 280, 280
 KEYS = 9
-"""Panels that a number key opens."""
+"""Number of panels with a number key."""
 MINIMUM_WIDTHS = {LEFT: 264, RIGHT: 224}
-"""What the columns need for nothing to be cut off, in logical pixels."""
+"""Minimum widths of the columns in logical pixels."""
 
 
 SWITCHES: dict[str, tuple[str, object]] = {
@@ -71,16 +70,16 @@ SWITCHES: dict[str, tuple[str, object]] = {
     "cameras_linked": ("cameras_linked", True),
     "ranges_linked": ("ranges_linked", True),
 }
-"""Commands that are switches: the field of the session that each shows, and its value when on."""
+"""Commands that are switches: their session field, and its value when on."""
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, 1), "down": (0, -1)}
-"""Steps to the right and upwards, by where an arrow key points."""
+"""Steps to the right and upwards, by arrow key."""
 DRAWING = "Drag a {} around points. Shift adds them, Ctrl takes them out, Esc leaves."
 TWO_FIRST = "Select two positions to measure between: click one, Shift-click the other."
 MESSAGE_MS = 8_000
 
 
 def first_size(available: QSize) -> QSize:
-    """Return the window's first size on a screen with so much room: all of it is in sight."""
+    """Return the window's initial size, which fits the available size."""
     return DEFAULT_SIZE.boundedTo(available - QSize(0, TITLE_BAR))
 
 
@@ -90,11 +89,11 @@ class MainWindow(HostWindow):
     Parameters
     ----------
     session, controller, settings
-        What it shows, what answers it, what it remembers.
+        The state it shows, the controller, the stored settings.
     theme
-        Colours to start with.
+        Initial colours.
     choose_theme
-        Called with the user's choice of theme; the application answers with :meth:`set_theme`.
+        Called with the user's choice of theme; the application then calls :meth:`set_theme`.
 
     Signals
     -------
@@ -150,7 +149,7 @@ class MainWindow(HostWindow):
         self._listen_to_session()
         self._restore_layout()
 
-    # ---- building ----------------------------------------------------------------------
+    # ---- construction ------------------------------------------------------------------
 
     def _build_centre(self) -> None:
         centre = QWidget()
@@ -170,9 +169,9 @@ class MainWindow(HostWindow):
 
     @property
     def panels(self) -> dict[str, Panel]:
-        """The panels by their docks' names; built when first wanted, after the first frame.
+        """The panels by their docks' names, built on first use, after the first frame.
 
-        The curve is on the screen sooner when it need not wait for them.
+        So the curve appears sooner.
         """
         self._build_panels()
         return self._panels
@@ -186,7 +185,7 @@ class MainWindow(HostWindow):
             panel = self._panels[dock.name] = dock.make(self.session, self._theme)
             panel.setMinimumWidth(MINIMUM_WIDTHS.get(dock.area, 0))
             connect_panel(panel, self)
-        # A panel that can be seen asks at once: somebody has to hear it.
+        # Visible panels ask at once, so they must be connected.
         for name, panel in self._panels.items():
             self.docks[name].setWidget(panel)
         self.results.begin(self._theme)
@@ -197,7 +196,7 @@ class MainWindow(HostWindow):
         first = menu.actions()[0]
         for number, dock in enumerate(DOCKS, start=1):
             action = self.docks[dock.name].toggleViewAction()
-            if dock.name == LESSON:  # it does more than to show a panel
+            if dock.name == LESSON:  # it does more than show a panel
                 action = self.teaching.action
             action.setText(f"{dock.title}\t{number}" if number <= KEYS else dock.title)
             menu.insertAction(first, action)
@@ -222,16 +221,16 @@ class MainWindow(HostWindow):
         if layout is not None:
             self.restoreGeometry(layout[0])
             self.restoreState(layout[1])
-        self.docks[LESSON].hide()  # one that was cut off is not gone on with
+        self.docks[LESSON].hide()  # an interrupted lesson is not continued
         self.commands.by_name["full_screen"].setChecked(self.isFullScreen())
 
     def arrange(self) -> None:
-        """Put all docks where they are at first; a lesson goes on."""
+        """Move all docks to their initial places; an active lesson continues."""
         goes_on = self.teaching.on
         self.teaching.leave()
         for dock in DOCKS:
             widget = self.docks[dock.name]
-            if widget.isFloating():  # or Qt hides and shows it for nothing
+            if widget.isFloating():  # Qt would hide and show it for nothing
                 widget.setFloating(False)
             self.addDockWidget(dock.area, widget)
             widget.setHidden(dock.closed)
@@ -249,7 +248,7 @@ class MainWindow(HostWindow):
             self.teaching.open()
 
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
-        """Take new colours and tick the menu's choice."""
+        """Set the colours, and check the theme in the menu."""
         self._theme = theme
         self.results.set_theme(theme)
         self.grid.set_theme(theme)
@@ -264,16 +263,16 @@ class MainWindow(HostWindow):
     # ---- intents -----------------------------------------------------------------------
 
     def work_offline(self, on: bool) -> None:
-        """Use no network from now on, or use it again; remembered."""
+        """Disable or enable the network; stored in the settings."""
         self.settings.offline = self.session.offline = on
 
     def focus_on_selection(self) -> None:
-        """Bring the selected position to the middle of the viewport, or all into sight."""
+        """Centre the selected position in the viewport, or show all selected ones."""
         if self.session.selection:
             self.viewport.camera.focus_on(*self.session.selection)
 
     def cancel(self) -> None:
-        """Stop what is drawn, fetched or moves; else close the notice; else select nothing."""
+        """Cancel drawing, downloads or motion; or close the notice; or clear the selection."""
         spin = self.commands.by_name["spin"]
         if self.viewport.marquee.armed is not None:
             self.viewport.marquee.arm(None)
@@ -287,11 +286,11 @@ class MainWindow(HostWindow):
         elif self.session.notice is not None:
             self.session.notice = None
         else:
-            self.controller.comparing.marks.select(())  # in tables longer than the open one, too
+            self.controller.comparing.marks.select(())  # including positions beyond the open table
         self.viewport.interactor.setFocus()
 
     def show_menu(self, at: QPoint) -> None:
-        """Show the viewport's menu at a point of the screen."""
+        """Show the viewport's context menu at a point of the screen."""
         menu = QMenu(self)
         names = ("view_article", "frame", "spin", "", "select_box", "select_lasso",
                  "focus_on_selection", "measure", "", "parallel", "faint", "sphere", "",
@@ -304,7 +303,7 @@ class MainWindow(HostWindow):
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
-    # ---- what the session says ---------------------------------------------------------
+    # ---- changes of the session --------------------------------------------------------
 
     def _on_model_changed(self) -> None:
         model = self.session.model
@@ -322,15 +321,15 @@ class MainWindow(HostWindow):
 
     def build_panels(self) -> None:
         """Build what was not needed for the first frame."""
-        if self.isVisible():  # and not closed meanwhile
+        if self.isVisible():  # not if it was closed meanwhile
             self._build_panels()
 
     # ---- events ------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Run the commands of plain keys that the focused widget did not want."""
+        """Run the commands of plain keys that the focused widget did not use."""
         number = event.key() - Qt.Key.Key_1
-        if is_typing(self.focusWidget()):  # a field leaves over Esc and some arrow keys
+        if is_typing(self.focusWidget()):  # text fields do not use Esc and some arrow keys
             if event.key() == Qt.Key.Key_Escape and not self.controller.cancel():
                 focus_view(self)
         elif 0 <= number < min(len(DOCKS), KEYS) and not event.modifiers():
@@ -339,16 +338,13 @@ class MainWindow(HostWindow):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool, /) -> bool:
-        """Let Tab go to the next control that can be seen."""
         return past_hidden(self, partial(super().focusNextPrevChild, forward))
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take folders and files of this machine."""
         if self._dropped(event) is not None:
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open what was dropped."""
         path = self._dropped(event)
         if path is not None:
             event.acceptProposedAction()
@@ -359,7 +355,6 @@ class MainWindow(HostWindow):
         return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout and let go of everything."""
         self.teaching.stop()
         self.settings.layout = (self.saveGeometry(), self.saveState())
         self.settings.save_session(self.session)
@@ -377,11 +372,11 @@ class MainWindow(HostWindow):
         super().closeEvent(event)
 
 
-# ---- what the parts ask for, and who answers ----
+# ---- handlers of commands and connections of parts ----
 
 
 def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
-    """Return what answers each command, by its name in :data:`gui.window.actions.COMMANDS`."""
+    """Return the handler of each command, by its name in :data:`gui.window.actions.COMMANDS`."""
     view, controller = window.viewport.camera, window.controller
     return {
         "open_folder": window.open_folder,
@@ -460,13 +455,13 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
 
 
 def arm(window: MainWindow, shape: Shape | None) -> None:
-    """Let the next drag in a view draw a shape, or turn the curve."""
+    """Set what the next drag in a view does: draw a shape, or rotate the curve."""
     window.grid.arm(shape)
     window.viewport.interactor.setFocus()
 
 
 def measure(window: MainWindow, on: bool) -> None:
-    """Draw the line between the last two selected positions, or say how to select them."""
+    """Show the line between the last two selected positions, or explain how to select them."""
     window.set_field("measure", on)
     if on and window.session.pair is None:
         window.status_bar.showMessage(TWO_FIRST, MESSAGE_MS)
@@ -479,7 +474,7 @@ def _show_palette(window: MainWindow) -> None:
 
 
 def connect_switches(session: Session, commands: Actions, listening: Listening) -> None:
-    """Keep the ticks of the commands that are switches true to the session."""
+    """Keep the check marks of switches in sync with the session."""
 
     def show(name: str, field: str, on: object) -> None:
         commands.by_name[name].setChecked(getattr(session, field) == on)
@@ -490,7 +485,7 @@ def connect_switches(session: Session, commands: Actions, listening: Listening) 
 
 
 def connect_centre(window: MainWindow) -> None:
-    """Connect the viewport and what lies over it."""
+    """Connect the viewport and the widgets over it."""
     controller, viewport = window.controller, window.viewport
     window.empty_state.folderRequested.connect(window.open_folder)
     window.empty_state.fileRequested.connect(window.open_file)
@@ -520,7 +515,7 @@ def _on_armed(window: MainWindow, armed: Shape | None) -> None:
 
 
 def connect_undo(window: MainWindow) -> None:
-    """Tell what is changed by the mouse, and say in the menu what can be taken back."""
+    """Connect undo with the mouse and the menu."""
     undo, actions = window.undo, window.commands.by_name
     window.viewport.camera.left.connect(undo.camera_left)
 

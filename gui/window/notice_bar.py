@@ -1,4 +1,4 @@
-"""The strip that says what went wrong: a sentence, what to do, and the details behind a click."""
+"""The bar for errors: a sentence, advice, and details on a click."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gui.window.dialogs import choose, show_text
 
 
 class NoticeBar(Panel):
-    """Shows ``session.notice`` above the viewport; hidden when there is none.
+    """Shows ``session.notice`` above the viewport; hidden if there is none.
 
     Signals
     -------
     dismissed()
         The user closed the notice.
     tableRequested(str, str)
-        For a source of unknown architecture: the source, and the tensor to take as positions.
+        For a source of unknown architecture: the source, and the tensor to use as positions.
     retryRequested()
-        The user wants to try again what failed.
+        The user wants to retry.
     wholeRequested()
         The user agrees to the download of a whole file.
     """
@@ -77,7 +77,7 @@ class NoticeBar(Panel):
 
     @property
     def text(self) -> str:
-        """The sentence that is shown."""
+        """The displayed sentence."""
         return self._text.text()
 
     def _on_notice_changed(self, notice: Notice | None) -> None:

@@ -1,4 +1,4 @@
-"""The command palette: everything that can be done, found by typing a few letters of it."""
+"""The command palette: finds commands, panels and models by a few letters."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 WIDTH, ROWS, ROW_HEIGHT = 560, 12, 26
 FROM_TOP = 72
-"""Pixels between the window's top and the palette's."""
+"""Distance from the window's top to the palette, in pixels."""
 NOTHING = "Nothing is called so."
 _TO_THE_LIST = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
 class Palette(QFrame):
-    """A field, and below it what its text may mean; Enter or a click does it, Esc closes.
+    """A search field with matching items below; Enter or a click runs one, Esc closes.
 
     Parameters
     ----------
     window
-        Whose commands, panels and models these are.
+        The window with the commands, panels and models.
     """
 
     def __init__(self, window: HostWindow, bookmarks: Sequence[Item] = ()) -> None:
@@ -82,7 +82,7 @@ class Palette(QFrame):
         self._show_matching("")
 
     def popup(self) -> None:
-        """Show it over the window, with the field ready."""
+        """Show it over the window, with the field focused."""
         window = self._window
         corner = window.rect().topLeft()
         corner.setX((window.width() - self.width()) // 2)
@@ -113,11 +113,10 @@ class Palette(QFrame):
     def _run(self, row: QTreeWidgetItem | None) -> None:
         if row is not None:
             item: Item = row.data(0, Qt.ItemDataRole.UserRole)
-            self.close()  # before: what is run may open a window of its own
+            self.close()  # first, because the command may open a window
             item.run()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let the field's keys walk through the list and choose from it."""
         if watched is self.field and isinstance(event, QKeyEvent):
             if event.type() == QEvent.Type.KeyPress and event.key() in _TO_THE_LIST:
                 QApplication.sendEvent(self.list, event)
@@ -131,7 +130,7 @@ class Palette(QFrame):
 
 
 def items_of(window: HostWindow, bookmarks: Sequence[Item] = ()) -> list[Item]:
-    """Return what can be done in a window now."""
+    """Return the items for a window's current state."""
     actions = window.commands.by_name
     found = [
         Item(

@@ -1,4 +1,4 @@
-"""What the command palette offers, and what of it a text means. No Qt here."""
+"""Items of the command palette, and their search."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from gui.style.theme import format_count
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that can be done.
+    """An item of the command palette.
 
     Attributes
     ----------
     title
-        What, as a menu says it.
+        Title, as in a menu.
     kind
-        Where else it is found: a menu, the panels, the models.
+        Category: a menu, the panels, the models.
     run
-        Does it.
+        Runs it.
     key
-        The keys that do it too; "" for none.
+        Its shortcut; "" for none.
     """
 
     title: str
@@ -32,10 +32,10 @@ class Item:
 
 
 def matching(items: Iterable[Item], text: str) -> list[Item]:
-    """Return the items that have all words of a text, the nearest first.
+    """Return the items with all words of a text, best matches first.
 
     A word counts most at the beginning of the title, then at the beginning of one of its words,
-    then anywhere in it, and least in the kind. Case does not matter.
+    then anywhere in it, and least in the kind. Case is ignored.
     """
     words = text.lower().split()
     found = []
@@ -63,7 +63,7 @@ def positions_meant(
     select: Callable[[tuple[int, ...]], None],
     show: Callable[[int, int], None],
 ) -> list[Item]:
-    """Return what a number, or two with a dash between, may mean for a table of positions."""
+    """Return items for a typed number, or a range, of positions."""
     meant = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-\N{EN DASH}]\s*(\d{1,9})\s*)?", text)
     if meant is None:
         return []

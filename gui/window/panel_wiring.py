@@ -1,4 +1,4 @@
-"""What panels ask for and who answers: a case for each class."""
+"""Connections of panels to their handlers, by class."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def connect_panel(panel: Panel, window: HostWindow) -> None:
-    """Connect a panel that is there from the start."""
+    """Connect a panel that is built with the window."""
     controller = window.controller
     match panel:
         case ModelPanel():

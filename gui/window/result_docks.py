@@ -1,4 +1,4 @@
-"""The docks of results: each panel is built when it is first seen, and then answered."""
+"""Docks of results: panels are built when they first become visible, and connected."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ from gui.window.docks import BOTTOM, DOCKS, Dock
 
 
 class ResultDocks:
-    """Builds the panels of the docks that are tabs under the viewport, and connects them.
+    """Builds and connects the panels in the docks under the viewport.
 
     Parameters
     ----------
     window, docks
         The window and all its docks, by name.
     panels
-        The window's panels, by the same names; those made here are put there.
+        The window's panels by name; those built here are added.
     controller
-        What answers them.
+        The controller.
     films
-        What saves the viewport's time-lapse.
+        Saves the viewport's timeline.
     choose_model
-        Offers, at a point of the screen, what can be shown beside the open model.
+        Shows a menu of models to add, at a point of the screen.
     """
 
     def __init__(
@@ -80,14 +80,14 @@ class ResultDocks:
             self._watch(dock)
 
     def begin(self, theme: Theme) -> None:
-        """Build what can be seen now, and from now on what comes to be seen."""
+        """Build visible panels now, and others when they become visible."""
         self._theme = theme
         for name, seen in self._in_front.items():
             if seen:
                 self.need(name)
 
     def need(self, name: str) -> None:
-        """Build a panel, if it is one of these and not there yet."""
+        """Build a panel, if it is one of these and not built yet."""
         if name not in self._table or name in self._panels or self._theme is None:
             return
         panel = self._panels[name] = self._table[name].make(self._session, self._theme)
@@ -97,15 +97,15 @@ class ResultDocks:
         panel.set_in_front(self._in_front[name])
 
     def options(self) -> dict[str, Fields]:
-        """Return what is chosen in the panels that were built, and what is to be in the others."""
+        """Return the options of all panels, built or not."""
         built = {name: self._panels[name].options() for name in self._table if name in self._panels}
         return {**self._wanted, **{name: options for name, options in built.items() if options}}
 
     def restore(self, options: Mapping[str, Fields]) -> None:
-        """Choose in panels what was; in one that is not there yet, when it is built.
+        """Restore the panels' options, for those not built yet when they are built.
 
-        What the open model has no layers or heads for is left out. Another model that is opened
-        meanwhile is shown as if nothing had been chosen.
+        Layers or heads that the open model lacks are ignored. Options not applied yet are dropped
+        when another model is opened.
         """
         model = self._session.model
         if not options or model is None:
@@ -122,12 +122,12 @@ class ResultDocks:
         self._wanted.clear()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take the colours for what is built later."""
+        """Set the colours of panels built later."""
         if self._theme is not None:
             self._theme = theme
 
     def arrange(self) -> None:
-        """Make all docks at the bottom tabs of one place, the first one in front."""
+        """Make all bottom docks tabs of one area, with the first in front."""
         bottom = [self._docks[dock.name] for dock in DOCKS if dock.area == BOTTOM]
         self._window.setTabPosition(BOTTOM, QTabWidget.TabPosition.North)
         for before, dock in itertools.pairwise(bottom):
@@ -135,7 +135,7 @@ class ResultDocks:
         bottom[0].raise_()
 
     def stop(self) -> None:
-        """Stop following the docks; the window goes away."""
+        """Stop listening to the docks, because the window is closing."""
         self.tabs.stop()
         self._listening.stop()
 
@@ -161,7 +161,7 @@ class ResultDocks:
                 connect_result(panel, self._controller, self._show)
 
     def _intend(self, wanted: object) -> None:
-        """Do what the user wants of others than the panel."""
+        """Carry out a panel's intent for others."""
         match wanted:
             case ShowPanel(name, choices):
                 self._show(name, choices)
@@ -175,7 +175,7 @@ class ResultDocks:
                 carry_out(wanted, self._controller)
 
     def _show(self, name: str, options: Fields) -> None:
-        """Bring a panel to the front, showing what another one refers to."""
+        """Bring a panel to the front, with the options another one refers to."""
         dock = self._docks[name]
         dock.setVisible(True)
         dock.raise_()
@@ -186,12 +186,12 @@ class ResultDocks:
 
 
 def carry_out(wanted: object, controller: Controller) -> None:
-    """Do what the user wants of others than a panel, and no window is needed for.
+    """Carry out an intent that needs neither a panel nor a window.
 
     Raises
     ------
     TypeError
-        There is nothing of that kind.
+        The intent is of another kind.
     """
     session = controller.session
     match wanted:
@@ -224,7 +224,7 @@ def connect_result(
     controller: Controller,
     show: Callable[[str, Fields], None],
 ) -> None:
-    """Connect a panel that is made of no spec yet."""
+    """Connect a panel without a spec."""
     from gui.panels.overlay_panel import OverlayPanel
 
     session, name, answers = controller.session, panel.slot, controller.answers

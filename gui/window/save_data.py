@@ -1,4 +1,4 @@
-"""Exporting the numbers behind everything that the window shows."""
+"""Exporting the numbers behind the window."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _KINDS = {
 
 
 class DataSaver:
-    """Asks where to, takes down what the window shows, and writes it on a thread.
+    """Asks for a file, collects the window's numbers, and writes them on a thread.
 
     Parameters
     ----------
     window
-        Whose models and panels are exported.
+        The window.
     """
 
     def __init__(self, window: HostWindow) -> None:
         self._window = window
 
     def ask(self) -> None:
-        """Let the user choose a file, and write it; a failure becomes a notice that says why."""
+        """Ask for a file, and write it; a notice reports failures."""
         window, session = self._window, self._window.session
         if session.model is None:
             return
@@ -56,12 +56,12 @@ class DataSaver:
         )
 
     def take(self) -> WindowData:
-        """Take down what is shown now, by the curve and by the panels that have a result.
+        """Return the numbers of the curve and of visible panels with a result.
 
         Raises
         ------
         HelixscopeError
-            Nothing is.
+            No model is open.
         """
         from gui.export.window_data import WindowData
 
@@ -75,9 +75,9 @@ class DataSaver:
 def results_in_sight(
     window: HostWindow,
 ) -> Iterator[tuple[str, ResultPanel | OldPanel | NormsPanel]]:
-    """Go through the panels that can be seen and show a result, with their names.
+    """Yield the visible panels that show a result, with their names.
 
-    What a panel behind another one shows may be of a range that is shown no more.
+    Hidden panels may show results of an earlier range.
     """
     from gui.panels.norms.norms import NormsPanel
 

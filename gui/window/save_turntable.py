@@ -1,4 +1,4 @@
-"""Saving a film of the scene as it turns round once."""
+"""Saving a film of one full turn of the scene."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gui.state.camera import CameraPose
 from gui.state.values import Notice
 from gui.style.theme import LIGHT
 
-# What asks, draws and writes is not needed for the first frame: it is loaded when it is asked for.
+# Drawing and writing are not needed for the first frame, so they are imported later.
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,12 +25,12 @@ _WHAT = "the turntable"
 
 
 class TurntableSaver:
-    """Asks how and where to, and films what the viewport shows.
+    """Asks for options and a file, and films the viewport's scene.
 
     Parameters
     ----------
     window
-        Whose viewport is filmed.
+        The window.
     """
 
     def __init__(self, window: HostWindow) -> None:
@@ -38,7 +38,7 @@ class TurntableSaver:
         self._chosen: tuple[FilmOptions, Turn] | None = None
 
     def ask(self) -> None:
-        """Let the user choose options and a file, then save a film."""
+        """Ask for options and a file, and save a film."""
         from gui.export.film_dialog import FilmOptions
         from gui.export.turntable import FPS, Turn
         from gui.export.turntable_dialog import TurntableDialog
@@ -63,7 +63,7 @@ class TurntableSaver:
             self.save(path, options, turn, all_views=all_views)
 
     def save(self, out: Path, options: FilmOptions, turn: Turn, *, all_views: bool = False) -> None:
-        """Save a film, of all views or the open model's; a failure becomes a notice."""
+        """Save a film, of all views or the open model's; a notice reports failures."""
         from gui.export.film import Film
         from gui.export.grid_turning import GridFrames
         from gui.export.timelapse_film import FilmLook
@@ -77,7 +77,7 @@ class TurntableSaver:
             fps=options.fps,
             theme=theme if options.background == "theme" else LIGHT,
             pose=CameraPose.of(viewport.camera),
-            # In a small film of a large viewport, texts as small as all else could not be read.
+            # Small films of large viewports have relatively larger texts, for legibility.
             lines=max(1, min(viewport.height(), options.height)),
         )
         try:

@@ -1,4 +1,4 @@
-"""Saving what is shown as a file, and opening such files."""
+"""Saving work to files, and opening them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ KIND = f"Helixscope work (*{ENDING})"
 
 
 class WorkSaver:
-    """Saves what a window shows, and opens what was saved.
+    """Saves and opens a window's work.
 
     Parameters
     ----------
     window
-        Whose model, range, selection, camera and panel in front are saved.
+        The window.
     bookmarks_for
-        Returns the bookmarks that go into a file.
+        Returns the bookmarks for a file.
     """
 
     def __init__(
@@ -63,10 +63,9 @@ class WorkSaver:
         self._listening.stop()
 
     def take(self, path: Path | None = None) -> Work | None:
-        """Take down what is shown; None if nothing is.
+        """Return the current work; None if no model is open.
 
-        Of the models beside the open one those are in it that are there, and those of opened work
-        that are still being read.
+        It includes the loaded compared models, and those of opened work that are still loading.
         """
         window = self._window
         shown = window.controller.shown
@@ -92,14 +91,14 @@ class WorkSaver:
         )
 
     def save(self) -> None:
-        """Save into the file that was saved or opened last, or else ask for one."""
+        """Save to the file saved or opened last, or ask for one."""
         if self.file is None:
             self.save_as()
         else:
             self._write(self.file)
 
     def save_as(self) -> None:
-        """Ask for a file and save into it."""
+        """Ask for a file and save to it."""
         session = self._window.session
         if session.model is None:
             return
@@ -141,13 +140,13 @@ class WorkSaver:
             )
 
     def _still_awaited(self, other: OtherView, path: Path | None) -> OtherView:
-        """Return a model of opened work that is still being read, as it goes into a file."""
+        """Return a compared model of opened work that is still loading, for a file."""
         if path is None:
             return replace(other, beside="")
         return replace(other, beside=beside(other.source, path))
 
     def _front(self) -> str:
-        """Return the name of the dock in front of those under the viewport; "" for none."""
+        """Return the name of the front dock under the viewport; "" for none."""
         for dock in DOCKS:
             widget = self._window.docks[dock.name]
             if dock.area == BOTTOM and not widget.visibleRegion().isEmpty():
@@ -155,7 +154,7 @@ class WorkSaver:
         return ""
 
     def _on_model_changed(self) -> None:
-        self.file = None  # what is shown now is other work
+        self.file = None  # other work is shown now
 
     def _on_opened(self, work: Work | None) -> None:
         if work is None:
@@ -181,7 +180,7 @@ class WorkSaver:
         self._read_history()
 
     def _read_history(self) -> None:
-        """Read the training of the open model, if a step of it is laid over the curve."""
+        """Load the open model's history, if a step of it is aligned with the curve."""
         session, answers = self._window.session, self._window.controller.answers
         of_step = isinstance(getattr(session.laying, "what", None), OfStep)
         if of_step and session.history is None and TRAINING not in session.answers:
@@ -191,5 +190,5 @@ class WorkSaver:
 
 
 def _repo(source: str) -> str:
-    """Return a source without the commit that it is opened at."""
+    """Return a source without its commit."""
     return remembered_name(source).partition("@")[0]

@@ -1,4 +1,4 @@
-"""What the window does with several models: which can be added, and the commands for it."""
+"""Several models in the window: adding them, and related commands."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from gui.window.host import HostWindow
 
 ARTICLE = ("OpenAI's GPT-2", "Stanford's GPT-2 small")
-"""Groups of the catalogue: the nine models that the helix article shows side by side."""
+"""Catalogue groups of the nine models in the helix article."""
 
 
 class SideBySide:
-    """The grid of a window, and what its commands ask of it.
+    """The grid of a window, and its commands.
 
     Parameters
     ----------
     window
-        With a session, a controller and a viewport.
+        A window with session, controller and viewport.
     theme
-        Colours to start with.
+        Initial colours.
     """
 
     def __init__(self, window: HostWindow, theme: Theme) -> None:
@@ -42,13 +42,13 @@ class SideBySide:
         self.grid = ViewGrid(window.viewport, window.session, self._comparing, theme, self.choose)
 
     def choose(self) -> None:
-        """Let the user choose one more model, from a menu."""
+        """Show a menu of models to add."""
         button = self.grid.bar.add
         under = button.mapToGlobal(QPoint(0, button.height()))
         self.choose_at(under if button.isVisible() else QCursor.pos())
 
     def choose_at(self, at: QPoint) -> None:
-        """Let the user choose one more model, from a menu at a point of the screen."""
+        """Show a menu of models to add, at a point of the screen."""
         menu = self._make_menu()
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
@@ -70,7 +70,7 @@ class SideBySide:
         return menu
 
     def show_nine(self) -> None:
-        """Show the nine models of the article, fetching what of them is not here."""
+        """Show the nine models of the article, downloading those that are not local."""
         session, controller = self._window.session, self._window.controller
         nine = [row for row in session.models if row.entry.group in ARTICLE]
         here = [row.entry.id for row in nine if row.state != "online" or not session.offline]
@@ -91,7 +91,7 @@ class SideBySide:
             controller.open(first)
             self._comparing.add_all(others)
             return
-        # There is room beside a model, so the others wait for the first one.
+        # A grid needs an open model, so the others wait for the first one.
         self._others = first, others
         self._waiting.to(session.events.shown, self._on_first_shown)
         self._waiting.to(session.events.opening, self._on_opening_changed)
@@ -105,10 +105,10 @@ class SideBySide:
 
     def _on_opening_changed(self, opening: str) -> None:
         if not opening and self._window.session.model is None:
-            self._waiting.stop()  # it was given up
+            self._waiting.stop()  # the opening was cancelled
 
     def go_on(self, step: int) -> None:
-        """Let the panels be about the next model of the grid, or the one before."""
+        """Make the next model of the grid, or the previous one, the open one."""
         keys = self._comparing.keys
         key = keys[(keys.index(MAIN) + step) % len(keys)]
         if key != MAIN:
@@ -118,7 +118,7 @@ class SideBySide:
                 self.grid.show_alone(MAIN)
 
     def toggle_alone(self) -> None:
-        """Let the open model fill the grid, or show all again."""
+        """Let the open model fill the grid, or show all models."""
         self.grid.show_alone(MAIN if self.grid.alone is None else None)
 
     def _add_folder(self) -> None:

@@ -1,4 +1,4 @@
-"""The line at the bottom: what is going on, what is being fetched, whether the network is used."""
+"""The status bar: current work, downloads, network."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gui.widgets.tooltips import wrapped
 
 _READY = Session().status
 HEIGHT = 3 * GRID
-"""With the transfer's button as without: the window is not laid out anew for each."""
+"""Height with the cancel button, used always, so that its appearance changes no layout."""
 OFFLINE = "No request leaves this machine. “Work offline” in the File menu switches this."
 
 
 class StatusBar(QStatusBar):
-    """Shows status, transfer, offline and the count of jobs.
+    """Shows status, download, offline mode and the number of jobs.
 
     Signals
     -------
     cancelRequested()
-        The user gives up on what is being fetched.
+        The user cancels a download.
     """
 
     cancelRequested = Signal()
@@ -59,17 +59,17 @@ class StatusBar(QStatusBar):
         self._on_transfer_changed()
 
     def set_theme(self, theme: Theme) -> None:
-        """Take new colours."""
+        """Set the colours."""
         self.fetch.set_theme(theme)
 
     def release(self) -> None:
-        """Stop listening to the session; the owner calls this before it goes away."""
+        """Stop listening to the session; called by the owner before deletion."""
         self._listening.stop()
         self._jobs_due.stop()
 
     def _on_status_changed(self) -> None:
         session = self._session
-        # A tokenizer or a matrix is fetched while all else is ready: the transfer says what is not.
+        # "Ready" is hidden during a download of a tokenizer or a matrix.
         resting = session.status == _READY and session.transfer is not None
         self.status.setText("" if resting else session.status)
 

@@ -1,4 +1,4 @@
-"""The words at the right end of the menu bar: what is shown, and how much of the variance."""
+"""The summary at the right end of the menu bar: model, range and variance."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gui.widgets.label import label
 
 
 class Summary(Panel):
-    """Says model, range and variance, in the corner of a menu bar.
+    """Shows model, range and variance in the corner of a menu bar.
 
     Parameters
     ----------
     session, theme
         As for every panel.
     bar
-        Whose corner it takes.
+        The menu bar.
     """
 
     def __init__(self, session: Session, theme: Theme, bar: QMenuBar) -> None:
@@ -42,6 +42,6 @@ class Summary(Panel):
         first, last = curve.pca.positions
         total = format_percent(sum(curve.explained_variance_ratio))
         self._words.setText(f"{model.name} · positions {first}–{last} · {total}")
-        # Making room lays the whole window out again: not with each tick of the range slider.
+        # Resizing causes a new layout of the window, so not with each tick of the range slider.
         if self.sizeHint().width() > self.width():
             self._bar.setCornerWidget(self)

@@ -1,4 +1,4 @@
-"""Keeping what nobody saved, and showing it again after a process that ended otherwise."""
+"""Autosave: keeps unsaved work, and restores it after a crash."""
 
 from __future__ import annotations
 
@@ -26,52 +26,52 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 KEEP_MS = 5_000
-"""How much of the work a crash may cost."""
+"""Interval of autosave: the most work lost by a crash."""
 TRIED = "tried"
-"""The folder, in that of what is kept, of what is being shown again."""
+"""Subfolder for work that is being restored."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class LeftOver:
-    """Work that a process left when it ended.
+    """Work left by a crashed process.
 
     Attributes
     ----------
     work
-        What was shown.
+        The work.
     file
-        Where it is until it is shown. No start looks there: should showing it be what ends the
-        process, the next one starts without.
+        Its file until it is shown, in a folder that is not searched at start: if showing it causes
+        a crash, the next start is without it.
     """
 
     work: Work
     file: Path
 
     def take_away(self) -> None:
-        """Delete it: it is shown, and kept anew."""
+        """Delete it, because it has been restored and saved again."""
         self.file.unlink(missing_ok=True)
-        with suppress(OSError):  # of other windows there are others
+        with suppress(OSError):  # other windows may have files there
             self.file.parent.rmdir()
 
     def put_back(self) -> None:
-        """Leave it to the next start."""
+        """Leave it for the next start."""
         os.replace(self.file, self.file.parent.parent / self.file.name)
         with suppress(OSError):
             self.file.parent.rmdir()
 
 
 class UnsavedWork(QObject):
-    """Keeps what is shown in a file of its own, which a window that is closed takes away.
+    """Saves the window's work regularly to a file, which is deleted when the window closes.
 
     Parameters
     ----------
     folder
-        Where such files are. One that no living process holds is of one that ended otherwise.
+        The folder of such files. A file not locked by a process is from a crash.
     saver
-        Tells what is shown.
+        Returns the current work.
     left
-        What is being shown again. Once it is, and kept anew, it is taken away; if its model never
-        came, and no other, the next start tries again. Else its file stays as it is.
+        The work being restored. It is deleted once it has been restored and saved again; if no
+        model was opened, the next start tries again. Otherwise its file is kept.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class UnsavedWork(QObject):
         self._timer.start()
 
     def keep(self) -> None:
-        """Write what is shown, if it is not what was written last."""
+        """Save the work if it has changed."""
         from gui.services.work_files.file_writing import write_whole
         from gui.services.work_files.work_file import pack_work
 
@@ -107,18 +107,18 @@ class UnsavedWork(QObject):
                 self._file.parent.mkdir(parents=True, exist_ok=True)
                 self._lock = _lock(self._file)
                 self._lock.acquire(timeout=0)
-            write_whole(self._file, packed, durable=False)  # disks may take their time
+            write_whole(self._file, packed, durable=False)  # speed matters more than a power cut
             if self._left is not None and self._left_shown:
                 self._left.take_away()
                 self._left = None
         except OSError:
             log.exception("what is shown cannot be kept")
-            self._timer.stop()  # a full or read-only disk: it would be the same every time
+            self._timer.stop()  # a full or read-only disk, which would fail each time
             return
         self._kept = packed
 
     def close(self) -> None:
-        """Take the file away: the window is closed as it should be."""
+        """Delete the file, because the window is closing normally."""
         self._timer.stop()
         self._listening.stop()
         left, self._left = self._left, None
@@ -140,17 +140,17 @@ class UnsavedWork(QObject):
 
 
 def left_over(folder: Path) -> LeftOver | None:
-    """Return the newest work that a process left when it ended; None if there is none.
+    """Return the newest work of a crashed process; None if there is none.
 
-    What others left stays for the next starts, and so does what cannot be read now or is of a later
-    version; what is damaged is deleted.
+    Older work stays for the next starts, as do files that are unreadable at the moment or of a
+    later version; damaged files are deleted.
     """
     for file in sorted(_all_kept(folder), key=_age, reverse=True):
         lock = _lock(file)
         try:
             lock.acquire(timeout=0)
         except TimeoutError:
-            continue  # of a window that is open
+            continue  # of an open window
         except OSError:
             log.exception("what was kept cannot be taken")
             continue
@@ -181,12 +181,12 @@ def _take(file: Path) -> LeftOver | None:
     tried = file.parent / TRIED / file.name
     tried.parent.mkdir(exist_ok=True)
     os.replace(file, tried)
-    _remove(file)  # what was being written of it
+    _remove(file)  # partially written
     return LeftOver(work, tried)
 
 
 def _all_kept(folder: Path) -> set[Path]:
-    """Return the files that were kept, and those that a process was writing when it ended."""
+    """Return the saved files, including partially written ones."""
     parts = folder.glob(f".*{ENDING}{PART}")
     written = (part.name.removeprefix(".").removesuffix(PART) for part in parts)
     return {*folder.glob(f"*{ENDING}"), *(folder / name for name in written)}
@@ -195,12 +195,12 @@ def _all_kept(folder: Path) -> set[Path]:
 def _age(file: Path) -> float:
     try:
         return file.stat().st_mtime
-    except OSError:  # taken away by another window at this moment
+    except OSError:  # just deleted by another window
         return 0.0
 
 
 def _lock(file: Path) -> FileLock:
-    """Return a lock that its process holds for as long as it lives, however it ends."""
+    """Return a lock that is released when its process ends in any way."""
     from filelock import FileLock
 
     return FileLock(file.with_suffix(".lock"))

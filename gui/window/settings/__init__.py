@@ -1,4 +1,4 @@
-"""What is remembered between starts, the dialog that shows it, and the models kept on the disk.
+"""Persistent settings, their dialog, and the models in the cache.
 
-Nothing of one session: that is saved work.
+Nothing of a single session: that is saved work.
 """

@@ -1,4 +1,4 @@
-"""The settings that no menu has: what is kept of fetched models, and the network."""
+"""The settings dialog: the cache of downloaded models, and the network."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ NO_TOKEN = (
 
 
 class SettingsDialog(QDialog):
-    """What is kept of models from the Hub, and whether and how the network is used.
+    """Settings of the cache and the network.
 
-    Modeless: what is changed holds at once. It looks at the disk whenever it is shown, and when a
-    model was opened meanwhile.
+    Modeless; changes take effect at once. It reads the disk whenever it is shown, and when a model
+    has been opened.
 
     Parameters
     ----------
     session
-        Says whether the network may be used, and when a model was opened.
+        Has the offline switch and the open model.
     jobs
-        What runs everything that looks at the disk.
+        Runs all access to the disk.
     cache
-        What is kept; its ``max_bytes`` is shown, and set when the user chooses another.
+        The cache; its ``max_bytes`` is shown, and changed by the user.
     find_token
-        Tells where an access token was found, or None; run as a job.
+        Returns the source of the access token, or None; run as a job.
     forced_offline
-        Whether the environment forbids the network, so that the switch is of no use.
+        Whether the environment disables the network, regardless of the switch.
 
     Signals
     -------
     offlineRequested(bool)
-        The user wants to work offline, or no longer.
+        The user switches offline mode on or off.
     limitRequested(object)
-        Another bound for what is kept was chosen, in bytes, and holds already: to be remembered.
+        The size limit of the cache was changed, in bytes, and has to be stored.
     removed()
-        Something was removed: lists of what is on this machine are out of date.
+        Something was removed, so lists of local models are out of date.
     """
 
     offlineRequested = Signal(bool)
@@ -91,13 +91,13 @@ class SettingsDialog(QDialog):
         self.resize(SIZE)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look at the disk, which may have changed while the dialog was closed."""
+        """Read the disk, which may have changed while the dialog was closed."""
         super().showEvent(event)
         if not event.spontaneous():
             self._refresh()
 
     def release(self) -> None:
-        """Stop listening; the owner calls this before the dialog goes away."""
+        """Stop listening; called by the owner before deletion."""
         self._listening.stop()
         self._jobs.cancel(TOKEN)
         self.kept.release()
@@ -105,11 +105,11 @@ class SettingsDialog(QDialog):
     def _arrange(self) -> None:
         self.offline.setToolTip(wrapped(FORCED_TIP if self._forced_offline else OFFLINE_TIP))
         self.offline.setEnabled(not self._forced_offline)
-        # Room for the longest answer, so that nothing moves when it comes.
+        # Room for the longest answer, so that nothing moves when it arrives.
         self.token.setMinimumHeight(2 * self.token.fontMetrics().lineSpacing())
         self.token.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         buttons = QDialogButtonBox()
-        # Enter is for the field it is typed into.
+        # Enter belongs to the focused field.
         buttons.addButton(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
@@ -148,7 +148,7 @@ class SettingsDialog(QDialog):
 
     def _on_offline_clicked(self, on: bool) -> None:
         self.offlineRequested.emit(on)
-        self._on_offline_changed()  # it shows what holds, whatever came of the wish
+        self._on_offline_changed()  # show the actual state, even if the request was refused
 
     def _on_offline_changed(self) -> None:
         self.offline.setChecked(self._forced_offline or self._session.offline)

@@ -1,4 +1,4 @@
-"""The part of the settings that shows what is kept of fetched models, bounds it and removes it."""
+"""The settings of the cache: its content, size limit, and removal."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ READ_ONLY = "This folder may not be written to: nothing more is kept."
 
 
 class KeptPage(QWidget):
-    """Where the cache is, how full it is, and the models in it.
+    """The cache's folder, size, and models.
 
-    It looks at the disk in jobs alone; while something is being removed nothing else can be.
+    The disk is accessed only in jobs; only one removal runs at a time.
 
     Parameters
     ----------
     jobs
-        What runs the looking and the removing.
+        Runs reading and removing.
     cache
-        What is kept; its ``max_bytes`` is shown, and set when the user chooses another.
+        The cache; its ``max_bytes`` is shown, and changed by the user.
 
     Signals
     -------
     limitRequested(object)
-        Another bound was chosen, in bytes, and holds already: to be remembered.
+        The size limit was changed, in bytes, and has to be stored.
     removed()
-        Something was removed: lists of what is on this machine are out of date.
+        Something was removed, so lists of local models are out of date.
     """
 
     limitRequested = Signal(object)
@@ -78,11 +78,11 @@ class KeptPage(QWidget):
         self._arrange()
         self._connect()
         self._show(self._kept)
-        self.table.say(" ")  # until it is known whether there are rows
+        self.table.say(" ")  # until the rows are known
 
     def refresh(self) -> None:
-        """Look again at what is kept."""
-        if self._changing:  # which ends with looking
+        """Read the content of the cache again."""
+        if self._changing:  # which ends with a refresh
             return
         self.limit.set_nbytes(self._cache.max_bytes)
         self._jobs.start(
@@ -94,9 +94,9 @@ class KeptPage(QWidget):
         )
 
     def release(self) -> None:
-        """Wait for nothing any more; the owner calls this before the page goes away."""
+        """Stop waiting for jobs; called by the owner before deletion."""
         self._jobs.cancel(LISTING)
-        # What is being removed is removed all the same.
+        # A running removal is completed anyway.
         self._jobs.cancel(CHANGING)
 
     # ---- building ----------------------------------------------------------------------
@@ -167,7 +167,7 @@ class KeptPage(QWidget):
         self.remove.clicked.connect(self._on_remove)
         self.clear.clicked.connect(self._ask_to_clear)
 
-    # ---- what is kept ------------------------------------------------------------------
+    # ---- content -----------------------------------------------------------------------
 
     def _show(self, kept: Kept) -> None:
         self._kept = kept
@@ -185,7 +185,7 @@ class KeptPage(QWidget):
             self.table.say("Looking at what is kept…")
 
     def _show_note(self) -> None:
-        """Say what the limit that is typed so far would mean."""
+        """Explain the effect of the limit being typed."""
         typed, usage, role = self.limit.typed(), self._kept.usage, "small"
         if not self._kept.writable:
             text, role = READ_ONLY, "badge"
@@ -217,7 +217,7 @@ class KeptPage(QWidget):
         advice = error.advice if isinstance(error, HelixscopeError) else "The log says more."
         self.table.say(f"{error} {advice}")
 
-    # ---- what the user wants -------------------------------------------------------------
+    # ---- changes by the user -----------------------------------------------------------
 
     def _open_folder(self) -> None:
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._cache.root))):
@@ -280,7 +280,7 @@ class KeptPage(QWidget):
 
 def _button(text: str, tip: str) -> QPushButton:
     made = QPushButton(text)
-    # Enter is for the field it is typed into.
+    # Enter belongs to the focused field.
     made.setAutoDefault(False)
     made.setToolTip(wrapped(tip))
     return made

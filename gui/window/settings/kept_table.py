@@ -1,4 +1,4 @@
-"""The table of models that were fetched and are kept."""
+"""The table of cached models."""
 
 from __future__ import annotations
 
@@ -52,17 +52,16 @@ class KeptRows(TitledRows):
         self.commits: tuple[CachedCommit, ...] = ()
 
     def replace(self, commits: tuple[CachedCommit, ...]) -> None:
-        """Show other commits."""
+        """Set the commits."""
         self.beginResetModel()
         self.commits = commits
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008, Qt's signature
-        """Return the number of commits."""
         return 0 if parent.isValid() else len(self.commits)
 
     def data(self, index: Index, role: int = Role.DisplayRole) -> object:
-        """Return a cell's text, tip, alignment; as ``UserRole``, what it is sorted by."""
+        """Return a cell's text, tooltip or alignment; as ``UserRole``, its sort key."""
         one, column = self.commits[index.row()], index.column()
         if role == Role.DisplayRole:
             return _texts(one)[column]
@@ -81,7 +80,7 @@ class KeptTable(QTableView):
     Signals
     -------
     selectionCountChanged()
-        More or fewer rows are selected.
+        The number of selected rows has changed.
     removeRequested()
         Delete was pressed while rows are selected.
     """
@@ -103,13 +102,13 @@ class KeptTable(QTableView):
         self.selectionModel().selectionChanged.connect(lambda: self.selectionCountChanged.emit())
 
     def say(self, text: str) -> None:
-        """Show a sentence in the place of the rows; "" shows the rows again."""
+        """Show a sentence in place of the rows; "" shows the rows again."""
         self.message.setText(text)
         self.message.setVisible(bool(text))
         self.horizontalHeader().setVisible(not text)
 
     def show_commits(self, commits: Sequence[CachedCommit]) -> None:
-        """Show what is kept now; what was selected and is still there stays selected."""
+        """Set the commits; those still present stay selected."""
         if tuple(commits) == self._rows.commits:
             return
         selected = {(one.repo, one.commit) for one in self.selected()}
@@ -154,7 +153,7 @@ class KeptTable(QTableView):
 
     def _set_up_look(self) -> None:
         self.setAccessibleName("Models that are kept")
-        # An item has a margin of 3 px besides.
+        # An item has a further margin of 3 px.
         self.setStyleSheet(
             f"QTableView::item {{ padding: 0 {GRID - 3}px; }}"
             f"QHeaderView::section {{ padding: {GRID // 2}px {GRID}px; }}"

@@ -1,4 +1,4 @@
-"""Shows the window's settings when they are asked for, and does what they say."""
+"""Shows the settings dialog, and applies its changes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class SettingsPage:
-    """The dialog with the settings that no menu has: made when first asked for, then kept.
+    """The settings dialog, created on first use.
 
     Parameters
     ----------
     window
-        The window it belongs to.
+        The parent window.
     jobs
-        What runs its looking at the disk.
+        Runs its access to the disk.
     """
 
     def __init__(self, window: MainWindow, jobs: Jobs) -> None:
@@ -29,7 +29,7 @@ class SettingsPage:
         window.settingsRequested.connect(self.show)
 
     def show(self) -> None:
-        """Show it in front of the window."""
+        """Show the dialog."""
         if self.dialog is None:
             self.dialog = self._make()
         self.dialog.show()
@@ -37,7 +37,7 @@ class SettingsPage:
         self.dialog.activateWindow()
 
     def release(self) -> None:
-        """Close it, and stop listening; the owner calls this before the window goes away."""
+        """Close it, and stop listening; called by the owner before the window is deleted."""
         if self.dialog is not None:
             self.dialog.release()
             self.dialog.close()

@@ -1,4 +1,4 @@
-"""What is remembered between starts: a typed wrapper around an INI file."""
+"""Persistent settings: a typed wrapper around an INI file."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from gui.style.theme import COLORMAPS, ThemeChoice
 
 APP = "helixscope"
 LEAST_CACHE, MOST_CACHE = 100_000_000, 1_000_000_000_000
-"""Between these, in bytes, the user bounds what is kept of fetched models."""
+"""Bounds of the cache's size limit, in bytes."""
 USUAL_CACHE = 2_000_000_000
-"""The bound unless the user chose one: the cache's own, whose modules the start does not need."""
+"""Default size limit: that of the cache, whose modules are not needed at start."""
 LAYOUT_VERSION = 2
-"""Raised when the docks change, so that an old layout is not forced on a new window."""
+"""Increased when the docks change, so that old layouts are not applied to a new window."""
 
 
 def settings_path() -> Path:
-    """Return the file that settings are kept in."""
+    """Return the path of the settings file."""
     return user_config_path(APP, appauthor=False) / "settings.ini"
 
 
 class Settings:
-    """Remembered values; anything unreadable or unknown falls back to its default.
+    """Stored values; invalid or unknown ones fall back to their defaults.
 
     Parameters
     ----------
     path
-        The INI file; made when first written.
+        The INI file; created on the first write.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,29 +43,29 @@ class Settings:
         return value if value in allowed else allowed[0]
 
     def _texts(self, key: str) -> tuple[str, ...]:
-        # Qt reads a list of one as its only member, and a text with bare commas as a list.
+        # Qt reads a list of one as its only item, and text with bare commas as a list.
         value = self._store.value(key)
         values = value if isinstance(value, list) else [value]
         return tuple(text for text in values if isinstance(text, str))
 
     @property
     def lessons(self) -> Path:
-        """The folder of the user's own lessons, which need not be there."""
+        """The folder of the user's own lessons, which may not exist."""
         return Path(self._store.fileName()).parent / "lessons"
 
     @property
     def unsaved(self) -> Path:
-        """The folder of what was not saved yet, which need not be there."""
+        """The folder of unsaved work, which may not exist."""
         return Path(self._store.fileName()).parent / "unsaved"
 
     @property
     def bookmarks(self) -> Path:
-        """The file of bookmarks, which need not be there."""
+        """The file of bookmarks, which may not exist."""
         return Path(self._store.fileName()).parent / "bookmarks.zip"
 
     @property
     def theme(self) -> ThemeChoice:
-        """Light, dark, or what the system says."""
+        """Light, dark, or that of the system."""
         return cast(ThemeChoice, self._choice("look/theme", get_args(ThemeChoice)))
 
     @theme.setter
@@ -74,7 +74,7 @@ class Settings:
 
     @property
     def last_source(self) -> str:
-        """The source that was open last, or ""."""
+        """The source open last, or ""."""
         return ", ".join(self._texts("model/last"))
 
     @property
@@ -88,7 +88,7 @@ class Settings:
 
     @property
     def cache_limit(self) -> int:
-        """Bound on what is kept of models that were fetched, in bytes."""
+        """Size limit of the cache in bytes."""
         try:
             value = int(str(self._store.value("network/cache_limit", USUAL_CACHE)))
         except ValueError:
@@ -112,7 +112,7 @@ class Settings:
         )
 
     def save_session(self, session: Session) -> None:
-        """Remember the session's fields for the next start."""
+        """Store the session's fields for the next start."""
         self._store.setValue("view/colormap", session.colormap)
         self._store.setValue("view/outside", session.outside)
         self._store.setValue("view/projection", session.projection)
@@ -123,7 +123,7 @@ class Settings:
 
     @property
     def layout(self) -> tuple[QByteArray, QByteArray] | None:
-        """Geometry and dock state of the window, or None for the first start."""
+        """Geometry and dock state of the window, or None at the first start."""
         if str(self._store.value("window/version", "")) != str(LAYOUT_VERSION):
             return None
         geometry, state = self._store.value("window/geometry"), self._store.value("window/state")
