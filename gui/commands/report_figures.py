@@ -9,16 +9,9 @@ from matplotlib.figure import Figure
 from geometry.checkpoints.errors import RangeError
 from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
-from gui.panels import figure_text as text
-from gui.panels import interference_text
-from gui.panels.interference_figure import interference_figure
-from gui.panels.interference_question import ExampleOf
 from gui.panels.kit import Reported, report_view
-from gui.panels.layernorm_figure import layernorm_figure
-from gui.panels.layernorm_question import layernorms_of
 from gui.panels.norms.norms_figure import norms_figure
 from gui.panels.table import PANELS
-from gui.services.questions import resolve
 
 ENTRIES = 3
 """Number of columns of P in one figure, those of the largest variance."""
@@ -63,11 +56,6 @@ def _spectrum(reported: Reported) -> Figure:
     return spectrum_figure(model.name, model.n_positions, reported.measured.spectrum("P"))
 
 
-def _interference(reported: Reported) -> Figure:
-    found = resolve(ExampleOf("two tokens"), reported.about)
-    return interference_figure(found, interference_text.title(reported.model, found))
-
-
 # ---- the shown range ------------------------------------------------------------------------
 
 
@@ -78,16 +66,8 @@ def _helix(reported: Reported) -> Figure:
     return helix_figure(reported.model.name, place_curve(W_pos, reported.measured.pca))
 
 
-def _layernorm(reported: Reported) -> Figure:
-    found = layernorms_of(reported.measured)
-    scope = text.layernorm_scope(reported.model, found.positions, found.n_tokens)
-    return layernorm_figure(found, scope)
-
-
 _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "helix": _helix,
     "norms": _norms,
     "spectrum": _spectrum,
-    "layernorm": _layernorm,
-    "interference": _interference,
 }

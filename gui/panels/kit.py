@@ -241,6 +241,8 @@ class Saved(Control):
     ----------
     reset
         The text of a button that makes the default choice again; "" for no button.
+    optional
+        Whether files lack it while it is None.
     check
         As :meth:`Control.accepts`.
     suits
@@ -250,6 +252,7 @@ class Saved(Control):
     """
 
     reset: str = ""
+    optional: bool = False
     check: Check
     suits: Callable[[Any, PositionalModel], bool] | None = None
     read: Callable[[Any], Any] | None = None
@@ -758,7 +761,12 @@ def at_stops(spec: AnyPanel, choices: Any, result: Any) -> Any:
 
 def saved(spec: AnyPanel, choices: Any) -> dict[str, Json]:
     """Return choices as a file of saved work has them."""
-    return {c.field: c.encode(getattr(choices, c.field)) for c in _kept(spec)}
+    found: dict[str, Json] = {}
+    for control in kept_controls(spec):
+        value = getattr(choices, control.field)
+        if not (isinstance(control, Saved) and control.optional and value is None):
+            found[control.field] = control.encode(value)
+    return found
 
 
 def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -> dict[str, Any]:
@@ -768,7 +776,7 @@ def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -
     layers, heads and weights that the model lacks.
     """
     found = {}
-    for control in _kept(spec):
+    for control in kept_controls(spec):
         if control.field in options:
             value = options[control.field]
             if not control.accepts(value):
@@ -778,7 +786,7 @@ def usable(spec: AnyPanel, options: Mapping[str, Any], model: PositionalModel) -
     return found
 
 
-def _kept(spec: AnyPanel) -> tuple[Control, ...]:
+def kept_controls(spec: AnyPanel) -> tuple[Control, ...]:
     """Return the controls whose choices are in files as the panel's."""
     return tuple(one for one in spec.controls if one.kept and not one.shared)
 

@@ -53,6 +53,7 @@ PANELS = {
         PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
         PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
         PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
+        PanelEntry("layernorm", "LayerNorm", "layernorm.spec:LayerNormPanel"),
         PanelEntry("shape", "Shape", "shape.spec:ShapePanel"),
         PanelEntry("lookback", "Look back", "lookback.spec:LookBackPanel"),
         PanelEntry("kernels", "Kernels", "kernels.spec:KernelsPanel"),

@@ -6,7 +6,7 @@ import numpy as np
 from PySide6.QtCore import QPointF
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.spec import Curve
+from gui.plots.spec import Curve, outline
 from gui.style.theme import Theme
 
 MARK_REACH = 6
@@ -54,7 +54,7 @@ class HistogramPlot(CurvePlot):
         self.x_axis.title = x_title
         self.x_axis.set_theme(self.theme)
         top, span = 1.06 * max(float(counts.max()), 1.0), [float(edges[0]), float(edges[-1])]
-        curves = [Curve(*self._outline(), self.theme.muted)]
+        curves = [Curve(*outline(counts, edges), self.theme.muted)]
         if mark is not None:
             ends = np.array([0.0, top / 2, top])
             curves.append(Curve(np.full(3, mark), ends, self.theme.text, width=2.0))
@@ -79,10 +79,3 @@ class HistogramPlot(CurvePlot):
             return None
         bar = min(int(np.searchsorted(self.edges, at, side="right")) - 1, len(self.counts) - 1)
         return 3 * bar + 2
-
-    def _outline(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the outline of the bars: per bar its left end, middle and right end."""
-        left, right = self.edges[:-1], self.edges[1:]
-        tops = np.column_stack([left, (left + right) / 2, right]).ravel()
-        x = np.concatenate([left[:1], tops, right[-1:]])
-        return x, np.concatenate([[0.0], np.repeat(self.counts.astype(float), 3), [0.0]])

@@ -58,7 +58,8 @@ def paint(
 ) -> Figure:
     """Paint plots side by side, without tables, legends, and plots without curves.
 
-    Labels of curves are inside a single plot, and below several.
+    Labels of curves are below their plots; inside a plot that is alone, or has the names of
+    compared models below it.
 
     Parameters
     ----------
@@ -94,9 +95,9 @@ def paint(
         for part, place in zip(drawn, axes, strict=True)
         if isinstance(part, Plot) and any(curve.label for curve in part.curves)
     ]
-    if labelled and len(drawn) == 1:
-        axes[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
-    elif len(labelled) == 1 and not others:
+    if len(labelled) == 1 and (others or len(drawn) == 1):
+        labelled[0].legend(frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text)
+    elif len(labelled) == 1:
         figure.legend(
             frameon=False, fontsize=SMALL * POINTS, labelcolor=theme.text,
             loc="outside lower left", ncols=len(drawn),

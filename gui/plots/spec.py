@@ -384,3 +384,14 @@ def spanned(first: float, last: float, others: Sequence[Curve]) -> Span:
 def highest(curves: Sequence[Curve], least: float = 0.0) -> float:
     """Return the largest value of curves; at least ``least``."""
     return max([least, *(float(one.y.max()) for one in curves if len(one.y))])
+
+
+def outline(counts: np.ndarray, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the line around the bars of a histogram.
+
+    It goes up, then to the left end, the middle and the right end of each bar, and down.
+    """
+    left, right = edges[:-1], edges[1:]
+    tops = np.column_stack([left, (left + right) / 2, right]).ravel()
+    x = np.concatenate([left[:1], tops, right[-1:]])
+    return x, np.concatenate([[0.0], np.repeat(counts.astype(float), 3), [0.0]])

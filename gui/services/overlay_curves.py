@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from itertools import chain, count
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gui.state.session import Session
 from gui.style.listening import Listening
-from gui.style.theme import SERIES, Theme, format_number
+from gui.style.theme import SERIES, Theme
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from geometry.models.model import PositionalModel
     from gui.services.questions import Question
     from gui.state.answer import Answer
@@ -58,24 +56,6 @@ class OverlayCurve:
     def drawn(self) -> bool:
         """Whether it is shown and has a result."""
         return self.shown and self.result is not None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class OverlayLine:
-    """A compared model's curve, ready for drawing.
-
-    Attributes
-    ----------
-    name, color
-        Of the model; ``#rrggbb``.
-    x, y : (n,)
-        The curve.
-    """
-
-    name: str
-    color: str
-    x: np.ndarray
-    y: np.ndarray
 
 
 class OverlayCurves:
@@ -219,31 +199,6 @@ def overlay_color(number: int, theme: Theme) -> str:
     """Return one of the colours for several curves, none of which is the open model's."""
     colors = SERIES[theme.name][1:]
     return colors[number % len(colors)]
-
-
-def top_of(values: np.ndarray, others: Sequence[OverlayLine]) -> float:
-    """Return the largest value of a curve and others; at least 0."""
-    curves = [values, *(other.y for other in others)]
-    return max(float(curve.max(initial=0.0)) for curve in curves)
-
-
-def said_at(position: int, others: Sequence[OverlayLine]) -> list[str]:
-    """Return the other models' values at a position, where they have it."""
-    return [
-        f"{other.name} {format_number(float(other.y[position - int(other.x[0])]))}"
-        for other in others
-        if other.x[0] <= position <= other.x[-1]
-    ]
-
-
-def overlay_columns(
-    own: Mapping[str, np.ndarray], others: Sequence[tuple[str, Mapping[str, np.ndarray]]]
-) -> dict[str, np.ndarray]:
-    """Return numbers for a file: the open model's, then those of the others with their names."""
-    columns = dict(own)
-    for name, (_, theirs) in zip(told_apart(name for name, _ in others), others, strict=True):
-        columns |= {f"{name}: {column}": values for column, values in theirs.items()}
-    return columns
 
 
 def told_apart(names: Iterable[str]) -> list[str]:

@@ -146,12 +146,6 @@ def _result(name: str) -> Callable[[Session, Theme], Panel]:
     return make
 
 
-def _layernorm(session: Session, theme: Theme) -> Panel:
-    from gui.panels.layernorm import LayerNormPanel
-
-    return LayerNormPanel(session, theme)
-
-
 def _lesson(session: Session, theme: Theme) -> Panel:
     from gui.panels.lesson import LessonPanel
 
@@ -177,7 +171,7 @@ DOCKS = (
     Dock("directions", "Directions", BOTTOM, _result("directions"), lazy=True),
     Dock("similarity", "Similarity", BOTTOM, _result("similarity"), lazy=True),
     Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),
-    Dock("layernorm", "LayerNorm", BOTTOM, _layernorm, lazy=True),
+    Dock("layernorm", "LayerNorm", BOTTOM, _result("layernorm"), lazy=True),
     Dock("shape", "Shape", BOTTOM, _result("shape"), lazy=True),
     Dock("lookback", "Look back", BOTTOM, _result("lookback"), lazy=True),
     Dock("kernels", "Kernels", BOTTOM, _result("kernels"), lazy=True),

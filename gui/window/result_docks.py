@@ -225,8 +225,6 @@ def connect_result(
     show: Callable[[str, Fields], None],
 ) -> None:
     """Connect a panel without a spec."""
-    from gui.panels.overlay_panel import OverlayPanel
-
     session, name, answers = controller.session, panel.slot, controller.answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
     panel.unwatched.connect(lambda: answers.forget(name))
@@ -236,9 +234,3 @@ def connect_result(
     panel.fieldRequested.connect(lambda field, value: session.want(**{field: value}))
     panel.showRequested.connect(show)
     panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))
-    if isinstance(panel, OverlayPanel):
-        others = controller.compared_answers
-        panel.overlayAsked.connect(
-            lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
-        )
-        panel.unwatched.connect(lambda: others.forget(name))

@@ -7,18 +7,13 @@ from typing import Any
 
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.layernorm import LayerNormPanel
-from gui.panels.panel import ResultPanel as SpecPanel
-from gui.panels.result_panel import ResultPanel
+from gui.panels.panel import ResultPanel
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve, Plot
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Compared, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
-
-PANELS = (LayerNormPanel,)
-"""Those that draw compared models as well, and have no spec."""
 
 
 class ComparedStage:
@@ -52,35 +47,22 @@ class ComparedStage:
             controller.close()
 
 
-def wire(stage: Any) -> None:
-    """Let a result stage's panel ask compared models and hide curves, as the window lets it."""
-    if isinstance(stage.panel, SpecPanel):  # it asks already
-        stage.panel.intended.connect(
-            lambda wanted: setattr(stage.session, "hidden_curves", wanted.hidden)
-        )
-        return
-    panel, slot = stage.panel, type(stage.panel).slot
-    answers = stage.controller.compared_answers
-    panel.overlayAsked.connect(
-        lambda key, question, fetch: answers.ask(slot, key, question, fetch=fetch)
-    )
-    panel.unwatched.connect(lambda: answers.forget(slot))
-
-
 class Beside:
     """A result panel with a small GPT-2 open, and two others to show beside it."""
 
     def __init__(
         self,
         qtbot: Any,
-        panel_class: type[ResultPanel] | str,
+        panel: str,
         folder: Path,
         size: tuple[int, int] = (1000, 320),
     ) -> None:
-        self.stage = ResultStage(qtbot, panel_class, size=size)
+        self.stage = ResultStage(qtbot, panel, size=size)
         self.others = ComparedStage(self.stage.session)
-        wire(self.stage)
         self.panel, self.session = self.stage.panel, self.stage.session
+        self.panel.intended.connect(
+            lambda wanted: setattr(self.session, "hidden_curves", wanted.hidden)
+        )
         sizes = {"open": (64, 16), "long": (80, 24), "short": (48, 16)}
         folders = [
             write_small_gpt2(folder / name, n_positions=n, d_model=d)
@@ -104,26 +86,23 @@ class Beside:
     @property
     def legend(self) -> Any:
         """The row of the other models' names."""
-        panel = self.panel
-        return panel.legend if isinstance(panel, SpecPanel) else panel.overlay_legend
+        return self.panel.legend
 
     def lines(self, plot: str) -> dict[str, Any]:
         """Return what is drawn of the other models, by their names."""
-        if isinstance(self.panel, SpecPanel):
-            return {one.name: one for one in other_curves(self.panel, plot)}
-        return {line.name: line for line in self.panel.overlay_lines(plot)}
+        return {one.name: one for one in other_curves(self.panel, plot)}
 
     def close(self) -> None:
         """Stop answering."""
         self.others.close()
 
 
-def curve_plots(panel: SpecPanel) -> list[CurvePlot]:
+def curve_plots(panel: ResultPanel) -> list[CurvePlot]:
     """The widgets of a panel's plots."""
     return panel.findChildren(CurvePlot)
 
 
-def other_curves(panel: SpecPanel, plot: str = "") -> list[Curve]:
+def other_curves(panel: ResultPanel, plot: str = "") -> list[Curve]:
     """What is drawn of the other models, in one of the plots or in all."""
     parts = [one for one in panel.spec.plots(panel.view()) if isinstance(one, Plot)]
     named = [one for one in parts if plot in ("", one.name)]
@@ -132,9 +111,4 @@ def other_curves(panel: SpecPanel, plot: str = "") -> list[Curve]:
 
 def drawn_names(panel: Any) -> set[str]:
     """The names of what is on the screen behind the own curves, in all plots of a panel."""
-    if isinstance(panel, SpecPanel):
-        return {curve.name for plot in curve_plots(panel) for curve in plot.curves if curve.name}
-    plots = {
-        LayerNormPanel: lambda: (panel.errors.errors,),
-    }[type(panel)]()
-    return {curve.name for plot in plots for curve in plot.curves if curve.name}
+    return {curve.name for plot in curve_plots(panel) for curve in plot.curves if curve.name}

@@ -11,8 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from safetensors.numpy import load_file, save_file
 
-from gui.panels.interference_form import InterferenceForm, SumField
-from gui.panels.layernorm import LayerNormPanel
+from gui.panels.layernorm.form import InterferenceForm, SumField
 from tests.gui.result_stage import ResultStage
 
 N_TOKENS = 7
@@ -45,11 +44,12 @@ class InterferenceStage(ResultStage):
     """The panel, answered at once; it begins with its errors."""
 
     def __init__(self, qtbot: Any) -> None:
-        super().__init__(qtbot, LayerNormPanel, size=(1100, 260))
+        super().__init__(qtbot, "layernorm", size=(1100, 260))
 
     def turn_to(self, page: str) -> None:
         """Click a page."""
-        QTest.mouseClick(self.panel.page.buttons[page], Qt.MouseButton.LeftButton)
+        buttons = self.panel.controls.widgets["page"].buttons
+        QTest.mouseClick(buttons[page], Qt.MouseButton.LeftButton)
         QApplication.processEvents()
 
     def type_token(self, field: SumField, text: str) -> None:
@@ -68,7 +68,7 @@ class InterferenceStage(ResultStage):
 
     def choose_example(self, name: str) -> None:
         """Choose from the list with the keyboard; the one that is chosen already is chosen anew."""
-        box = self.panel.examples
+        box = self.panel.content.examples
         wanted = box.findData(name)
         box.setFocus()
         QTest.keyClick(box, Qt.Key.Key_Home if wanted else Qt.Key.Key_End)
@@ -79,7 +79,7 @@ class InterferenceStage(ResultStage):
     @property
     def form(self) -> InterferenceForm:
         """Where the sums are typed."""
-        form: InterferenceForm = self.panel.sums.form
+        form: InterferenceForm = self.panel.content.form
         return form
 
     @property
@@ -96,4 +96,4 @@ class InterferenceStage(ResultStage):
     @property
     def cells(self) -> list[tuple[str, ...]]:
         """The table of measures."""
-        return [row.cells for row in self.panel.sums.table.rows]
+        return [row.cells for row in self.panel.content.sums.table.rows]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from geometry.models.computed import is_computed
-from gui.panels.options import CHOICES
+from gui.panels.kit import kept_controls
 from gui.panels.table import PANELS
 from gui.services.work_files.work_file import read_bookmarks, read_work
 from gui.state.aligned_curve import OfCompared, OfRange
@@ -183,12 +183,9 @@ def test_among_them_all_panels_have_choices():
         for panel, options in expected["work"]["panels"].items():
             chosen.setdefault(panel, set()).update(options)
     assert chosen == {
-        **{panel: set(options) for panel, options in CHOICES.items()},
-        **{
-            name: {control.field for control in entry.spec.controls if control.kept}
-            for name, entry in PANELS.items()
-            if entry.spec.controls and name not in LATER
-        },
+        name: {control.field for control in kept_controls(entry.spec)}
+        for name, entry in PANELS.items()
+        if entry.spec.controls and name not in LATER
     }
 
 

@@ -14,8 +14,8 @@ from gui.panels.claims import spec as claims_spec
 from gui.panels.claims.spec import ClaimsOf
 from gui.panels.claims.table import ARTICLE, CLAIM, EXPECTED, NOTHING, OUTCOME, ClaimsTable
 from gui.panels.claims.words import counts, outcome
-from gui.panels.claims_links import _SHOWN
 from gui.panels.panel import CANCELLED
+from gui.panels.table import PANELS
 from gui.style.theme import DARK, LIGHT
 from tests.gui.claims_stage import LEFT, show_claims
 
@@ -142,7 +142,8 @@ def test_every_claim_leads_to_the_panel_that_shows_it(claims):
         claims.table.chosen.emit(claim)
         if claim.panel != "positions":
             assert in_front(claims.window) == claims.window.docks[claim.panel].windowTitle()
-    assert {*_SHOWN} <= {claim.id for claim in CLAIMS}
+    shown = {one for entry in PANELS.values() for one in entry.spec.claims}
+    assert shown <= {claim.id for claim in CLAIMS}
 
 
 def test_a_claim_about_two_matrices_opens_them(claims):
@@ -154,7 +155,7 @@ def test_a_claim_about_two_matrices_opens_them(claims):
 
 def test_a_claim_about_one_version_opens_it(claims):
     click_row(claims.table, "layernorm.constant")
-    assert claims.window.panels["layernorm"].version.value() == "constant_norm"
+    assert claims.window.panels["layernorm"].choices.version == "constant_norm"
 
 
 def test_letters_are_left_to_the_window(claims):

@@ -14,9 +14,7 @@ import numpy as np
 import pytest
 
 from geometry.models.residual_stream import Subject
-from gui.panels import table
 from gui.panels.claims.words import outcome
-from gui.panels.layernorm import LayerNormPanel
 from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
@@ -29,13 +27,6 @@ FAMILIES = (
     "ElectraForPreTraining", "BartForConditionalGeneration", "CLIPTextModel",
     "WhisperForConditionalGeneration-encoder", BARE,
 )  # fmt: skip
-CLASSES = {
-    made.slot: made
-    for made in (
-        LayerNormPanel,
-    )
-}  # fmt: skip
-CLASSES |= {name: name for name in table.PANELS}
 PANELS = tuple(dock.name for dock in DOCKS if dock.lazy and dock.area == BOTTOM)
 NO_TOKENS = "This part of the model reads no tokens"
 LACKING = {
@@ -156,15 +147,11 @@ def family(request):
 
 def shown(qtbot, source, family, panel):
     """A panel of the window's table, after it was asked about a family's model."""
-    stage = ResultStage(qtbot, CLASSES[panel], size=(900, 320))
+    stage = ResultStage(qtbot, panel, size=(900, 320))
     path, table = source(family)
     stage.controller.open(str(path), table=table)
     assert stage.session.notice is None
     return stage.panel
-
-
-def test_every_result_panel_is_here():
-    assert set(CLASSES) == set(PANELS)
 
 
 @pytest.mark.parametrize("panel", PANELS)
@@ -327,7 +314,7 @@ def test_claims(qtbot, source, family):
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_a_panel_goes_on_with_a_model_of_another_kind(qtbot, source, panel):
-    stage = ResultStage(qtbot, CLASSES[panel], size=(900, 320))
+    stage = ResultStage(qtbot, panel, size=(900, 320))
     for family in ("BertForMaskedLM", BARE, "OPT-350m", "WhisperForConditionalGeneration-encoder"):
         path, table = source(family)
         stage.controller.open(str(path), table=table)

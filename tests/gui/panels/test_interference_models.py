@@ -1,5 +1,7 @@
 """The interference page with other models, in other sizes; and what can be taken away of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -7,8 +9,9 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.measures.interference import MEASURES, interference
 from geometry.models.sources import open_source
-from gui.panels.interference_figure import interference_figure
-from gui.panels.interference_question import InterferenceOf, Typed
+from gui.panels import kit
+from gui.panels.layernorm.question import InterferenceOf, Typed
+from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import DARK, LIGHT
 from tests.gui.interference_stage import (
@@ -64,7 +67,7 @@ def test_what_cannot_be_added_is_said(qtbot, write_gpt2):
         source = write_gpt2(name)
         stage.open(give_tokens(source, width=width) if width else source)
         stage.turn_to("interference")
-        assert words in stage.panel.message.text()
+        assert words in stage.panel.words.message.text()
         assert stage.panel.result is None
 
 
@@ -98,7 +101,7 @@ def test_a_table_of_one_position_has_examples_too(qtbot, write_gpt2, helix):
     ],
 )
 def test_a_small_panel_leaves_the_table_out(stage, size, table, beside):
-    panel, sums = stage.panel, stage.panel.sums
+    panel, sums = stage.panel, stage.panel.content.sums
     panel.resize(*size)
     QApplication.processEvents()
     assert sums.table.isVisible() == table
@@ -115,28 +118,28 @@ def test_a_small_panel_leaves_the_table_out(stage, size, table, beside):
 def test_numbers_that_there_are_not_leave_their_room_to_the_reason(stage):
     stage.panel.resize(700, 260)
     stage.type_token(stage.form.one, "hello my")
-    assert not stage.panel.sums.table.isVisible()
+    assert not stage.panel.content.sums.table.isVisible()
     stage.type_token(stage.form.one, "my")
-    assert stage.panel.sums.table.isVisible()
+    assert stage.panel.content.sums.table.isVisible()
 
 
 def test_it_takes_the_colours_of_the_theme(stage):
     stage.panel.set_theme(DARK)
-    bars, mark = stage.panel.sums.plot.curves
+    bars, mark = stage.panel.content.sums.plot.curves
     assert (bars.color, mark.color) == (DARK.muted, DARK.text)
     stage.panel.set_theme(LIGHT)
-    assert stage.panel.sums.plot.curves[1].color == LIGHT.text
+    assert stage.panel.content.sums.plot.curves[1].color == LIGHT.text
 
 
 def test_another_panel_can_refer_to_two_sums(stage):
-    stage.panel.configure(page="interference", sums=((5, 10), (1, 20)), measure="cosine")
+    stage.panel.configure(page="interference", sums=[["#5", 10], ["#1", 20]], measure="cosine")
     assert stage.sums == ((5, 10), (1, 20))
     assert stage.typed[0] == ("#5", 10)
-    assert stage.panel.sums.plot.x_axis.title == "cosine of two sums"
+    assert stage.panel.content.sums.plot.x_axis.title == "cosine of two sums"
     stage.panel.configure(page="interference", example="one token")
-    assert stage.panel.examples.currentData() == "one token"
+    assert stage.panel.content.examples.currentData() == "one token"
     stage.panel.configure(version="constant_norm")
-    assert stage.panel.page.value() == "errors"
+    assert stage.panel.choices.page == "errors"
     with pytest.raises(TypeError):
         stage.panel.configure(page="interference", sum=3)
 
@@ -175,14 +178,17 @@ def test_numbers_are_the_pairs_and_all_random_ones(stage, monkeypatch, tmp_path)
 def test_the_figure_has_both_before_and_after_layernorm(minilm_folder, cosine):
     asked = InterferenceOf(Typed("cat", 3), Typed("apple", 6))
     result = resolve(asked, QuestionContext(open_source(minilm_folder)))
-    figure = interference_figure(result, "MiniLM", cosine=cosine)
+    model, spec = open_source(minilm_folder), PANELS["layernorm"].spec
+    choices = replace(spec.defaults, page="interference", measure=MEASURES[cosine])
+    view = kit.View(kit.Scope(model, (1, 99), (1, 2, 3)), choices, asked, result, name="MiniLM")
+    figure = spec.figure(view)
     FigureCanvasAgg(figure).draw()
     measures = MEASURES[1::2] if cosine else MEASURES[::2]
     for axes, measure in zip(figure.axes, measures, strict=True):
-        (mark,) = axes.lines
+        _, mark = axes.lines
         assert mark.get_xdata()[0] == result.found.of(measure)
         assert ("LayerNorm" in axes.get_xlabel()) == measure.startswith("layernorm")
-        assert "closer than" in axes.get_title(loc="left")
+        assert "closer than" in axes.get_xlabel()
 
 
 def test_the_window_saves_the_figure_of_the_page(stage, monkeypatch, tmp_path):

@@ -7,9 +7,9 @@ from PySide6.QtTest import QTest
 
 from geometry.measures.interference import MEASURES, random_pairs
 from geometry.models.sources import open_source
-from gui.panels.interference_question import ExampleOf, Typed
-from gui.panels.layernorm import SUMS_FORMULA, LayerNormPanel
-from gui.panels.one_token import read_token, write_token
+from gui.panels.layernorm.one_token import read_token, write_token
+from gui.panels.layernorm.question import ExampleOf, Typed
+from gui.panels.layernorm.spec import SUMS_HEADLINE, LayerNormPanel
 from gui.services.questions import QuestionContext, resolve
 from tests.gui.interference_stage import ADAM, HELLO, N_TOKENS, NAME, at_two_sums, give_tokens
 from tests.gui.result_stage import hover
@@ -27,23 +27,23 @@ def stage(qtbot, write_gpt2):
 
 def test_each_page_has_its_formula_and_controls(stage):
     panel = stage.panel
-    assert panel.header.formula.text() == SUMS_FORMULA
-    assert panel.version.isHidden()
+    assert panel.header.formula.text() == SUMS_HEADLINE[0]
+    assert panel.controls.widgets["version"].isHidden()
     assert "could not tell one" in panel.header.help.toolTip()
     stage.turn_to("errors")
     assert panel.header.formula.text() == LayerNormPanel.formula
-    assert not panel.version.isHidden()
-    assert panel.errors.isVisible()
+    assert not panel.controls.widgets["version"].isHidden()
+    assert panel.content.errors.isVisible()
     assert panel.result.n_tokens == N_TOKENS
     stage.turn_to("interference")
-    assert panel.sums.isVisible()
+    assert panel.content.sums.isVisible()
 
 
 def test_it_begins_with_two_tokens_at_two_positions(stage):
     (a, i), (b, j) = stage.sums
     assert a != b
     assert (i, j) == (3, 6)
-    assert stage.panel.examples.currentData() == "two tokens"
+    assert stage.panel.content.examples.currentData() == "two tokens"
 
 
 def test_the_articles_words_are_taken_where_they_are_tokens(minilm_folder):
@@ -70,11 +70,11 @@ def test_the_numbers_are_those_of_the_two_sums(stage):
     pairs = random_pairs(model.W_E, model.W_pos)
     rank = 100 * np.mean(pairs.likeness.distance > apart)
     assert distance[2] == f"{rank:.1f}\N{NO-BREAK SPACE}%"
-    said = stage.panel.header.caption.text()
+    said = stage.panel.caption()
     assert said.startswith("tiny-gpt2 · E(hello) + p₁₇ and E(adam) + p₁₂₀ · distance ")
     assert said.endswith("of 4\N{THIN SPACE}096 random pairs of all rows, seed 0")
     difference = np.linalg.norm(model.W_pos[17] - model.W_pos[120])
-    assert f"‖pᵢ − pⱼ‖ {difference:.3f}" in stage.panel.sums.parts.text()
+    assert f"‖pᵢ − pⱼ‖ {difference:.3f}" in stage.panel.content.sums.parts.text()
 
 
 def test_a_token_is_read_when_one_stops_typing(stage, qtbot):
@@ -86,7 +86,7 @@ def test_a_token_is_read_when_one_stops_typing(stage, qtbot):
     assert form.one.meant.text() == "my #3"
     assert form.one.token.text() == "my"
     assert stage.panel.focusWidget() is form.one.token
-    assert stage.panel.examples.currentIndex() == -1
+    assert stage.panel.content.examples.currentIndex() == -1
 
 
 def test_a_text_of_several_tokens_is_none(stage):
@@ -95,12 +95,12 @@ def test_a_text_of_several_tokens_is_none(stage):
     assert form.why.text() == "“hello·my” is 2 tokens, hello | my: type one."
     assert form.why.isVisible()
     assert {row[1:] for row in stage.cells} == {("–", "–")}
-    assert len(stage.panel.sums.plot.curves) == 1
+    assert len(stage.panel.content.sums.plot.curves) == 1
     assert form.one.token.text() == "hello my"
-    assert "random pairs" in stage.panel.header.caption.text()
+    assert "random pairs" in stage.panel.caption()
     stage.type_token(form.one, "my")
     assert not form.why.isVisible()
-    assert len(stage.panel.sums.plot.curves) == 2
+    assert len(stage.panel.content.sums.plot.curves) == 2
 
 
 def test_an_empty_field_asks_for_a_token(stage):
@@ -188,14 +188,14 @@ def test_the_nearest_random_pair_is_nearer_than_all_others(stage):
 def test_an_example_is_left_by_typing_and_taken_again(stage):
     stage.choose_example("one token")
     stage.type_position(stage.form.one, "50")
-    assert stage.panel.examples.currentIndex() == -1
+    assert stage.panel.content.examples.currentIndex() == -1
     assert stage.sums[0][1] == 50
     stage.choose_example("one position")
     assert stage.sums[0][1] == 3
 
 
 def test_the_two_positions_selected_last_can_be_taken(stage):
-    button, before = stage.panel.selected, stage.sums
+    button, before = stage.panel.content.selected, stage.sums
     stage.session.selection = (40,)
     assert not button.isEnabled()
     assert "Select two positions" in button.toolTip()
@@ -209,7 +209,7 @@ def test_the_two_positions_selected_last_can_be_taken(stage):
 
 
 def test_a_click_on_a_measure_shows_the_pairs_by_it(stage):
-    table, plot = stage.panel.sums.table, stage.panel.sums.plot
+    table, plot = stage.panel.content.sums.table, stage.panel.content.sums.plot
     for row, measure in enumerate(MEASURES):
         spot = table.visualRect(table.model().index(row, 0)).center()
         QTest.mouseClick(table.viewport(), LEFT, pos=spot)
@@ -219,11 +219,11 @@ def test_a_click_on_a_measure_shows_the_pairs_by_it(stage):
         assert plot.edges[0] == pytest.approx(found.among.likeness.of(measure).min())
         assert ("LayerNorm" in plot.x_axis.title) == measure.startswith("layernorm")
         name = "cosine" if measure.endswith("cosine") else "distance"
-        assert f"· {name} " in stage.panel.header.caption.text().replace(" after LayerNorm", "")
+        assert f"· {name} " in stage.panel.caption().replace(" after LayerNorm", "")
 
 
 def test_bars_and_the_mark_say_what_they_are(stage):
-    plot = stage.panel.sums.plot
+    plot = stage.panel.content.sums.plot
     bar = int(plot.counts.argmax())
     while abs(plot.edges[bar] - plot.mark) < 3 * (plot.edges[1] - plot.edges[0]):
         bar = (bar + 1) % len(plot.counts)
@@ -245,6 +245,6 @@ def test_a_sum_and_itself_are_as_close_as_can_be(stage):
         stage.type_position(field, "9")
     assert stage.cells[0][1] == "0.000"
     assert stage.cells[1][1] == "1.000"
-    plot = stage.panel.sums.plot
+    plot = stage.panel.content.sums.plot
     (x0, x1), _ = plot.view.spans()
     assert x0 < plot.mark == 0.0 <= plot.edges[0] < x1

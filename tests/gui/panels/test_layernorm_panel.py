@@ -13,16 +13,23 @@ from geometry.checkpoints.errors import TensorUnavailable
 from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.models.sources import open_source
-from gui.panels.layernorm import LayerNormPanel
-from gui.panels.layernorm_figure import layernorm_figure
-from gui.panels.layernorm_question import LayerNormOf
+from gui.panels import kit
+from gui.panels.layernorm.question import LayerNormOf
+from gui.panels.layernorm.spec import LayerNormPanel
+from gui.panels.options import usable
+from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
-from gui.style.theme import LIGHT
-from tests.gui.result_stage import hover
+from gui.style.theme import format_number
+from tests.gui.compared_stage import Beside, drawn_names
+from tests.gui.result_stage import hover, named
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 N_TOKENS = 7
+
+
+def error_plot(panel):
+    return named(panel, "Error by position")
 
 
 @pytest.fixture(scope="module")
@@ -110,17 +117,17 @@ def test_tokens_of_another_size_are_no_fault_but_said(write_gpt2):
 
 
 def test_the_token_that_is_a_position_comes_first(layernorm):
-    row = layernorm.panel.errors.tokens.rows[0]
+    row = layernorm.panel.content.tokens.rows[0]
     assert row.cells == ("hello", "30", "1.000")
     assert row.position == 30
 
 
 def test_each_version_is_shown(layernorm):
     panel, result = layernorm.panel, layernorm.panel.result
-    p95, median = panel.errors.errors.curves
+    median, p95 = error_plot(panel).curves
     assert median.y == pytest.approx(result.orthogonal.median)
-    QTest.mouseClick(panel.version.buttons["constant_norm"], LEFT)
-    p95, median = panel.errors.errors.curves
+    QTest.mouseClick(panel.controls.widgets["version"].buttons["constant_norm"], LEFT)
+    median, p95 = error_plot(panel).curves
     assert median.y == pytest.approx(result.constant_norm.median)
     assert p95.y == pytest.approx(result.constant_norm.p95)
     assert p95.style == "dashed"
@@ -133,22 +140,22 @@ def test_the_caption_names_scope_and_errors(layernorm):
         ("constant_norm", "constant norm", panel.result.constant_norm),
         ("orthogonal", "orthogonal", panel.result.orthogonal),
     ):
-        QTest.mouseClick(panel.version.buttons[value], LEFT)
+        QTest.mouseClick(panel.controls.widgets["version"].buttons[value], LEFT)
         median, p95 = found.overall
-        said = panel.header.caption.text()
+        said = panel.caption()
         assert said == f"{scope} · {name}: median {median:.3f}, 95 % below {p95:.3f}"
 
 
 def test_a_click_on_a_token_selects_its_position(layernorm):
-    table = layernorm.panel.errors.tokens
+    table = layernorm.panel.content.tokens
     spot = table.visualRect(table.model().index(0, 0)).center()
     QTest.mouseClick(table.viewport(), LEFT, pos=spot)
     assert layernorm.session.selection == (30,)
 
 
 def test_positions_are_brushed_and_selected_in_the_plot(layernorm):
-    plot = layernorm.panel.errors.errors
-    spot = plot.point_of(1, 99).toPoint()
+    plot = error_plot(layernorm.panel)
+    spot = plot.point_of(0, 99).toPoint()
     hover(plot, spot)
     assert layernorm.session.hover is not None
     assert abs(layernorm.session.hover - 100) <= 2
@@ -159,17 +166,18 @@ def test_positions_are_brushed_and_selected_in_the_plot(layernorm):
 def test_a_position_hovered_elsewhere_is_shown(layernorm):
     panel = layernorm.panel
     layernorm.session.hover = 50
-    assert panel.errors.errors.hover_text().startswith("50: 0.")
+    assert error_plot(panel).hover_text().startswith("50: 0.")
     layernorm.session.hover = 0
-    assert panel.errors.errors.hover_text() == ""
+    assert error_plot(panel).hover_text() == ""
 
 
 def test_a_bar_of_the_histogram_says_its_count(layernorm):
     panel = layernorm.panel
     at = int(np.flatnonzero(panel.result.histogram)[0])
-    panel.errors.cosines.pointHovered.emit((0, at))
-    count = panel.result.histogram[at]
-    assert f"{count:,} pairs".replace(",", "\N{THIN SPACE}") in panel.errors.cosines.hover_text()
+    plot = named(panel, "Cosines of tokens with positions")
+    plot.pointHovered.emit((0, at))
+    count = f"{panel.result.histogram[at]:,}".replace(",", "\N{THIN SPACE}")
+    assert f"{count} pairs" in plot.hover_text()
 
 
 def test_a_drag_is_waited_for(layernorm, wait_until_idle):
@@ -181,7 +189,7 @@ def test_a_drag_is_waited_for(layernorm, wait_until_idle):
     layernorm.session.dragging = False
     assert asked == [LayerNormOf((10, 150))]
     wait_until_idle(layernorm.app)
-    assert layernorm.panel.errors.errors.curves[0].x.tolist() == list(range(10, 151))
+    assert error_plot(layernorm.panel).curves[0].x.tolist() == list(range(10, 151))
 
 
 def test_without_tokens_it_says_so(start_application, gpt2_folder, wait_until_idle):
@@ -189,15 +197,17 @@ def test_without_tokens_it_says_so(start_application, gpt2_folder, wait_until_id
     app.window.docks["layernorm"].raise_()
     wait_until_idle(app)
     panel = app.window.panels["layernorm"]
-    assert "token embeddings in this checkpoint" in panel.message.text()
-    assert panel.advice.text().endswith(LayerNormPanel.instead)
+    assert "token embeddings in this checkpoint" in panel.words.message.text()
+    assert panel.words.advice.text().endswith(LayerNormPanel.instead)
 
 
 # ---- taking it away ---------------------------------------------------------------------------
 
 
-def test_the_figure_has_both_versions(of_minilm):
-    figure = layernorm_figure(of_minilm, "MiniLM")
+def test_the_figure_has_both_versions(minilm, of_minilm):
+    scope = kit.Scope(minilm, (1, 511), (1, 2, 3))
+    spec = PANELS["layernorm"].spec
+    figure = spec.figure(kit.View(scope, spec.defaults, None, of_minilm, name="MiniLM"))
     FigureCanvasAgg(figure).draw()
     errors, cosines = figure.axes
     assert len(errors.lines) == 4
@@ -206,7 +216,7 @@ def test_the_figure_has_both_versions(of_minilm):
 
 
 def test_numbers_are_named_columns(layernorm):
-    numbers = layernorm.panel.numbers(layernorm.panel.result)
+    numbers = layernorm.panel.numbers()
     assert numbers["position"].tolist() == list(range(1, 200))
     assert len(numbers["orthogonal_p95"]) == 199
     assert numbers["token_text"][0] == "hello"
@@ -220,9 +230,41 @@ def test_the_copied_python_prints_the_same(layernorm):
     assert lines[2].split()[:2] == ["2", "30"]
 
 
-def test_it_says_what_it_will_show(session, qtbot):
-    panel = LayerNormPanel(session, LIGHT)
-    qtbot.addWidget(panel)
-    panel.show()
-    assert panel.message.text() == LayerNormPanel.empty
-    panel.release()
+# ---- other models, and other panels -----------------------------------------------------------
+
+
+def test_other_models_errors_are_those_of_the_version(qtbot, tmp_path):
+    made = Beside(qtbot, "layernorm", tmp_path)
+    panel = made.add_both()
+    version = panel.controls.widgets["version"]
+    for name, positions in (("long", (2, 70)), ("short", (0, 40))):
+        (session,) = [one.session for one in made.session.compared if one.name == name]
+        errors = Measurements(session.model, Scope(positions)).layernorm
+        for value in ("orthogonal", "constant_norm"):
+            QTest.mouseClick(version.buttons[value], LEFT)
+            line = made.lines("Error by position")[name]
+            np.testing.assert_allclose(line.y, np.median(getattr(errors, value), axis=0))
+            assert line.x.tolist() == list(range(positions[0], positions[1] + 1))
+    made.session.hover = 30
+    for name, line in made.lines("Error by position").items():
+        said = f"{name} {format_number(line.y[30 - line.x[0]])}"
+        assert said in error_plot(panel).hover_text()
+    page = panel.controls.widgets["page"]
+    QTest.mouseClick(page.buttons["interference"], LEFT)
+    assert not made.legend.isVisible()
+    assert not panel.view().others
+    QTest.mouseClick(page.buttons["errors"], LEFT)
+    assert drawn_names(panel) == {"long", "short"}
+    made.close()
+
+
+def test_a_version_is_shown_on_its_page(layernorm):
+    panel = layernorm.panel
+    panel.configure(page="interference")
+    panel.configure(version="constant_norm")
+    assert panel.choices.page == "errors"
+
+
+@pytest.mark.parametrize("sums", [[["#1", 2]], [["#1", 2], [3, 4]], [["#1", 2], ["#2", -1]], "#1"])
+def test_what_are_no_two_sums_is_left_out(layernorm, sums):
+    assert usable("layernorm", {"sums": sums}, layernorm.session.model) == {}

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from geometry.claims.measurements import Measurements, Scope
-from gui.panels.layernorm import LayerNormPanel
 from gui.panels.overlay_legend import shares
+from gui.panels.table import PANELS
 from gui.services.controller import Controller
-from gui.services.overlay_curves import overlay_color
 from gui.state.session import Session
-from gui.style.theme import DARK, LIGHT, format_number
-from tests.gui.compared_stage import PANELS, Beside, drawn_names
+from gui.style.theme import DARK, format_number
+from tests.gui.compared_stage import Beside, drawn_names
 from tests.gui.hand_jobs import HandJobs
 
+COMPARED = [name for name, entry in PANELS.items() if entry.spec.compares(entry.spec.defaults)]
 LEFT = Qt.MouseButton.LeftButton
 
 
@@ -36,47 +34,9 @@ def beside(qtbot, tmp_path):
         one.close()
 
 
-def wanted(panel, model, positions):
-    """What a panel should draw of a model, by its plot: computed without the panel."""
-    errors = Measurements(model, Scope(positions)).layernorm.orthogonal
-    return {"": np.median(errors, axis=0)}
-
-
-# What is drawn.
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_each_compared_models_curve_is_drawn(beside, panel_class):
-    made = beside(panel_class)
-    assert not made.panel.overlay_legend.isVisible()
-    made.add_both()
-    assert made.panel.overlay_legend.isVisible()
-    for compared, name, positions in zip(
-        made.session.compared, ("long", "short"), ((2, 70), (0, 40)), strict=True
-    ):
-        for plot, values in wanted(made.panel, compared.session.model, positions).items():
-            line = made.lines(plot)[name]
-            np.testing.assert_allclose(line.y, values, rtol=1e-4, atol=1e-5)
-            assert len(line.x) == len(line.y)
-            assert line.color == overlay_color(made.session.compared_colors[compared.key], LIGHT)
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_a_click_on_the_legend_hides_and_shows(beside, panel_class):
-    made = beside(panel_class)
-    panel = made.add_both()
-    assert drawn_names(panel) == {"long", "short"}
-    QTest.mouseClick(made.chips[1], LEFT)
-    assert drawn_names(panel) == {"short"}
-    assert made.session.hidden_curves == {(panel.slot, 1)}
-    assert "Press to show" in made.chips[1].toolTip()
-    QTest.mouseClick(made.chips[1], LEFT)
-    assert drawn_names(panel) == {"long", "short"}
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_what_is_hidden_stays_hidden_when_all_is_drawn_anew(beside, panel_class):
-    made = beside(panel_class)
+@pytest.mark.parametrize("name", COMPARED)
+def test_what_is_hidden_stays_hidden_when_all_is_drawn_anew(beside, name):
+    made = beside(name)
     panel = made.add_both()
     QTest.mouseClick(made.chips[2], LEFT)
     panel.set_theme(DARK)
@@ -86,31 +46,6 @@ def test_what_is_hidden_stays_hidden_when_all_is_drawn_anew(beside, panel_class)
     made.session.compared = made.session.compared[::-1]
     assert drawn_names(panel) == {"long"}
     assert not made.chips[2].isChecked()
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_colours_are_the_themes(beside, panel_class):
-    made = beside(panel_class)
-    panel = made.add_both()
-    panel.set_theme(DARK)
-    assert [line.color for line in panel.overlay_lines()] in (
-        [], [overlay_color(0, DARK), overlay_color(1, DARK)]
-    )  # fmt: skip
-    assert drawn_names(panel) == {"long", "short"}
-    assert {line.color for line in panel.printed_lines()} <= {
-        overlay_color(0, LIGHT), overlay_color(1, LIGHT)
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_one_that_goes_takes_its_curve_along(beside, panel_class):
-    made = beside(panel_class)
-    panel = made.add_both()
-    made.others.remove(1)
-    assert drawn_names(panel) == {"short"}
-    made.others.remove(2)
-    assert drawn_names(panel) == set()
-    assert not panel.overlay_legend.isVisible()
 
 
 # The legend.
@@ -149,7 +84,7 @@ def test_models_of_one_name_are_told_apart_by_their_ranges(beside):
 
 
 def test_what_a_model_lacks_is_said_at_its_name(beside, write_table, helix):
-    made = beside(LayerNormPanel)
+    made = beside("layernorm")
     made.others.add(write_table(helix(40, 16), "bare"))
     assert made.chips[1].shown_text == "bare –"
     assert "no token embeddings" in made.chips[1].toolTip().replace("\n", " ")
@@ -192,16 +127,3 @@ def test_widths_share_a_room():
     assert shares([30, 100, 90], 120) == [30, 45, 45]
     assert shares([], 50) == []
     assert sum(shares([80] * 7, 100)) <= 100
-
-
-def test_of_two_sums_nothing_is_another_models(beside):
-    made = beside(LayerNormPanel)
-    panel = made.add_both()
-    QTest.mouseClick(panel.version.buttons["constant_norm"], LEFT)
-    answer = made.session.compared[0].session.answers["layernorm"].result
-    np.testing.assert_array_equal(made.lines("")["long"].y, answer.constant_norm.median)
-    QTest.mouseClick(panel.page.buttons["interference"], LEFT)
-    assert panel.overlay_lines() == ()
-    assert not panel.overlay_legend.isVisible()
-    QTest.mouseClick(panel.page.buttons["errors"], LEFT)
-    assert drawn_names(panel) == {"long", "short"}

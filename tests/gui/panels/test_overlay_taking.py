@@ -7,31 +7,25 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.layernorm import LayerNormPanel
-from gui.services.overlay_curves import overlay_color, overlay_columns, overlay_curves, told_apart
+from gui.panels.kit import all_numbers
+from gui.services.overlay_curves import overlay_curves, told_apart
 from gui.state.session import Compared, Session
-from gui.style.theme import DARK, LIGHT
-from tests.gui.compared_stage import PANELS, Beside
+from tests.gui.compared_stage import Beside
 from tests.scripts import run_script
 
 LEFT = Qt.MouseButton.LeftButton
 SPECTRA = "P_singular_value"
-COLUMN = {
-    LayerNormPanel: "orthogonal_median",
-}
-"""The column that is the drawn curve."""
 
 
 @pytest.fixture
 def beside(qtbot, tmp_path):
     made = []
 
-    def make(panel_class):
-        made.append(Beside(qtbot, panel_class, tmp_path))
+    def make(panel):
+        made.append(Beside(qtbot, panel, tmp_path))
         made[-1].add_both()
         return made[-1]
 
@@ -40,50 +34,23 @@ def beside(qtbot, tmp_path):
         one.close()
 
 
-def labels(figure):
-    """The names in all legends of a figure, and the colours of their lines."""
-    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
-    return {
-        text.get_text(): to_hex(line.get_color())
-        for legend in legends
-        for text, line in zip(legend.texts, legend.legend_handles, strict=True)
-    }
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_figures_have_the_models_that_are_shown_in_print_colours(beside, panel_class):
-    made = beside(panel_class)
-    made.panel.set_theme(DARK)
-    found = labels(made.panel.figure(made.panel.result)())
-    (long,) = [name for name in found if name.startswith("long")]
-    assert found[long] == overlay_color(0, LIGHT)
-    assert any(name.startswith("short") for name in found)
-    QTest.mouseClick(made.chips[1], LEFT)
-    found = labels(made.panel.figure(made.panel.result)())
-    assert not any(name.startswith("long") for name in found)
-    assert any(name.startswith("short") for name in found)
-
-
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_a_figure_of_one_model_is_as_before(beside, panel_class):
-    made = beside(panel_class)
+@pytest.mark.parametrize("name", ["layernorm", "kernels"])
+def test_a_figure_of_one_model_names_none(beside, name):
+    made = beside(name)
     made.others.remove(1)
     made.others.remove(2)
-    found = labels(made.panel.figure(made.panel.result)())
-    assert not any(name.startswith(("long", "short", "open")) for name in found)
+    figure = made.panel.figure()()
+    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
+    names = [text.get_text() for legend in legends for text in legend.texts]
+    assert not any(one.startswith(("long", "short", "open")) for one in names)
 
 
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_numbers_have_their_columns_after_the_open_models(
-    beside, panel_class, tmp_path, monkeypatch
-):
-    made = beside(panel_class)
+def test_numbers_have_their_columns_after_the_open_models(beside, tmp_path, monkeypatch):
+    made = beside("layernorm")
     QTest.mouseClick(made.chips[2], LEFT)
     numbers = np.load(made.stage.save(monkeypatch, "Save numbers…", tmp_path / "numbers.npz"))
-    (line,) = made.panel.overlay_lines()
-    theirs = {name: numbers[name] for name in numbers if name.startswith("long: ")}
-    column = COLUMN[panel_class]
-    np.testing.assert_allclose(theirs[f"long: {column}"], line.y)
+    line, column = made.lines("Error by position")["long"], "orthogonal_median"
+    np.testing.assert_allclose(numbers[f"long: {column}"], line.y)
     assert len(numbers[column]) != len(line.y)
     assert not any(name.startswith("short") for name in numbers)
 
@@ -101,7 +68,10 @@ def test_a_table_has_columns_of_unlike_length(beside, tmp_path, monkeypatch):
 
 def test_numbers_of_models_of_one_name_are_kept_apart():
     models = [("a", {"x": np.full(n, n), "y": np.full(n, -n)}) for n in (2, 3, 4)]
-    columns = overlay_columns({"x": np.zeros(1)}, [*models, ("b", {"x": np.zeros(5)})])
+    models.append(("b", {"x": np.zeros(5)}))
+    others = [SimpleNamespace(name=name, numbers=columns) for name, columns in models]
+    view = SimpleNamespace(numbers={"x": np.zeros(1)}, others=others)
+    columns = all_numbers(SimpleNamespace(numbers=lambda one: one.numbers), view)
     assert {name: len(values) for name, values in columns.items()} == {
         "x": 1, "a: x": 2, "a: y": 2, "a (2): x": 3, "a (2): y": 3, "a (3): x": 4, "a (3): y": 4,
         "b: x": 5,
@@ -143,9 +113,9 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
     assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
 
 
-@pytest.mark.parametrize("panel_class", PANELS)
-def test_python_prints_each_models(beside, panel_class):
-    made = beside(panel_class)
+@pytest.mark.parametrize("name", ["layernorm", "lookback"])
+def test_python_prints_each_models(beside, name):
+    made = beside(name)
     QTest.mouseClick(made.chips[2], LEFT)
     script = made.stage.python()
     assert str(made.sources[0]) in script

@@ -1,4 +1,4 @@
-"""What the LayerNorm panel asks of two sums of token and position: how alike they are."""
+"""What the LayerNorm panel asks: LayerNorm's errors by position, and how alike two sums are."""
 
 from __future__ import annotations
 
@@ -10,17 +10,162 @@ from typing import Literal
 import numpy as np
 
 from geometry.checkpoints.errors import HelixscopeError
+from geometry.claims.measurements import Measurements, Scope
 from geometry.measures.interference import Interference, RandomPairs, interference, random_pairs
 from geometry.models.addable_tokens import addable_tokens
 from geometry.models.model import PositionalModel
-from gui.panels.one_token import AnyToken, read_token, write_token
+from gui.panels.layernorm.one_token import AnyToken, read_token, write_token
 from gui.services.questions import Progress, QuestionContext, ReadsTokens
+from gui.style.token_text import token_label
 
+MOST_ALIKE = 20
 Example = Literal["two tokens", "one token", "one position", "most alike", "nearest"]
-
 WORDS = ("cat", "apple")
 PLACES = (3, 6)
 """The article's example of two sums that should not be alike: CAT at 3 and APPLE at 6."""
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Errors:
+    """Relative error of one version of LayerNorm over the sampled tokens.
+
+    Attributes
+    ----------
+    median, p95 : (m,) float64
+        For each position of the range: the median, and what 95 % of the tokens are below.
+    overall
+        Both for all tokens and positions together.
+    """
+
+    median: np.ndarray
+    p95: np.ndarray
+    overall: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A token and the position that it is most like."""
+
+    token: int
+    text: str
+    position: int
+    cosine: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ErrorsByPosition:
+    """What is found of a model, beside others or alone.
+
+    Attributes
+    ----------
+    positions
+        First and last position, both inclusive, of the errors.
+    n_tokens
+        How many tokens were sampled for the errors.
+    orthogonal, constant_norm
+        The versions that take token and position for orthogonal, and the positions' norms for
+        all the same besides.
+    """
+
+    positions: tuple[int, int]
+    n_tokens: int
+    orthogonal: Errors
+    constant_norm: Errors
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LayerNorms(ErrorsByPosition):
+    """What is found of the open model.
+
+    Attributes
+    ----------
+    histogram : (bins,) int
+        Counts of |cos| of all tokens with all stored positions, in equal bins from 0 to 1.
+    most_alike
+        The tokens most like some position, the first most.
+    """
+
+    histogram: np.ndarray
+    most_alike: tuple[Alike, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerNormOf(ReadsTokens):
+    """The errors over a range of positions, and the cosines of all of them."""
+
+    positions: tuple[int, int]
+
+    def steps(self, about: QuestionContext) -> Iterator[Progress | LayerNorms]:
+        """Yield the :class:`LayerNorms` last.
+
+        Raises
+        ------
+        TensorUnavailable
+            There are no token embeddings, or none of the positions' size.
+        """
+        yield Progress(None, "Reading token embeddings")
+        measured = Measurements(about.model, Scope(self.positions), about.measured())
+        _ = measured.layernorm
+        yield Progress(None, "Comparing all tokens with all positions")
+        yield layernorms_of(measured)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorsOf(ReadsTokens):
+    """The errors over a range of positions alone."""
+
+    positions: tuple[int, int]
+
+    def answer(self, about: QuestionContext) -> ErrorsByPosition:
+        """Measure them; TensorUnavailable as :meth:`LayerNormOf.steps`."""
+        about.tell(None, "Reading token embeddings")
+        measured = Measurements(about.model, Scope(self.positions), about.measured())
+        errors = measured.layernorm
+        return ErrorsByPosition(
+            measured.positions,
+            len(errors.tokens),
+            _errors(errors.orthogonal),
+            _errors(errors.constant_norm),
+        )
+
+
+def layernorms_of(measured: Measurements) -> LayerNorms:
+    """Put together what is measured; TensorUnavailable as :meth:`LayerNormOf.steps`."""
+    errors, cosines = measured.layernorm, measured.cosines
+    return LayerNorms(
+        measured.positions,
+        len(errors.tokens),
+        _errors(errors.orthogonal),
+        _errors(errors.constant_norm),
+        cosines.histogram,
+        tuple(
+            Alike(one.token, _text(measured.model, one.token), one.position, one.value)
+            for one in cosines.most_alike(MOST_ALIKE)
+        ),
+    )
+
+
+def _errors(values: np.ndarray) -> Errors:
+    median, p95 = np.percentile(values, (50, 95), axis=0)
+    both = np.percentile(values, (50, 95))
+    for array in (median, p95):
+        array.setflags(write=False)
+    return Errors(median, p95, (float(both[0]), float(both[1])))
+
+
+def _text(model: PositionalModel, token: int) -> str:
+    """Return a token's text; its number where there is no tokenizer to tell."""
+    try:
+        text = model.token_text(token)
+    except HelixscopeError:
+        text = None
+    return f"token {token}" if text is None else token_label(text)
+
+
+# ---- two sums --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +193,7 @@ class Term:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Compared:
+class ComparedSums:
     """What was found.
 
     Attributes
@@ -72,8 +217,8 @@ class _OfTwoSums(ReadsTokens, ABC):
 
     __slots__ = ()
 
-    def steps(self, about: QuestionContext) -> Iterator[Progress | Compared]:
-        """Yield the :class:`Compared` last; a token that there is not is no error.
+    def steps(self, about: QuestionContext) -> Iterator[Progress | ComparedSums]:
+        """Yield the :class:`ComparedSums` last; a token that there is not is no error.
 
         Raises
         ------
@@ -137,7 +282,7 @@ def drawn(about: QuestionContext) -> RandomPairs:
     )
 
 
-def _compared(model: PositionalModel, one: Typed, other: Typed, among: RandomPairs) -> Compared:
+def _compared(model: PositionalModel, one: Typed, other: Typed, among: RandomPairs) -> ComparedSums:
     tokens = addable_tokens(model)
     terms = [Term(typed, read_token(model, typed.token, len(tokens))) for typed in (one, other)]
     (a, b), found = (term.token.id for term in terms), None
@@ -146,7 +291,7 @@ def _compared(model: PositionalModel, one: Typed, other: Typed, among: RandomPai
             tokens, model.W_pos, (a, one.position), (b, other.position),
             among=among, token_scale=model.token_scale, type_row=model.token_type,
         )  # fmt: skip
-    return Compared(terms[0], terms[1], among, found)
+    return ComparedSums(terms[0], terms[1], among, found)
 
 
 def _example(

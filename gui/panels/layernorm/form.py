@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSpinBox, QWidget
 
-from gui.panels.interference_question import Example, Term, Typed
+from gui.panels.layernorm.question import Example, Term, Typed
 from gui.style.theme import GRID, SMALL, Theme
 from gui.widgets.drop_down import DropDown
 from gui.widgets.label import label
@@ -153,11 +153,11 @@ class InterferenceForm(QWidget):
         """Return both sums as they stand there."""
         return self.one.typed(), self.other.typed()
 
-    def show_positions(self, positions: tuple[int, int]) -> None:
-        """Show other positions without telling anybody."""
+    def take_positions(self, positions: tuple[int, int]) -> None:
+        """Put positions into the sums, as the user does."""
         for field, position in zip((self.one, self.other), positions, strict=True):
             field.show_typed(Typed(field.token.text(), position))
-        self._told = self.typed()
+        self._tell()
 
     def show_table(self, n_positions: int) -> None:
         """Offer the positions of a table, without telling anybody."""
@@ -167,21 +167,14 @@ class InterferenceForm(QWidget):
         one, other = (replace(told, position=min(told.position, last)) for told in self._told)
         self._told = one, other
 
-    def show_terms(self, one: Term, other: Term, *, typed: bool) -> None:
-        """Show what was understood of the sums.
-
-        Parameters
-        ----------
-        one, other
-            The sums.
-        typed
-            Also put them into the fields, in place of what stands there.
-        """
+    def show_terms(self, one: Term, other: Term) -> None:
+        """Show what was understood of two sums, and the sums, if they were not typed here."""
+        typed = (one.typed, other.typed) == self._told
         for field, term in ((self.one, one), (self.other, other)):
-            if typed:
+            if not typed:
                 field.show_typed(term.typed)
             field.show_meant(term)
-        if typed:
+        if not typed:
             self._pause.stop()
             self._told = self.typed()
         why = next((term.token.why for term in (one, other) if term.token.why), "")

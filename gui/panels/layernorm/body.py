@@ -1,0 +1,251 @@
+"""The body of the LayerNorm panel: a page of errors, and one of two sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
+
+from geometry.measures.interference import MEASURES
+from gui.panels.layernorm.form import ExampleBox, InterferenceForm
+from gui.panels.layernorm.question import ComparedSums, LayerNorms
+from gui.panels.layernorm.spec import (
+    AXES,
+    COLUMNS,
+    Choices,
+    LayerNormPanel,
+    LayerNormView,
+    Result,
+    distances,
+    histogram,
+    rank,
+    rows,
+)
+from gui.panels.panel import PanelBody
+from gui.plots.histogram_plot import HistogramPlot
+from gui.plots.qt_painter import PaintedRow
+from gui.state.session import Session
+from gui.style.theme import GRID, Theme, format_count, format_number
+from gui.widgets.choice_table import ChoiceTable
+from gui.widgets.label import label
+from gui.widgets.position_rows import Column, Row
+from gui.widgets.position_table import PositionTable
+from gui.widgets.tooltips import wrapped
+
+BESIDE, WIDE = 560, 880
+"""From these widths on the plot is beside the form, and the numbers beside the plot."""
+LOW, HIGH = 144, 300
+"""In these heights the numbers have room below the form, and below a plot that is below it."""
+PARTS = 40
+"""And so much more takes the whole table with the line below it."""
+ROW_TIP = "Click to see the random pairs by this measure"
+SELECTED_TIP = "Put the two positions that were selected last into the sums"
+SELECT_TWO = "Select two positions first, in the curve or in any plot: Shift-click adds one"
+TOKENS = (
+    Column("Token", "The tokens most like a position; blanks are made visible", left=True),
+    Column("Position", "The stored position that it is most like", 8 * GRID),
+    Column("|cos|", "Cosine of the two rows as they are stored, its sign left out", 7 * GRID),
+)
+Place = tuple[int, int, int, int]
+
+
+class LayerNormBody(PanelBody):
+    """Two pages, and what of the controls belongs to one of them."""
+
+    def __init__(self, session: Session, theme: Theme) -> None:
+        super().__init__(session, theme)
+        self.plots = PaintedRow(session, theme)
+        self.plots.hoverRequested.connect(self.hoverRequested)
+        self.plots.selectionRequested.connect(self.selectionRequested)
+        self.tokens = PositionTable(TOKENS, "Click to select position {position}", scrolls_from=3)
+        self.tokens.setAccessibleName("Tokens most like a position")
+        self.tokens.hovered.connect(self.hoverRequested)
+        self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))
+        self.errors = QWidget()
+        row = QHBoxLayout(self.errors)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GRID)
+        row.addWidget(self.plots, 6)
+        row.addWidget(self.tokens, 3, Qt.AlignmentFlag.AlignTop)
+        self.form = InterferenceForm(theme)
+        self.form.changed.connect(self._take_sums)
+        self.sums = InterferenceView(self.form, theme)
+        self.sums.measureChosen.connect(lambda measure: self.chosen.emit("measure", measure))
+        self.examples, self.selected = ExampleBox(), QPushButton("Use selection")
+        self.examples.exampleChosen.connect(self._take_example)
+        self.selected.clicked.connect(self._take_selection)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self.errors)
+        self._stack.addWidget(self.sums)
+        self._result: Result | None = None
+        self.show_marks()
+
+    def controls(self) -> Sequence[QWidget]:
+        return self.examples, self.selected
+
+    def show_choices(self, choices: Choices) -> None:
+        for control in self.controls():
+            control.setVisible(choices.page == "interference")
+        self.examples.show_example(choices.example)
+
+    def draw(self, view: LayerNormView) -> None:
+        result = view.result
+        if isinstance(result, ComparedSums):
+            self.form.show_table(view.model.n_positions)
+            self.form.show_terms(result.one, result.other)
+            self.sums.show_result(result, view.choices)
+            self._stack.setCurrentWidget(self.sums)
+        elif isinstance(result, LayerNorms):
+            self.plots.draw(LayerNormPanel().plots(view))
+            self.tokens.set_rows(
+                Row(one.position, (one.text, str(one.position), format_number(one.cosine)))
+                for one in result.most_alike
+            )
+            self._stack.setCurrentWidget(self.errors)
+        self._result = result
+        self.show_marks()
+
+    def show_marks(self) -> None:
+        session = self.session
+        two = len(session.selection) > 1
+        self.selected.setEnabled(two and isinstance(self._result, ComparedSums))
+        self.selected.setToolTip(wrapped(SELECTED_TIP if two else SELECT_TWO))
+        if isinstance(self._result, LayerNorms):
+            self.plots.show_marks()
+            self.tokens.set_tints(session.hover, session.selection, self.theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        super().set_theme(theme)
+        self.plots.set_theme(theme)
+        self.form.set_theme(theme)
+        self.sums.set_theme(theme)
+
+    def stop(self) -> None:
+        self.form.stop()
+
+    def _take_sums(self) -> None:
+        one, other = self.form.typed()
+        sums = (one.token, one.position), (other.token, other.position)
+        self.chosen.emit("sums", sums)
+
+    def _take_selection(self) -> None:
+        i, j = self.session.selection[-2:]
+        self.form.take_positions((i, j))
+
+    def _take_example(self, name: str) -> None:
+        self.form.stop()
+        self.chosen.emit("example", name)
+
+
+class InterferenceView(QWidget):
+    """What two sums are, and how they rank.
+
+    Parameters
+    ----------
+    form
+        Where the sums are typed; it becomes this page's.
+    theme
+        Colours.
+    """
+
+    measureChosen = Signal(str)
+    """The random pairs are to be shown by another measure."""
+
+    def __init__(self, form: InterferenceForm, theme: Theme) -> None:
+        super().__init__()
+        self.form, self.theme = form, theme
+        self._result: ComparedSums | None = None
+        self._measure = MEASURES[0]
+        self._places: tuple[Place, ...] = ()
+        self.plot = HistogramPlot(theme, "random pairs")
+        self.plot.setAccessibleName("Random pairs, and these two sums")
+        self.plot.pointHovered.connect(self._on_hovered)
+        self.table = ChoiceTable(COLUMNS, ROW_TIP, spare=())
+        self.table.setAccessibleName("How alike the two sums are")
+        self.table.fit(WIDE)
+        self.table.chosen.connect(lambda number, _: self.measureChosen.emit(MEASURES[number]))
+        self.parts = label(role="small")
+        self.parts.setToolTip("How far apart the two tokens are, and the two positions")
+        self._numbers = QWidget()
+        numbers = QVBoxLayout(self._numbers)
+        numbers.setContentsMargins(0, 0, 0, 0)
+        numbers.setSpacing(GRID // 2)
+        numbers.addWidget(self.table)
+        numbers.addWidget(self.parts)
+        numbers.addStretch(1)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(2 * GRID)
+        self._grid.setVerticalSpacing(GRID // 2)
+        self._place(((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1)))
+
+    def show_result(self, result: ComparedSums, choices: Choices) -> None:
+        """Show how alike two sums are, and the random pairs by one measure."""
+        self._result, self._measure = result, choices.measure
+        self.table.set_rows(rows(result.found))
+        self.table.show_drawn({MEASURES.index(choices.measure): self.theme.muted})
+        self.parts.setText(distances(result.found))
+        self._arrange()
+        mark = None if result.found is None else result.found.of(choices.measure)
+        self.plot.show_counts(AXES[choices.measure], *histogram(result, choices.measure), mark)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours; it is drawn again right after."""
+        self.theme = theme
+        self.plot.set_theme(theme)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return little: a small panel leaves parts out."""
+        return QSize(self.form.minimumSizeHint().width(), 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the parts beside each other or below, as there is room."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Place the parts; the numbers, which the caption has too, go where there is no room."""
+        width, height = self.width(), self.height()
+        found = self._result is not None and self._result.found is not None
+        if width >= WIDE:
+            places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (0, 2, 2, 1)), True
+        elif width >= BESIDE:
+            places, room = ((0, 0, 1, 1), (0, 1, 2, 1), (1, 0, 1, 1)), found and height >= LOW
+        else:
+            places, room = ((0, 0, 1, 1), (1, 0, 1, 1), (2, 0, 1, 1)), found and height >= HIGH
+        self._numbers.setVisible(room)
+        self.parts.setVisible(not BESIDE <= width < WIDE or height >= LOW + PARTS)
+        self._place(places)
+
+    def _place(self, places: tuple[Place, ...]) -> None:
+        """Put form, plot and numbers each into some cells of the grid."""
+        if places == self._places:
+            return
+        self._places = places
+        parts: tuple[QWidget, ...] = (self.form, self.plot, self._numbers)
+        for part, place in zip(parts, places, strict=True):
+            self._grid.addWidget(part, *place)
+        beside = places[1][1] == 1
+        self._grid.setColumnStretch(0, 0 if beside else 1)
+        self._grid.setColumnStretch(1, 1 if beside else 0)
+        self._grid.setRowStretch(1, 1)
+
+    def _on_hovered(self, point: tuple[int, int] | None) -> None:
+        result, plot = self._result, self.plot
+        if point is None or result is None:
+            plot.set_hover(None)
+        elif point[0] == plot.MARK and result.found is not None:
+            plot.set_hover(point, f"these two: {rank(result.found, self._measure)}")
+        else:
+            bar = plot.bar_of(point[1])
+            span = " to ".join(format_number(edge) for edge in plot.edges[bar : bar + 2])
+            plot.set_hover(point, f"{span} · {format_count(int(plot.counts[bar]))} pairs")

@@ -1,0 +1,542 @@
+"""How far LayerNorm keeps token and position apart, and how alike two sums of them are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from geometry.measures.interference import MEASURES, Interference, Measure, RandomPairs
+from gui.panels.kit import (
+    LONGEST,
+    Choice,
+    Option,
+    PanelSpec,
+    Reported,
+    Saved,
+    Scope,
+    View,
+    whole_number,
+)
+from gui.panels.layernorm.question import (
+    ComparedSums,
+    Errors,
+    ErrorsByPosition,
+    ErrorsOf,
+    Example,
+    ExampleOf,
+    InterferenceOf,
+    LayerNormOf,
+    LayerNorms,
+    Term,
+    Typed,
+    layernorms_of,
+)
+from gui.plots.spec import Axis, Curve, Plot, Rule, Style, highest, outline
+from gui.services.questions import Question
+from gui.services.snippets import opening
+from gui.style.theme import format_count, format_number, format_percent
+from gui.widgets.table_text import Column, Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BINS = 48
+NO_NUMBER = "–"
+SUMS_HEADLINE = (
+    "E(a) + pᵢ ≈ E(b) + pⱼ ?",
+    "interference",
+    "A model reads only the sum of token and position: were two sums alike, it could not tell one "
+    "pair from the other. Two are compared as they are and after LayerNorm, before its gain, and "
+    "ranked among random pairs of any tokens at any positions.",
+)
+"""Formula, meaning and explanation of two sums."""
+NAMES: dict[Measure, str] = {
+    "distance": "Distance",
+    "cosine": "Cosine",
+    "layernorm_distance": "Distance after LN",
+    "layernorm_cosine": "Cosine after LN",
+}
+AXES: dict[Measure, str] = {
+    "distance": "distance of two sums",
+    "cosine": "cosine of two sums",
+    "layernorm_distance": "distance after LayerNorm",
+    "layernorm_cosine": "cosine after LayerNorm",
+}
+COLUMNS = (
+    Column(
+        "Measure",
+        "Of the two sums as they are, or after LayerNorm without gain",
+        120,
+        left=True,
+    ),
+    Column("These two", "Distances are in the tables’ units", 72),
+    Column("Closer than", "So many of the random pairs are farther apart", 84),
+)
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+Version = Literal["orthogonal", "constant_norm"]
+VERSIONS: dict[Version, str] = {"orthogonal": "orthogonal", "constant_norm": "constant norm"}
+Sum = tuple[str, int]
+"""A token as it is typed, and a position."""
+Result = ErrorsByPosition | ComparedSums
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is shown: errors or two sums.
+
+    Attributes
+    ----------
+    page
+        Which of both.
+    version
+        Of LayerNorm, whose errors are drawn.
+    measure
+        By which random pairs are drawn.
+    example
+        Which two sums are compared; None where they are the user's own.
+    sums
+        The user's own; None where there is an example.
+    """
+
+    page: Literal["errors", "interference"] = "errors"
+    version: Version = "orthogonal"
+    measure: Measure = MEASURES[0]
+    example: Example | None = "two tokens"
+    sums: tuple[Sum, Sum] | None = None
+
+
+LayerNormView = View[Choices, Result]
+
+
+def _are_sums(value: object) -> bool:
+    """Return whether a value in a file is two sums."""
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_sum, value))
+
+
+def _is_sum(value: object) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    token, position = value
+    return isinstance(token, str) and len(token) <= LONGEST and whole_number(position)
+
+
+class LayerNormPanel(PanelSpec[Choices, Result]):
+    """Errors of two simpler LayerNorms by position; and how alike two sums are."""
+
+    name = "layernorm"
+    formula = "‖E + p‖² ≈ ‖E‖² + ‖p‖²"
+    meaning = "LayerNorm taken apart"
+    explanation = (
+        "LayerNorm divides token plus position by its norm; the orthogonal version divides by "
+        "√(‖E‖² + ‖p‖²) and the one of constant norm by √(‖E‖² + c²), c the mean ‖p‖ of the range. "
+        "Shown are ‖approximate − exact‖ / ‖exact‖ by position over a sample of tokens, and |cos| "
+        "of all tokens with all positions, which is why it is small."
+    )
+    empty = "Open a model to see how far LayerNorm keeps its tokens and positions apart."
+    instead = "Norms shows how stable the positions’ norms are."
+    defaults = Choices()
+    controls = (
+        Choice(
+            field="page",
+            label="What is shown",
+            options=(
+                Option("errors", "Errors", "What it costs to take token and position apart"),
+                Option(
+                    "interference",
+                    "Interference",
+                    "Two sums of token and position: are they alike?",
+                ),
+            ),
+        ),
+        Choice(
+            field="version",
+            label="Version of LayerNorm",
+            options=(
+                Option("orthogonal", "Orthogonal", "Errors of the denominator √(‖E‖² + ‖p‖²)"),
+                Option("constant_norm", "Constant norm", "Errors of the denominator √(‖E‖² + c²)"),
+            ),
+            when=lambda choices: choices.page == "errors",
+        ),
+        Saved(field="measure", check=lambda measure: measure in MEASURES),
+        Saved(field="example", check=lambda example: example in get_args(Example), optional=True),
+        Saved(field="sums", check=_are_sums, optional=True),
+    )
+    body = "gui.panels.layernorm.body:LayerNormBody"
+    figures = {"layernorm": {}, "interference": {"page": "interference"}}
+    claims = {
+        "layernorm.orthogonal": {"page": "errors"},
+        "layernorm.sum_of_squares": {"page": "errors", "version": "orthogonal"},
+        "layernorm.constant": {"page": "errors", "version": "constant_norm"},
+    }
+
+    def agreeing(self, choices: Choices, made: Set[str]) -> Choices:
+        """Show the page of a version, and either an example or sums of the user's own."""
+        if "version" in made and "page" not in made:
+            choices = replace(choices, page="errors")
+        if "sums" in made and choices.sums is not None:
+            return replace(choices, example=None)
+        return replace(choices, sums=None) if "example" in made else choices
+
+    def headline(self, choices: Choices) -> tuple[str, str, str]:
+        return super().headline(choices) if choices.page == "errors" else SUMS_HEADLINE
+
+    def question(self, scope: Scope, choices: Choices) -> Question[Result]:
+        if choices.page == "errors":
+            return LayerNormOf(scope.positions)
+        if choices.example is not None:
+            return ExampleOf(choices.example)
+        assert choices.sums is not None
+        last = scope.model.n_positions - 1
+        one, other = (Typed(token, min(position, last)) for token, position in choices.sums)
+        return InterferenceOf(one, other)
+
+    def question_beside(self, scope: Scope, choices: Choices) -> Question[Result]:
+        """Ask for the errors alone: all tokens with all positions take longer."""
+        return ErrorsOf(scope.positions)
+
+    def result_for_report(
+        self, reported: Reported, choices: Choices
+    ) -> tuple[Question[Result], Result]:
+        if choices.page == "interference":
+            return super().result_for_report(reported, choices)
+        return self.question(reported.scope, choices), layernorms_of(reported.measured)
+
+    def plots(self, view: LayerNormView) -> Sequence[Plot]:
+        """Return errors and cosines; or, for print, the random pairs before and after LayerNorm."""
+        result = view.result
+        if isinstance(result, ComparedSums):
+            cosine = view.choices.measure.endswith("cosine")
+            measures = [one for one in MEASURES if one.endswith("cosine") == cosine]
+            return [_pairs(view, result, measure) for measure in measures]
+        assert isinstance(result, LayerNorms)
+        found = errors_of(result, view.choices.version)
+        at, others = _positions(result), _beside(view, view.choices.version)
+        curves = [
+            Curve(at, found.median, view.theme.text),
+            Curve(at, found.p95, view.theme.muted, "dashed", silent=True),
+            *others,
+        ]
+
+        def hover(_: int, index: int) -> str:
+            position = int(at[index])
+            p95 = format_number(found.p95[index])
+            parts = [f"{view.at(position)}: {format_number(found.median[index])}, 95 % below {p95}"]
+            for other in others:
+                where = position - int(other.x[0])
+                if 0 <= where < len(other.x):
+                    parts.append(f"{other.name} {format_number(float(other.y[where]))}")
+            return " · ".join(parts)
+
+        return [_errors(curves, hover), _cosines(view, result)]
+
+    def figure(self, view: LayerNormView) -> Figure:
+        """Draw the errors of both versions and the cosines; or the two sums among random pairs."""
+        result = view.result
+        if not isinstance(result, LayerNorms):
+            return super().figure(view)
+        from gui.plots.mpl_painter import paint
+
+        at, theme = _positions(result), view.theme
+        versions: tuple[tuple[Version, str], ...] = (
+            ("orthogonal", theme.text),
+            ("constant_norm", theme.faint),
+        )
+        curves = [
+            Curve(at, values, color, style, label=f"{VERSIONS[version]}, {what}")
+            for version, color in versions
+            for what, values, style in _drawn(errors_of(result, version))
+        ]
+        others = _beside(view, "orthogonal")
+        return paint(
+            [_errors([*curves, *others]), _cosines(view, result)], *self.heading(view), theme,
+            others=[(other.name, other.color) for other in view.others], what="Orthogonal, median",
+        )  # fmt: skip
+
+    def heading(self, view: LayerNormView) -> tuple[str, str]:
+        result, name = view.result, view.model.name
+        if not isinstance(result, ComparedSums):
+            return f"{name} · LayerNorm taken apart", _scope(result)
+        both = "" if result.found is None else f"{_both(result)} · "
+        return f"{name} · two sums of token and position", f"{both}{drawn_from(result.among)}"
+
+    def caption(self, view: LayerNormView) -> str:
+        result, name, measure = view.result, view.model.name, view.choices.measure
+        if not isinstance(result, ComparedSums):
+            summary = f"{VERSIONS[view.choices.version]}: {_overall(view)}"
+            return f"{name} · {_scope(result)} · {summary}"
+        if result.found is None:
+            return f"{name} · {drawn_from(result.among)}"
+        called = NAMES[measure].lower().replace(" ln", " LayerNorm")
+        ranked = f"{called} {rank(result.found, measure)} of {drawn_from(result.among)}"
+        return f"{name} · {_both(result)} · {ranked}"
+
+    def numbers(self, view: LayerNormView) -> Mapping[str, np.ndarray]:
+        """Return errors by position, cosines and tokens; or the two sums and all random pairs."""
+        result = view.result
+        if isinstance(result, ComparedSums):
+            return _numbers_of_sums(result)
+        errors = {
+            "position": _positions(result),
+            "orthogonal_median": result.orthogonal.median,
+            "orthogonal_p95": result.orthogonal.p95,
+            "constant_norm_median": result.constant_norm.median,
+            "constant_norm_p95": result.constant_norm.p95,
+        }
+        if not isinstance(result, LayerNorms):
+            return errors
+        bins = len(result.histogram)
+        return {
+            **errors,
+            "cosine_from": np.arange(bins) / bins,
+            "pairs": result.histogram,
+            "token": np.array([one.token for one in result.most_alike]),
+            "token_text": np.array([one.text for one in result.most_alike]),
+            "token_position": np.array([one.position for one in result.most_alike]),
+            "token_cosine": np.array([one.cosine for one in result.most_alike]),
+        }
+
+    def script(self, view: LayerNormView) -> str:
+        if isinstance(view.result, ComparedSums):
+            return _script_of_sums(view, view.result)
+        return (
+            opening(view.model)
+            + f"""import numpy as np
+
+from geometry import Measurements, Scope
+
+measured = Measurements(model, Scope(positions={view.result.positions}))
+for errors in (measured.layernorm.orthogonal, measured.layernorm.constant_norm):
+    print(*np.percentile(errors, (50, 95)))
+for one in measured.cosines.most_alike():
+    print(one.token, one.position, one.value)
+"""
+        )
+
+    def compares(self, choices: Choices) -> str:
+        # Of two sums nothing is another model's.
+        return "Median error" if choices.page == "errors" else ""
+
+    def summary(self, view: LayerNormView) -> str:
+        summary = _overall(view)
+        return f"{summary[0].upper()}{summary[1:]}"
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+def errors_of(result: ErrorsByPosition, version: Version) -> Errors:
+    """Return the errors of a version."""
+    return result.orthogonal if version == "orthogonal" else result.constant_norm
+
+
+def _positions(result: ErrorsByPosition) -> np.ndarray:
+    first, last = result.positions
+    return np.arange(first, last + 1)
+
+
+def _drawn(found: Errors) -> tuple[tuple[str, np.ndarray, Style], ...]:
+    """Return what is drawn of errors: what it is, its values and its style."""
+    return ("median", found.median, "solid"), ("95th percentile", found.p95, "dashed")
+
+
+def _beside(view: LayerNormView, version: Version) -> list[Curve]:
+    """Return the compared models' median errors."""
+    return [
+        Curve(
+            _positions(other.result), errors_of(other.result, version).median, other.color,
+            silent=True, name=other.name,
+        )
+        for other in view.others
+        if isinstance(other.result, ErrorsByPosition)
+    ]  # fmt: skip
+
+
+def _errors(curves: Sequence[Curve], hover: Callable[[int, int], str] | None = None) -> Plot:
+    return Plot(
+        "Error by position",
+        Axis("position", whole=True),
+        Axis(
+            "relative error",
+            span=(0.0, 1.05 * highest(curves) or 1.0),
+            printed="relative error of LayerNorm",
+        ),
+        curves,
+        hover=hover,
+        over="position",
+    )
+
+
+def _cosines(view: LayerNormView, result: LayerNorms) -> Plot:
+    counts = result.histogram
+    bins, last = len(counts), int(np.flatnonzero(counts)[-1]) + 1
+
+    def hover(_: int, at: int) -> str:
+        span = f"{format_number(at / bins)} to {format_number((at + 1) / bins)}"
+        return f"|cos| {span} · {format_count(int(counts[at]))} pairs"
+
+    return Plot(
+        "Cosines of tokens with positions",
+        Axis("|cos(Eₜ, Pᵢ)|"),
+        Axis("share of pairs", log=True, printed="share of all pairs"),
+        [Curve((np.arange(last) + 0.5) / bins, counts[:last] / counts.sum(), view.theme.text)],
+        hover=hover,
+    )
+
+
+def _scope(result: ErrorsByPosition) -> str:
+    """Return of which positions and tokens the errors are, and of which the cosines."""
+    first, last = result.positions
+    tokens = format_count(result.n_tokens)
+    return f"positions {first}–{last} with {tokens} tokens; cosines of all rows"
+
+
+def _overall(view: LayerNormView) -> str:
+    assert isinstance(view.result, ErrorsByPosition)
+    median, p95 = errors_of(view.result, view.choices.version).overall
+    return f"median {format_number(median)}, 95 % below {format_number(p95)}"
+
+
+# ---- two sums --------------------------------------------------------------------------------
+
+
+def _both(result: ComparedSums) -> str:
+    return f"{written_sum(result.one)} and {written_sum(result.other)}"
+
+
+def written_sum(term: Term) -> str:
+    """Return a sum as it is written: ``E(·cat) + p₃``."""
+    token = term.token.text or term.typed.token
+    return f"E({token}) + p{str(term.typed.position).translate(_LOWERED)}"
+
+
+def share(value: float) -> str:
+    """Return a share as it is written; one that is nearly all is not rounded to all."""
+    if value in (0.0, 1.0):
+        return format_percent(value, 0)
+    return format_percent(value, 2 if value > 0.999 or value < 0.001 else 1)
+
+
+def rows(found: Interference | None) -> list[Row]:
+    """Return a row for each measure."""
+    return [
+        Row(
+            number,
+            (NAMES[measure], NO_NUMBER, NO_NUMBER)
+            if found is None
+            else (
+                NAMES[measure],
+                format_number(found.of(measure)),
+                share(found.closer_than(measure)),
+            ),
+        )
+        for number, measure in enumerate(MEASURES)
+    ]
+
+
+def distances(found: Interference | None) -> str:
+    """Return how much of the distance is the tokens' and how much the positions'."""
+    if found is None:
+        return ""
+    return (
+        f"‖E(a) − E(b)‖ {format_number(found.token_distance)}, "
+        f"‖pᵢ − pⱼ‖ {format_number(found.position_distance)}"
+    )
+
+
+def drawn_from(among: RandomPairs) -> str:
+    """Return what they are compared with."""
+    return f"{format_count(len(among))} random pairs of all rows, seed {among.seed}"
+
+
+def rank(found: Interference, measure: Measure) -> str:
+    """Return what a measure is and how it ranks: ``3.421, closer than 97.1 %``."""
+    value = format_number(found.of(measure))
+    return f"{value}, closer than {share(found.closer_than(measure))}"
+
+
+def histogram(result: ComparedSums, measure: Measure) -> tuple[np.ndarray, np.ndarray]:
+    """Count the random pairs by a measure.
+
+    Returns
+    -------
+    counts : (BINS,) int
+    edges : (BINS + 1,) float64
+        Of equal bins from the least to the largest value.
+    """
+    values = result.among.likeness.of(measure)
+    low, high = float(values.min()), float(values.max())
+    # Values that differ by their rounding alone are one bar.
+    span = (low, high) if high - low > 1e-9 * max(1.0, abs(high)) else (low - 0.5, high + 0.5)
+    return np.histogram(values, BINS, span)
+
+
+def _pairs(view: LayerNormView, result: ComparedSums, measure: Measure) -> Plot:
+    """Return the random pairs by a measure, with the two sums among them."""
+    counts, edges = histogram(result, measure)
+    found, printed = result.found, AXES[measure]
+    rules = []
+    if found is not None:
+        printed += f"\n{rank(found, measure)}"
+        rules = [Rule(found.of(measure), "x", style="solid")]
+    return Plot(
+        AXES[measure],
+        Axis(AXES[measure], printed=printed),
+        Axis("random pairs", span=(0.0, 1.06 * max(float(counts.max()), 1.0))),
+        [Curve(*outline(counts, edges), view.theme.muted)],
+        rules,
+    )
+
+
+def _numbers_of_sums(result: ComparedSums) -> dict[str, np.ndarray]:
+    """Return the numbers of the two sums, then of all random pairs."""
+    numbers: dict[str, np.ndarray] = {}
+    if result.found is not None:
+        found = result.found
+        numbers = {
+            "token": np.array([found.one[0], found.other[0]]),
+            "token_text": np.array([result.one.token.text, result.other.token.text]),
+            "position": np.array([found.one[1], found.other[1]]),
+            "measure": np.array(MEASURES),
+            "value": np.array([found.of(measure) for measure in MEASURES]),
+            "closer_than": np.array([found.closer_than(measure) for measure in MEASURES]),
+            "token_distance": np.array([found.token_distance]),
+            "position_distance": np.array([found.position_distance]),
+        }
+    among = result.among
+    numbers |= {f"random_{measure}": among.likeness.of(measure) for measure in MEASURES}
+    for number in (0, 1):
+        numbers[f"random_token_{number + 1}"] = among.tokens[:, number]
+        numbers[f"random_position_{number + 1}"] = among.positions[:, number]
+    return numbers
+
+
+def _script_of_sums(view: LayerNormView, result: ComparedSums) -> str:
+    """Return Python that prints the measures and their ranks."""
+    start = (
+        opening(view.model)
+        + """import numpy as np
+
+from geometry import MEASURES, interference, random_pairs
+
+E, P = model.W_E, model.W_pos
+added = {"token_scale": model.token_scale, "type_row": model.token_type}
+among = random_pairs(E, P, **added)
+"""
+    )
+    if result.found is None:
+        return start + (
+            "for measure in MEASURES:\n"
+            "    print(measure, *np.percentile(among.likeness.of(measure), (5, 50, 95)))\n"
+        )
+    one, other = result.found.one, result.found.other
+    texts = f"{result.one.token.text}, {result.other.token.text}"
+    return start.replace("import numpy as np\n\n", "") + (
+        f"one, other = {one}, {other}  # token and position: {texts}\n"
+        "found = interference(E, P, one, other, among=among, **added)\n"
+        "for measure in MEASURES:\n"
+        "    print(measure, found.of(measure), found.closer_than(measure))\n"
+    )
