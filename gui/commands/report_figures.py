@@ -10,7 +10,6 @@ from geometry.checkpoints.errors import RangeError
 from geometry.pca.curve import place_curve
 from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels.kit import Reported, report_view
-from gui.panels.norms.norms_figure import norms_figure
 from gui.panels.table import PANELS
 
 ENTRIES = 3
@@ -47,10 +46,6 @@ def texts(name: str, reported: Reported) -> Mapping[str, Callable[[], str]]:
 # ---- all stored rows ------------------------------------------------------------------------
 
 
-def _norms(reported: Reported) -> Figure:
-    return norms_figure(reported.model.name, reported.measured.norms)
-
-
 def _spectrum(reported: Reported) -> Figure:
     model = reported.model
     return spectrum_figure(model.name, model.n_positions, reported.measured.spectrum("P"))
@@ -68,6 +63,5 @@ def _helix(reported: Reported) -> Figure:
 
 _DRAW: Mapping[str, Callable[[Reported], Figure]] = {
     "helix": _helix,
-    "norms": _norms,
     "spectrum": _spectrum,
 }

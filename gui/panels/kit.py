@@ -75,16 +75,16 @@ class Control:
     shared
         Whether it is a field of the session, of the same name, and not of this panel alone: saved
         with the session, and changed by :class:`ChangeShared`.
+    kept
+        Whether files of saved work have it.
     """
-
-    kept: ClassVar[bool] = True
-    """Whether files of saved work have it."""
 
     field: str
     tip: str = ""
     works: Callable[[View[Any, Any]], bool] | None = None
     when: Callable[[Any], bool] | None = None
     shared: bool = False
+    kept: bool = True
 
     def accepts(self, value: object) -> bool:
         """Return whether a value in a file makes sense, whichever model it is for."""
@@ -271,20 +271,13 @@ class Saved(Control):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passing(Saved):
-    """A choice made in the panel's body, that files leave out."""
-
-    kept: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Play(Control):
     """A button, and Space, that play :meth:`PanelSpec.course` once, for as long as it is true.
 
     ``stop_tip`` is its tooltip while it plays.
     """
 
-    kept: ClassVar[bool] = False
+    kept: bool = False
     stop_tip: str
 
     def accepts(self, value: object) -> bool:
@@ -344,9 +337,18 @@ class HideCurves:
 
 @dataclass(frozen=True, slots=True)
 class AddModel:
-    """Another model is to be shown beside the open one; where on the screen to ask which."""
+    """Another model is to be compared with the open one.
+
+    Attributes
+    ----------
+    at
+        Where on the screen to ask which.
+    in_grid
+        Whether it is to have a view of its own, or to be shown in panels alone.
+    """
 
     at: tuple[int, int]
+    in_grid: bool = True
 
 
 @dataclass(frozen=True, slots=True)

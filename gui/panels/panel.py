@@ -248,6 +248,7 @@ class ResultPanel(Panel):
         self.listen(events.opening, self._show_answer)
         self.listen(events.answers, self._on_answers_changed)
         self.listen(events.components, self._on_components_changed)
+        self.listen_throttled(events.positions, self._show_marks)
         if self.spec.follows_drag:
             self.listen_throttled(events.positions, self.ask)
         else:

@@ -47,6 +47,7 @@ def _load(spec_class: str) -> AnyPanel:
 PANELS = {
     entry.name: entry
     for entry in (
+        PanelEntry("norms", "Norms", "norms:NormsPanel"),
         PanelEntry("spectra", "Spectra", "spectra:SpectraPanel"),
         PanelEntry("capture", "Capture", "capture:CapturePanel"),
         PanelEntry("overlaps", "Overlaps", "overlaps.spec:OverlapsPanel"),

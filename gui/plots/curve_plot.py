@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.log_axis import LogAxis
-from gui.plots.plot import Plot
+from gui.plots.plot import CLICK_RADIUS, Plot
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule, Style
 from gui.style.theme import Theme
@@ -47,12 +48,18 @@ class CurvePlot(Plot):
         Whether ticks along x are at integers only.
     """
 
+    # What the base asks for while it is being built.
+    _over_marker = False
+    _marker_style: Style = "solid"
+
     pointHovered = Signal(object)
     """(curve, index) of the point under the mouse, or None."""
     pointClicked = Signal(int, int, object)
     """Curve and index of a clicked point, and the keyboard modifiers held."""
     markerDragged = Signal(float)
     """New position of the dragged vertical line, in the units of x."""
+    markerReset = Signal()
+    """The vertical line was double-clicked, where that has a meaning."""
 
     def __init__(
         self,
@@ -72,6 +79,7 @@ class CurvePlot(Plot):
         if log_y:
             self.y_axis = self._replaced(self.y_axis, LogAxis("left", y_title), 0, 0)
         self.curves: tuple[Curve, ...] = ()
+        self._spans: tuple[Span, Span, Span | None] | None = None
         self._rules: list[pg.InfiniteLine] = []
         self._places: list[np.ndarray] = []
         self._items: list[pg.PlotCurveItem] = []
@@ -85,6 +93,7 @@ class CurvePlot(Plot):
         self._marker.hide()
         self.view.addItem(self._marker)
         self.marker_tooltip = ""
+        self.marker_resets = False
         self._holding = False
         self._label = HoverLabel(theme, self.viewport())
         self._said: tuple[int, int, str] | None = None
@@ -102,8 +111,9 @@ class CurvePlot(Plot):
         x: Span | None = None,
         y: Span | None = None,
         rules: Sequence[Rule] = (),
+        home_y: Span | None = None,
     ) -> None:
-        """Set the curves.
+        """Set the curves; the visible part of x stays while its span does.
 
         Parameters
         ----------
@@ -113,6 +123,8 @@ class CurvePlot(Plot):
             Maximum spans of the axes, in their units; by default all curves with a margin.
         rules
             Horizontal lines; for a vertical one see :meth:`set_marker`.
+        home_y
+            What is seen along y at first; all of it if None.
         """
         self._draw_rules([rule for rule in rules if rule.axis == "y"])
         for item in self._items:
@@ -130,13 +142,22 @@ class CurvePlot(Plot):
         self._draw_points()
         self.set_hover(None)
         spans = self._span(0, x), self._span(1, y)
-        if spans != self.view.home:
-            self.view.set_bounds(*spans, smallest_x=(spans[0][1] - spans[0][0]) / 200)
+        before, self._spans = self._spans, (*spans, home_y)
+        if self._spans != before:
+            seen = self.view.spans()[0]
+            self.view.set_bounds(*spans, smallest_x=self._smallest_x(spans[0]))
+            if home_y is not None:
+                self.view.set_home_y(home_y)
+            if before is not None and before[0] == spans[0]:
+                self.view.setRange(xRange=seen, padding=0)
 
-    def set_marker(self, x: float | None, tooltip: str = "") -> None:
+    def set_marker(
+        self, x: float | None, tooltip: str = "", *, style: Style = "solid", resets: bool = False
+    ) -> None:
         """Place the vertical line at a value of x, in its units; None hides it."""
         self._marker.setVisible(x is not None)
-        self.marker_tooltip = tooltip
+        self.marker_tooltip, self.marker_resets, self._marker_style = tooltip, resets, style
+        self._draw_marker()
         if x is not None:
             self._marker.setValue(np.log10(x) if self.log[0] else x)
 
@@ -156,7 +177,7 @@ class CurvePlot(Plot):
         self._dots.setSize(DOT)
         self._dots.setBrush(QColor(theme.hover))
         self._dots.setPen(QPen(Qt.PenStyle.NoPen))
-        self._marker.setPen(pg.mkPen(theme.muted, width=1))
+        self._draw_marker()
         self._label.set_theme(theme)
 
     def hover_text(self) -> str:
@@ -196,28 +217,44 @@ class CurvePlot(Plot):
     # ---- mouse ----
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() is Qt.MouseButton.LeftButton and self._is_on_marker(event.position()):
-            self._holding = True
-            return
         super().mousePressEvent(event)
+        pressed = self._press is not None and not self._sweeping
+        self._holding = pressed and self._is_on_marker(event.position())
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if not self._holding:
+        if not self._holding or self._press is None:
             super().mouseMoveEvent(event)
-            on_marker = self._is_on_marker(event.position())
-            self.viewport().setCursor(Qt.CursorShape.SizeHorCursor) if on_marker else (
+            over = self._press is None and self._is_on_marker(event.position())
+            if over != self._over_marker:
+                self._over_marker = over
+                self._draw_marker()
                 self._show_cursor()
-            )
             return
+        way = event.position() - self._press
+        if self._last is None and math.hypot(way.x(), way.y()) <= CLICK_RADIUS:
+            return  # a click, so far
+        self._last = event.position()
         x0, x1 = self.view.home[0]
         x = min(max(self.to_data(event.position()).x(), x0), x1)
         self.markerDragged.emit(float(10**x if self.log[0] else x))
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if self._holding:
-            self._holding = False
-            return
-        super().mouseReleaseEvent(event)
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        left = event.button() is Qt.MouseButton.LeftButton
+        if left and self.marker_resets and self._is_on_marker(event.position()):
+            self.clickRepeated.emit()
+            self.markerReset.emit()
+        else:
+            super().mouseDoubleClickEvent(event)
+
+    def _end_drag(self) -> None:
+        self._holding = False
+        super()._end_drag()
+
+    def _show_cursor(self, *_: object) -> None:
+        if self._over_marker:
+            self.viewport().setCursor(Qt.CursorShape.SizeHorCursor)
+        else:
+            super()._show_cursor()
 
     def _is_on_marker(self, point: QPointF) -> bool:
         if not self._marker.isVisible() or not self.holds(point):
@@ -256,6 +293,10 @@ class CurvePlot(Plot):
         x, y = (float(np.log10(value)) if log else float(value) for log, value in pair)
         return QPointF(x, y)
 
+    def _smallest_x(self, span: Span) -> float:
+        """Return the least span along x that can be zoomed to."""
+        return (span[1] - span[0]) / 200
+
     def _span(self, axis: int, wanted: Span | None) -> Span:
         """Return the maximum span of an axis, in the view's own units."""
         if wanted is not None:
@@ -276,6 +317,10 @@ class CurvePlot(Plot):
         at = np.concatenate([np.zeros((0, 2)), *(place for _, place in dotted)])
         brushes = [QColor(curve.color) for curve, place in dotted for _ in place]
         self._points.setData(at[:, 0], at[:, 1], brush=brushes)
+
+    def _draw_marker(self) -> None:
+        color = self.theme.text if self._over_marker else self.theme.muted
+        self._marker.setPen(pg.mkPen(color, width=1, style=STYLES[self._marker_style]))
 
     def _draw_rules(self, rules: Sequence[Rule]) -> None:
         for line in self._rules:

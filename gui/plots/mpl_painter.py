@@ -121,6 +121,13 @@ def paint_plot(axes: Axes, plot: Plot, theme: Theme) -> None:
         _paint_curve(axes, curve, plot)
     for rule in plot.rules:
         _paint_rule(axes, rule, theme)
+    if plot.rings is not None:
+        own = plot.curves[0]
+        at = np.array(plot.rings.positions, dtype=int) - int(own.x[0])
+        axes.plot(
+            own.x[at], own.y[at], "o",
+            color=theme.warning, markersize=5, fillstyle="none", clip_on=False,
+        )  # fmt: skip
     if plot.x.log:
         axes.set_xscale("log")
     if plot.y.log:

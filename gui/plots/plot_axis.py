@@ -9,8 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor, QFont, QPicture
 from PySide6.QtWidgets import QApplication
 
-from gui.plots.plot_marks import format_position
-from gui.style.theme import SMALL, Theme, format_number
+from gui.style.theme import SMALL, Theme, format_number, format_position
 
 TICK_GAP = {"bottom": 72, "left": 26}
 """Minimum distance between ticks in pixels, more than a label's size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,10 +12,18 @@ from PySide6.QtGui import QBrush, QColor, QPen
 from PySide6.QtWidgets import QWidget
 
 from gui.plots.curve_plot import CurvePlot
+from gui.plots.plot_layer import Frame
+from gui.plots.plot_marks import Marks
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule
 from gui.style.theme import Theme
 
+REACH = 8
+"""A ringed point this near to the mouse, in pixels, is taken before the nearest position."""
+FEWEST = 8.0
+"""Positions that can be zoomed to."""
+MANY = 4000
+"""Curves of more points are drawn with a few for each pixel."""
 SELECTED, CURRENT = 5, 10
 """Diameters in pixels of a selected position's dot and of the ring around the current one."""
 
@@ -23,17 +32,23 @@ class PositionCurves(CurvePlot):
     """Curves that all have a point at every position of one range.
 
     The hovered position is the nearest one horizontally, on the nearest curve there. Selected
-    positions are accented on every curve, and the current one has a ring.
+    positions are accented on every curve, and the current one has a ring. Points of the first
+    curve may be ringed, with their positions beside them.
     """
 
     def __init__(
         self, theme: Theme, x_title: str, y_title: str, parent: QWidget | None = None
     ) -> None:
         self._selected: tuple[int, ...] = ()
+        self.marks = Marks(theme, lambda: Frame(self.view.rect(), *self.view.spans()))
         self._chosen = pg.ScatterPlotItem(pxMode=True)
         self._chosen.setZValue(7)
         super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)
         self.view.addItem(self._chosen)
+        self.ring_tooltip = ""
+        self.marks.setParentItem(self.view)
+        self.view.sigRangeChanged.connect(self._on_view_changed)
+        self.view.sigResized.connect(self._on_view_changed)
         # A hover from another view may come before the plot has its size.
         self.view.sigResized.connect(self._place_label)
 
@@ -43,9 +58,13 @@ class PositionCurves(CurvePlot):
         x: Span | None = None,
         y: Span | None = None,
         rules: Sequence[Rule] = (),
+        home_y: Span | None = None,
     ) -> None:
-        super().set_curves(curves, x, y, rules)
+        super().set_curves(curves, x, y, rules, home_y)
+        if curves:
+            self.marks.set_values(int(curves[0].x[0]), curves[0].y)
         self._mark()
+        self._on_view_changed()
 
     def set_selected(self, positions: Sequence[int]) -> None:
         """Accent positions on every curve; those outside the curves are ignored."""
@@ -55,7 +74,18 @@ class PositionCurves(CurvePlot):
     def set_theme(self, theme: Theme) -> None:
         """Set the colours; curves keep theirs until they are set again."""
         super().set_theme(theme)
+        self.marks.set_theme(theme)
         self._mark()
+
+    def show_sweep(self, span: tuple[int, int] | None) -> None:
+        if span is not None:
+            span = self.position_of(span[0]), self.position_of(span[1])
+        self.marks.set_sweep(span)
+
+    def tooltip_at(self, point: QPointF) -> str:
+        """Return the rule behind a ringed point, or what the base says."""
+        on_ring = self.marks.ring_near(self.view.mapFromScene(point), REACH) is not None
+        return self.ring_tooltip if on_ring else super().tooltip_at(point)
 
     def marked(self) -> tuple[int, ...]:
         """Return the accented positions."""
@@ -63,10 +93,16 @@ class PositionCurves(CurvePlot):
 
     def index_at(self, point: QPointF) -> int | None:
         """Return the point at the mouse's position, counted over all curves."""
+        ringed = self.marks.ring_near(self.view.mapFromScene(point), REACH)
+        if ringed is not None:
+            return int(ringed - self.curves[0].x[0])
         at, count, best, nearest = self.to_data(point), 0, None, np.inf
         for curve, place in zip(self.curves, self._places, strict=True):
             if not curve.silent and len(place):
-                row = min(max(round(at.x() - place[0, 0]), 0), len(place) - 1)
+                row, last = round(at.x() - place[0, 0]), len(place) - 1
+                if row > last + 1 and self.view.home[0][1] > place[-1, 0] + last // 10 + 1:
+                    continue  # the axis goes on with other models' curves
+                row = min(max(row, 0), last)
                 distance = abs(place[row, 1] - at.y())
                 if distance < nearest:
                     best, nearest = count + row, distance
@@ -84,6 +120,22 @@ class PositionCurves(CurvePlot):
             return None
         x = self.curves[0].x
         return int(x[0]), int(x[-1])
+
+    def _on_view_changed(self, *_: object) -> None:
+        """Place the marks again, and draw what can be seen of long curves."""
+        self.marks.invalidate()
+        x0, x1 = self.view.spans()[0]
+        width = max(1, int(self.view.rect().width()))
+        for item, place in zip(self._items, self._places, strict=True):
+            if len(place) > MANY:
+                begin = place[0, 0]
+                first = min(max(0, math.floor(x0 - begin) - 1), len(place))
+                stop = max(first, min(len(place), math.ceil(x1 - begin) + 2))
+                x, y = envelope(place[:, 1], first, stop, width)
+                item.setData(x + begin, y)
+
+    def _smallest_x(self, span: Span) -> float:
+        return FEWEST
 
     def _row(self, position: int) -> int | None:
         """Return a position's index in the curves, or None."""
@@ -104,3 +156,36 @@ class PositionCurves(CurvePlot):
                 if current:
                     spots.append({"pos": at, "size": CURRENT, "pen": ring, "brush": hollow})
         self._chosen.setData(spots)
+
+
+def envelope(
+    values: np.ndarray, first: int, stop: int, columns: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Thin a line to what can be seen of it.
+
+    Parameters
+    ----------
+    values
+        (n,) the value at each position.
+    first, stop
+        The visible positions: first to stop − 1.
+    columns
+        Pixel columns there are for them.
+
+    Returns
+    -------
+    x, y : (m,) float64
+        The positions themselves while there are few; else the least and the greatest value of
+        each run of positions. Runs start at multiples of their length, so that nothing shimmers
+        under a pan, and the last one may be short, so that no position is ever lost.
+    """
+    step = (stop - first) // (2 * columns)
+    if step < 2:
+        return np.arange(first, stop, dtype=np.float64), values[first:stop]
+    first -= first % step
+    part = values[first:stop]
+    starts = np.arange(0, len(part), step)
+    y = np.empty(2 * len(starts))
+    y[0::2] = np.minimum.reduceat(part, starts)
+    y[1::2] = np.maximum.reduceat(part, starts)
+    return np.repeat(first + starts.astype(np.float64), 2), y

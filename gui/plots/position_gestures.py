@@ -11,7 +11,6 @@ from gui.state import selection
 from gui.state.session import Session
 
 if TYPE_CHECKING:
-    from gui.plots.line_plot import LinePlot
     from gui.plots.position_curves import PositionCurves
 
 
@@ -33,7 +32,7 @@ class PositionGestures(QObject):
 
     def __init__(
         self,
-        plot: PositionCurves | LinePlot,
+        plot: PositionCurves,
         session: Session,
         select: Callable[[tuple[int, ...]], None],
     ) -> None:

@@ -78,6 +78,7 @@ class PaintedPlot(QWidget):
         self.widget.pointHovered.connect(self._on_hovered)
         self.widget.pointClicked.connect(self._on_clicked)
         self.widget.markerDragged.connect(self._on_dragged)
+        self.widget.markerReset.connect(self._on_reset)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -97,9 +98,9 @@ class PaintedPlot(QWidget):
                 axis.set_title(said.title, self.widget.theme)
         # While scrubbing, the curves are unchanged, and painting them is slow.
         if not (isinstance(self.widget, ScrubPlot) and _same_curves(plot, self._drawn)):
-            self.widget.set_curves(plot.curves, plot.x.span, plot.y.span, rules=plot.rules)
-            if plot.y.home is not None:
-                self.widget.view.set_home_y(plot.y.home)
+            self.widget.set_curves(
+                plot.curves, plot.x.span, plot.y.span, plot.rules, home_y=plot.y.home
+            )
         self._drawn = plot
         if self.readings is not None:
             self.readings.show_readings(plot.readings)
@@ -107,7 +108,13 @@ class PaintedPlot(QWidget):
         if marker is None:
             self.widget.set_marker(None)
         else:
-            self.widget.set_marker(marker.at, marker.tip)
+            self.widget.set_marker(
+                marker.at, marker.tip, style=marker.style, resets=marker.back is not None
+            )
+        if isinstance(self.widget, PositionCurves):
+            rings = plot.rings
+            self.widget.marks.set_ringed(() if rings is None else rings.positions)
+            self.widget.ring_tooltip = "" if rings is None else rings.tip
         self.show_marks(*self._marks)
 
     def show_marks(self, hover: int | None, selection: tuple[int, ...]) -> None:
@@ -117,6 +124,8 @@ class PaintedPlot(QWidget):
         if plot.over != "position" or not isinstance(widget, PositionCurves):
             return
         widget.set_selected(selection)
+        if plot.rings is not None:
+            widget.marks.set_current(selection[-1] if selection else None)
         drawn = widget.positions()
         if hover is None or drawn is None or not drawn[0] <= hover <= drawn[1]:
             widget.set_hover(None)
@@ -129,6 +138,11 @@ class PaintedPlot(QWidget):
             widget.set_hover(
                 point if inside else None, plot.hover(*point) if inside and plot.hover else ""
             )
+
+    def show_range(self, positions: tuple[int, int]) -> None:
+        """Make positions outside the shown range pale, where the plot says so."""
+        if self._plot.veiled and isinstance(self.widget, PositionCurves):
+            self.widget.marks.set_shown(positions)
 
     def show_point(self, index: int | None) -> None:
         """Hover a point of the first curve, or none."""
@@ -163,10 +177,18 @@ class PaintedPlot(QWidget):
 
     def _on_dragged(self, x: float) -> None:
         marker = self._marker()
-        choice = self._plot.scrubs or (marker.drags if marker is not None else "")
-        if choice:
+        if self._plot.scrubs:
             stops = self._plot.scrub_stops
-            self.chosen.emit(choice, max(round(x), 1) if stops is None else self._nearest(stops, x))
+            to = max(round(x), 1) if stops is None else self._nearest(stops, x)
+            self.chosen.emit(self._plot.scrubs, to)
+        elif marker is not None and marker.drags:
+            least, most = marker.bounds
+            self.chosen.emit(marker.drags, min(max(round(x), least), most))
+
+    def _on_reset(self) -> None:
+        marker = self._marker()
+        if marker is not None and marker.drags:
+            self.chosen.emit(marker.drags, marker.back)
 
     def _nearest(self, stops: np.ndarray, x: float) -> int:
         """Return the index of the stop that is nearest on the screen."""
@@ -469,6 +491,8 @@ class PaintedRow(QWidget):
         """Mark hovered and selected positions."""
         for widget in self.painted:
             widget.show_marks(self._session.hover, self._session.selection)
+            if isinstance(widget, PaintedPlot):
+                widget.show_range(self._session.positions)
 
     def set_theme(self, theme: Theme) -> None:
         """Set the colours."""

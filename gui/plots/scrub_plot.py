@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEve
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui.plots.curve_plot import CurvePlot
-from gui.plots.spec import Reading
+from gui.plots.spec import Reading, Style
 from gui.style.theme import SMALL, Theme
 from gui.widgets.tooltips import wrapped
 
@@ -61,7 +61,9 @@ class ScrubPlot(CurvePlot):
         self.view.sigResized.connect(self._place_cursor)
         self.set_theme(theme)
 
-    def set_marker(self, x: float | None, tooltip: str = "") -> None:
+    def set_marker(
+        self, x: float | None, tooltip: str = "", *, style: Style = "solid", resets: bool = False
+    ) -> None:
         """Place the cursor at a step; None hides it."""
         self._at_x = x
         self._place_cursor()
@@ -105,6 +107,7 @@ class ScrubPlot(CurvePlot):
         inside = self.holds(event.position())
         if event.button() is Qt.MouseButton.LeftButton and inside and self.curves:
             self._holding = True
+            self._press = self._last = event.position()
             self.mouseMoveEvent(event)
             return
         super().mousePressEvent(event)

@@ -98,6 +98,10 @@ class Rule:
         Tooltip.
     drags
         Name of the choice that dragging it changes, rounded; "" if it cannot be dragged.
+    bounds
+        Least and greatest number that it can be dragged to.
+    back
+        Number that a double-click sets; None for none.
     style
         Style of the line.
     """
@@ -107,6 +111,8 @@ class Rule:
     label: str = ""
     tip: str = ""
     drags: str = ""
+    bounds: tuple[int, int] = (1, 2**31 - 1)
+    back: int | None = None
     style: Style = "dashed"
 
 
@@ -121,6 +127,22 @@ class Reading:
     text: str = ""
     color: str = ""
     style: Style = "solid"
+
+
+@dataclass(frozen=True, slots=True)
+class Rings:
+    """Points of a plot's first curve that stand out.
+
+    Attributes
+    ----------
+    positions
+        Their x, whole numbers, written beside them.
+    tip
+        The rule by which they stand out, shown when the mouse is over one.
+    """
+
+    positions: tuple[int, ...]
+    tip: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,6 +165,10 @@ class Plot:
         Returns the intent of a click on a point, by the same; see :mod:`gui.panels.kit`.
     over
         See :data:`Over`.
+    rings
+        Points that stand out, in a plot over positions.
+    veiled
+        Whether positions outside the shown range are pale, in a plot over positions.
     stretch
         Its share of the width.
     least_width
@@ -167,6 +193,8 @@ class Plot:
     hover: Callable[[int, int], str] | None = None
     click: Callable[[int, int], object] | None = None
     over: Over = ""
+    rings: Rings | None = None
+    veiled: bool = False
     stretch: int = 1
     least_width: int = 0
     readings: Sequence[Reading] = ()

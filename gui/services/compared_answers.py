@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,6 @@ from gui.services.answers import Answers
 from gui.services.jobs.jobs import Jobs
 from gui.services.jobs.queued_jobs import QueuedJobs
 from gui.services.jobs.slotted_jobs import SlottedJobs
-from gui.services.overlaying import COLORS
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -84,11 +84,9 @@ class ComparedAnswers:
         # The hidden curve belonged to a model that was removed or is the open one now.
         session.hidden_curves = frozenset(h for h in session.hidden_curves if h[1] in same)
         colors = {key: n for key, n in session.compared_colors.items() if key in there}
-        overlays = {overlay.color for overlay in session.overlays}
         for key in there:
             if key not in colors:
-                free = [number for number in range(COLORS) if number not in colors.values()]
-                # If overlays use all colours, two have the same.
-                colors[key] = next((n for n in free if n not in overlays), (*free, 0)[0])
+                free = (number for number in count() if number not in colors.values())
+                colors[key] = next(free)
         if colors != session.compared_colors:
             session.compared_colors = MappingProxyType(colors)

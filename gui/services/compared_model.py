@@ -44,7 +44,7 @@ class ComparedView:
 
     Parameters
     ----------
-    key, source
+    key, source, in_grid
         As in :class:`gui.state.session.Compared`.
     jobs, fetching, opener
         As for :class:`gui.services.opening.Opening`; the slots are its own.
@@ -63,9 +63,11 @@ class ComparedView:
         on_shown: Callable[[int, bool], None],
         on_error: Callable[[int, Exception, str], None],
         opener: Callable[..., PositionalModel] | None = None,
+        *,
+        in_grid: bool = True,
     ) -> None:
         self.session = session = Session()
-        self.compared = Compared(key, source, short_name(source), session)
+        self.compared = Compared(key, source, short_name(source), session, in_grid)
         self._on_shown = on_shown
         self._jobs = SlottedJobs(jobs, f"view {key}")
 
@@ -74,7 +76,7 @@ class ComparedView:
 
         self.opening = Opening(session, self._jobs, fetching, self.show, fail, opener)
         self._fitter = Fitter(session, self._jobs, fail)
-        self._measuring = Measuring(session, self._jobs, fail)
+        self._measuring = Measuring(session)
         self._pairs = PairMeasuring(session)
 
     def close(self) -> None:

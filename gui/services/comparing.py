@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gui.scene.shown_range import inside
@@ -92,7 +93,10 @@ class Comparing:
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """The keys of the models in grid order, including the open one (:data:`MAIN`)."""
+        """The keys of the models in grid order, including the open one (:data:`MAIN`).
+
+        Those without a view come last.
+        """
         keys = [compared.key for compared in self._session.compared]
         keys.insert(self._session.main_at, MAIN)
         return tuple(keys)
@@ -122,6 +126,7 @@ class Comparing:
         components: tuple[int, int, int] | None = None,
         *,
         table: str | None = None,
+        in_grid: bool = True,
     ) -> int | None:
         """Show another model beside the open one; it is loaded in the background.
 
@@ -134,6 +139,8 @@ class Comparing:
         positions, components
             Its range and components; if None, 1 to the last position and the open model's
             components.
+        in_grid
+            Whether it has a view of its own; otherwise only panels show it.
 
         Returns
         -------
@@ -150,27 +157,41 @@ class Comparing:
             return None
         self._newest = key = self._newest + 1
         cell = self._cells[key] = ComparedView(
-            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener
-        )
+            key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener,
+            in_grid=in_grid,
+        )  # fmt: skip
         self._follow(cell.session)
         cell.session.components = components or session.components
         self._coloring[key] = Listening()
         for name in _COLORED_BY:
             self._coloring[key].to(cell.session.events[name], self._share_colors)
-        session.compared = (*session.compared, cell.compared)
+        self._arrange([*self.keys, key])
         cell.opening.open(Wanted(source, table, positions))
         return key if key in self._cells else None
 
     def add_all(self, sources: Iterable[str]) -> None:
         """Show further models beside the open one, except those already shown."""
-        shown = {remembered_name(cell.compared.source) for cell in self._cells.values()}
-        if self._session.model is not None:
-            shown.add(remembered_name(self._session.model.source))
         for source in sources:
-            name = remembered_name(source)
-            if name not in shown and self.room:
-                shown.add(name)
+            key = self.find(source)
+            if key is None and self.room:
                 self.add(source)
+            elif key is not None and key != MAIN:
+                self.give_view(key)
+
+    def find(self, source: str) -> int | None:
+        """Return the key of the model that was opened from a source; None if there is none."""
+        name, model = remembered_name(source), self._session.model
+        if model is not None and remembered_name(model.source) == name:
+            return MAIN
+        cells = (cell.compared for cell in self._cells.values())
+        return next((one.key for one in cells if remembered_name(one.source) == name), None)
+
+    def give_view(self, key: int) -> None:
+        """Give a model that only panels show a view of its own."""
+        cell = self._cells.get(key)
+        if cell is not None and not cell.compared.in_grid:
+            cell.compared = replace(cell.compared, in_grid=True)
+            self._arrange(list(self.keys))
 
     def remove(self, key: int) -> None:
         """Remove a model. If it is the open one, a neighbour becomes the open one.
@@ -212,8 +233,9 @@ class Comparing:
         if cell is None or theirs is None or ours is None:
             return False
         keys = list(self.keys)
-        here, there = keys.index(MAIN), keys.index(key)
-        keys[here], keys[there] = key, MAIN
+        if cell.compared.in_grid:
+            here, there = keys.index(MAIN), keys.index(key)
+            keys[here], keys[there] = key, MAIN
         linked, self._session.ranges_linked = self._session.ranges_linked, False
         with self.marks.kept():
             cell.take(ours)
@@ -227,6 +249,7 @@ class Comparing:
         self._cells.pop(key).close()
 
     def _arrange(self, keys: list[int]) -> None:
+        keys.sort(key=lambda key: key != MAIN and not self._cells[key].compared.in_grid)
         self._session.change(
             compared=tuple(self._cells[key].compared for key in keys if key != MAIN),
             main_at=keys.index(MAIN),
@@ -291,7 +314,9 @@ class Comparing:
         """Use common colour limits in all views; not with every tick of a drag."""
         if self._session.dragging:
             return
-        shown = [s for s in self._sessions() if s.model is not None and s.curve is not None]
+        cells = [cell for cell in self._cells.values() if cell.compared.in_grid]
+        seen = (self._session, *(cell.session for cell in cells))
+        shown = [s for s in seen if s.model is not None and s.curve is not None]
         limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
         for session in self._sessions():
             session.color_limits = limits

@@ -36,7 +36,6 @@ from gui.services.loading import (
 from gui.services.measuring import Measuring
 from gui.services.notices import UNSET, is_offline_by_environment, notice_of
 from gui.services.opening import Opening
-from gui.services.overlaying import Overlaying
 from gui.services.pair_measuring import PairMeasuring
 from gui.services.prompting import Prompting
 from gui.services.timeline import TimelineFollower
@@ -87,9 +86,8 @@ class Controller:
         self.compared_answers = ComparedAnswers(session, jobs)
         self._lapsing = TimelineFollower(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
-        self._measuring = Measuring(session, jobs, self._fail)
+        self._measuring = Measuring(session)
         self._pairs = PairMeasuring(session)
-        self.overlays = Overlaying(session, jobs, self._fetching, opener)
         self.comparing = Comparing(
             session, jobs, self._fetching, self._hold, self._show_held, opener
         )
@@ -116,7 +114,6 @@ class Controller:
         self._lapsing.close()
         self._measuring.close()
         self._pairs.close()
-        self.overlays.close()
         self.comparing.close()
         self._laying.close()
         self.gatherer.close()

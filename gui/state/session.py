@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from geometry.history.timelapse import Basis
     from geometry.measures.neighbours import PairDistance, PositionDetails
     from geometry.measures.norms import NormProfile
-    from geometry.measures.row_lengths import RowLengths
     from geometry.models.catalogue import CatalogueEntry
     from geometry.models.model import PositionalModel, TokenizedPrompt
     from geometry.pca.curve import Curve
@@ -46,34 +45,6 @@ if TYPE_CHECKING:
     from gui.state.lessons import Course, Lesson
     from gui.state.timeline import TrainingTimeline
     from gui.state.work import Bookmark, Work
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Overlay:
-    """A model whose norms are compared with the open one's in the norms panel.
-
-    Attributes
-    ----------
-    source
-        Its source.
-    name
-        Its name.
-    lengths
-        Norms and steps of all its rows; None while it is loading.
-    shown
-        Whether its curve is drawn.
-    color
-        Index of its colour among those for several curves.
-    key
-        Key of the compared model; 0 if it was added in the norms panel.
-    """
-
-    source: str
-    name: str
-    lengths: RowLengths | None
-    shown: bool
-    color: int
-    key: int = 0
 
 
 MAIN = 0
@@ -184,12 +155,10 @@ class Open:
     shown
         Number of models opened so far; emitted last, after all model fields.
     compared, main_at
-        The models beside the open one, each in its own view, in order; and the place of the open
-        one among them.
+        The models compared with the open one, those with views of their own first, in order; and
+        the place of the open one among them.
     compared_colors
         Index of each compared model's colour, by its key.
-    overlays
-        The models compared with the open one in the norms panel.
     history
         The open model's table at steps of its training, once read or gathered; otherwise None.
     gathered
@@ -214,7 +183,6 @@ class Open:
     compared: tuple[Compared, ...] = ()
     main_at: int = 0
     compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
-    overlays: tuple[Overlay, ...] = ()
     history: History | None = None
     gathered: History | None = None
     gathering: DownloadState | None = None
@@ -245,8 +213,6 @@ class Found:
         picture from flipping while components change during a drag; exports ignore it.
     norms
         Norms of all positions of the open model.
-    lengths
-        Norms and steps of the open model's rows, once steps are needed; otherwise None.
     color_limits
         Common limits of the colours of models side by side; None for the model's own.
     details
@@ -277,7 +243,6 @@ class Found:
     curve: Curve | None = None
     turn: np.ndarray = field(default_factory=_identity)
     norms: NormProfile | None = None
-    lengths: RowLengths | None = None
     color_limits: ColorLimits | None = None
     details: PositionDetails | None = None
     pair: PairDistance | None = None
@@ -408,9 +373,12 @@ class Compared:
         Its own state: model (None while loading), range, components, curve and norms. Colouring,
         selection and hover follow the open model's session, as far as its table has these
         positions.
+    in_grid
+        Whether it has a view of its own; otherwise only panels show it.
     """
 
     key: int
     source: str
     name: str
     session: Session
+    in_grid: bool = True

@@ -31,6 +31,8 @@ class OtherView:
         As in :class:`Work`.
     components
         Those on its three axes, from 1.
+    in_grid
+        Whether it had a view of its own.
     """
 
     source: str
@@ -40,6 +42,7 @@ class OtherView:
     table: str | None = None
     commit: str | None = None
     place: Place | None = None
+    in_grid: bool = True
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -134,6 +134,11 @@ def format_count(value: int) -> str:
     return format_number(value, 0)
 
 
+def format_position(position: float) -> str:
+    """Write a position as the captions do: 1023; with thin spaces from 10 000 on."""
+    return format_count(round(position)) if abs(position) >= 10_000 else f"{position:.0f}"
+
+
 def format_bytes(nbytes: float) -> str:
     """Format an amount of data: ``786 kB``, ``3.1 MB`` (with a no-break space)."""
     return size_text(nbytes).replace(" ", "\N{NO-BREAK SPACE}")

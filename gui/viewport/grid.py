@@ -25,7 +25,7 @@ SHAPE = 4 / 3
 
 
 class ViewGrid(QWidget):
-    """Shows ``session.compared`` beside the open model.
+    """Shows the compared models that have views beside the open one.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class ViewGrid(QWidget):
         cell.deleteLater()
 
     def _on_compared(self) -> None:
-        compared = {one.key: one for one in self._session.compared}
+        compared = {one.key: one for one in self._session.compared if one.in_grid}
         for key in [key for key in self.cells if key != MAIN and key not in compared]:
             self._remove_cell(key)
         for key, one in compared.items():
@@ -197,11 +197,14 @@ class ViewGrid(QWidget):
             own = key == MAIN
             cell.set_mark(self._theme.text if own else overlay_color(number, self._theme))
 
+    def _keys(self) -> tuple[int, ...]:
+        return tuple(key for key in self._comparing.keys if key in self.cells)
+
     def _shown(self) -> tuple[int, ...]:
-        return self._comparing.keys if self._alone is None else (self._alone,)
+        return self._keys() if self._alone is None else (self._alone,)
 
     def _lay_out(self) -> None:
-        keys = self._comparing.keys
+        keys = self._keys()
         for key, cell in self.cells.items():
             cell.set_neighbours(before=key != keys[0], after=key != keys[-1])
         shown, several = self._shown(), len(self.cells) > 1
@@ -240,7 +243,7 @@ class ViewGrid(QWidget):
 
     def _on_dropped(self, key: int, at: QPoint) -> None:
         """Move a view to where its header was dropped."""
-        target, keys = self._cell_at(at), self._comparing.keys
+        target, keys = self._cell_at(at), self._keys()
         if target is not None:
             self._comparing.move(key, keys.index(target.key) - keys.index(key))
 

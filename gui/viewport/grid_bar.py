@@ -82,7 +82,7 @@ class GridBar(QWidget):
         self._on_changed()
 
     def _on_changed(self) -> None:
-        count = len(self.session.compared) + 1
+        count = sum(one.in_grid for one in self.session.compared) + 1
         self.count.setText(f"1 of {count} models" if self._alone else f"{count} models")
         self.add.setEnabled(count < MOST)
         self.cameras.setChecked(self.session.cameras_linked)

@@ -128,12 +128,6 @@ def _prompt(session: Session, theme: Theme) -> Panel:
     return PromptPanel(session, theme)
 
 
-def _norms(session: Session, theme: Theme) -> Panel:
-    from gui.panels.norms.norms import NormsPanel
-
-    return NormsPanel(session, theme)
-
-
 def _result(name: str) -> Callable[[Session, Theme], Panel]:
     """Return a factory of a spec's panel."""
 
@@ -164,7 +158,7 @@ DOCKS = (
     Dock("view", "View", LEFT, _view),
     Dock("inspector", "Inspector", RIGHT, _inspector),
     Dock("prompt", "Prompt", RIGHT, _prompt),
-    Dock("norms", "Norms", BOTTOM, _norms),
+    Dock("norms", "Norms", BOTTOM, _result("norms"), lazy=True),
     Dock("spectra", "Spectra", BOTTOM, _result("spectra"), lazy=True),
     Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
     Dock("overlaps", "Overlaps", BOTTOM, _result("overlaps"), lazy=True),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gui.panels.base import Panel
 from gui.panels.inspector import InspectorPanel
 from gui.panels.models.models import ModelPanel
-from gui.panels.norms.norms import NormsPanel
 from gui.panels.positions import PositionsPanel
 from gui.panels.prompt import PromptPanel
 from gui.panels.view import ViewPanel
@@ -48,26 +47,5 @@ def connect_panel(panel: Panel, window: HostWindow) -> None:
             panel.measureRequested.connect(lambda on: window.set_field("measure", on))
             panel.selectionRequested.connect(controller.select)
             panel.hoverRequested.connect(controller.hover)
-        case NormsPanel():
-            _connect_norms(panel, window)
         case _:
             raise TypeError(f"nobody answers {type(panel).__name__}")
-
-
-def _connect_norms(norms: NormsPanel, window: HostWindow) -> None:
-    controller, overlays = window.controller, window.controller.overlays
-    norms.saver = window.results.saver
-    norms.quantityRequested.connect(lambda what: window.set_field("norms_quantity", what))
-    norms.centredRequested.connect(lambda on: window.set_field("norms_centred", on))
-    norms.afterRequested.connect(lambda first: window.set_field("norms_after", first))
-    norms.relativeRequested.connect(lambda on: window.set_field("norms_relative", on))
-    norms.sphereRequested.connect(lambda on: window.set_field("sphere", on))
-    norms.overlayRequested.connect(overlays.add)
-    norms.overlayRemoved.connect(overlays.remove)
-    norms.overlayToggled.connect(overlays.show)
-    norms.overlayAsked.connect(
-        lambda key, question, _: controller.compared_answers.ask("norms", key, question)
-    )
-    norms.hiddenRequested.connect(lambda hidden: window.set_field("hidden_curves", hidden))
-    norms.selectionRequested.connect(controller.select)
-    norms.hoverRequested.connect(controller.hover)

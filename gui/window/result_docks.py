@@ -51,7 +51,7 @@ class ResultDocks:
     films
         Saves the viewport's timeline.
     choose_model
-        Shows a menu of models to add, at a point of the screen.
+        Shows a menu of models to add, with a view or without, at a point of the screen.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ResultDocks:
         panels: dict[str, Panel],
         controller: Controller,
         films: FilmSaver,
-        choose_model: Callable[[QPoint], None],
+        choose_model: Callable[[QPoint, bool], None],
     ) -> None:
         self._window, self._docks, self._panels = window, docks, panels
         self._films, self._choose_model = films, choose_model
@@ -165,8 +165,8 @@ class ResultDocks:
         match wanted:
             case ShowPanel(name, choices):
                 self._show(name, choices)
-            case AddModel(at):
-                self._choose_model(QPoint(*at))
+            case AddModel(at, in_grid):
+                self._choose_model(QPoint(*at), in_grid)
             case SaveTimelapse(name):
                 self._films.ask(name)
             case SaveCoordinates(name):

@@ -13,7 +13,6 @@ from gui.state.values import Notice
 
 if TYPE_CHECKING:
     from gui.export.window_data import WindowData
-    from gui.panels.norms.norms import NormsPanel
     from gui.window.host import HostWindow
 
 _KINDS = {
@@ -74,15 +73,13 @@ class DataSaver:
 
 def results_in_sight(
     window: HostWindow,
-) -> Iterator[tuple[str, ResultPanel | OldPanel | NormsPanel]]:
+) -> Iterator[tuple[str, ResultPanel | OldPanel]]:
     """Yield the visible panels that show a result, with their names.
 
     Hidden panels may show results of an earlier range.
     """
-    from gui.panels.norms.norms import NormsPanel
-
     for name, panel in window.panels.items():
         if panel.visibleRegion().isEmpty():
             continue
-        if isinstance(panel, ResultPanel | OldPanel | NormsPanel) and panel.result is not None:
+        if isinstance(panel, ResultPanel | OldPanel) and panel.result is not None:
             yield name, panel

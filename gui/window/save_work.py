@@ -75,7 +75,8 @@ class WorkSaver:
         comparing, cells = window.controller.comparing, window.grid.cells
         others = {key: self._still_awaited(other, path) for key, other in self._awaited.items()}
         for key, session, wanted in comparing.opened:
-            others[key] = take_other(session, wanted, cells[key].viewport.camera.place, path)
+            place = cells[key].viewport.camera.place if key in cells else None
+            others[key] = take_other(session, wanted, place, path, in_grid=key in cells)
         there = [key for key in comparing.keys if key in others]
         before = comparing.keys[: window.session.main_at]
         return replace(
@@ -173,7 +174,7 @@ class WorkSaver:
             source = found(other, self.file)
             if one.session.model is None and _repo(one.source) == _repo(source):
                 self._awaited[one.key] = replace(other, source=source)
-                if other.place is not None:
+                if other.place is not None and one.in_grid:
                     window.grid.cells[one.key].viewport.camera.begin_at(other.place)
         if work.place is not None:
             window.viewport.camera.return_to(work.place)

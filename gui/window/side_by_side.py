@@ -8,9 +8,10 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QFileDialog, QMenu
 
-from gui.panels.norms.overlay_menu import overlay_choices
-from gui.services.loading import remembered_name
-from gui.state.session import MAIN
+from gui.panels.models.model_line import identity
+from gui.panels.models.model_rows import source_title
+from gui.services.loading import path_exists, remembered_name
+from gui.state.session import MAIN, Session
 from gui.state.values import Notice
 from gui.style.listening import Listening
 from gui.style.theme import Theme
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 ARTICLE = ("OpenAI's GPT-2", "Stanford's GPT-2 small")
 """Catalogue groups of the nine models in the helix article."""
+MAX_RECENT = 4
 
 
 class SideBySide:
@@ -47,26 +49,62 @@ class SideBySide:
         under = button.mapToGlobal(QPoint(0, button.height()))
         self.choose_at(under if button.isVisible() else QCursor.pos())
 
-    def choose_at(self, at: QPoint) -> None:
-        """Show a menu of models to add, at a point of the screen."""
-        menu = self._make_menu()
+    def choose_at(self, at: QPoint, in_grid: bool = True) -> None:
+        """Show a menu of models to add, at a point of the screen.
+
+        With ``in_grid`` the chosen one gets a view of its own; otherwise only panels draw it.
+        """
+        menu = self._make_menu() if in_grid else self._make_overlay_menu()
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
     def _make_menu(self) -> QMenu:
         menu, comparing = QMenu(self._window), self._comparing
         shown = {remembered_name(one.source) for one in self._window.session.compared}
-        for source, title in overlay_choices(self._window.session):
+        for source, title in models_at_hand(self._window.session):
             action = menu.addAction(title.replace("&", "&&"))
             action.setCheckable(True)
             action.setChecked(remembered_name(source) in shown)
             action.setEnabled(bool(comparing.room))
-            action.triggered.connect(lambda _=False, source=source: comparing.add(source))
+            action.triggered.connect(lambda _=False, source=source: self._add(source))
         menu.addSeparator()
         menu.addAction("The nine GPT-2s of the article").triggered.connect(self.show_nine)
         menu.addSeparator()
         for text, slot in (("Folder…", self._add_folder), ("File…", self._add_file)):
             menu.addAction(text).triggered.connect(slot)
+        return menu
+
+    def _add(self, source: str) -> None:
+        key = self._comparing.find(source)
+        drawn = {one.key for one in self._window.session.compared if not one.in_grid}
+        if key in drawn:
+            self._comparing.give_view(key)
+        else:
+            self._comparing.add(source)
+
+    def _make_overlay_menu(self) -> QMenu:
+        """Make the menu of models to draw in panels; a second choice takes one out again."""
+        menu, comparing, session = QMenu(self._window), self._comparing, self._window.session
+        drawn = [one.key for one in session.compared if not one.in_grid]
+        for source, title in models_at_hand(session):
+            key = comparing.find(source)
+            action = menu.addAction(title.replace("&", "&&"))
+            action.setCheckable(True)
+            action.setChecked(key is not None)
+            action.setEnabled(bool(comparing.room) if key is None else key in drawn)
+            if key is None:
+                action.triggered.connect(
+                    lambda _=False, source=source: comparing.add(source, in_grid=False)
+                )
+            else:
+                action.triggered.connect(lambda _=False, key=key: comparing.remove(key))
+        if menu.isEmpty():
+            menu.addAction("No other model is on this machine: open one first").setEnabled(False)
+        if drawn:
+            menu.addSeparator()
+            away = menu.addAction("Take all out")
+            for key in drawn:
+                away.triggered.connect(lambda _=False, key=key: comparing.remove(key))
         return menu
 
     def show_nine(self) -> None:
@@ -134,3 +172,22 @@ class SideBySide:
         file, _ = QFileDialog.getOpenFileName(self._window, title, "", FILE_FILTER)
         if file:
             self._comparing.add(file)
+
+
+def models_at_hand(session: Session) -> tuple[tuple[str, str], ...]:
+    """Return sources and titles of other models: recent files and folders, then models here.
+
+    What would have to be downloaded is left out, and so are the open model and those in the grid.
+    """
+    here = [row.entry for row in session.models if row.state != "online"]
+    known = {identity(row.entry.id) for row in session.models}
+    recent = [s for s in session.recent if identity(s) not in known and path_exists(s)]
+    found = {identity(s): (s, source_title(s, session.models)) for s in recent[: MAX_RECENT + 1]}
+    for entry in here:
+        found.setdefault(identity(entry.id), (entry.id, entry.title))
+    if session.model is not None:
+        opened = session.recent[0] if session.recent else session.model.source
+        beside = (one.source for one in session.compared if one.in_grid)
+        for source in (session.model.source, opened, *beside):
+            found.pop(identity(source), None)
+    return tuple(found.values())

@@ -63,7 +63,7 @@ class ResultStage:
         if isinstance(panel_class, str):
             self.panel: Any = SpecPanel(PANELS[panel_class].spec, self.session, theme, saver)
             self.slot = panel_class
-            connect(self.panel, self.controller, self.intents.append)
+            connect(self.panel, self.controller, self._intend)
         else:
             self.panel, self.slot = panel_class(self.session, theme), panel_class.slot
             self.panel.saver = saver
@@ -109,6 +109,11 @@ class ResultStage:
         """Return what "Copy as Python" puts on the clipboard."""
         self.choose("Copy as Python")
         return QApplication.clipboard().text()
+
+    def _intend(self, wanted: object) -> None:
+        self.intents.append(wanted)
+        if isinstance(wanted, kit.ChangeShared):
+            setattr(self.session, wanted.field, wanted.value)
 
     def _release(self, panel: Any) -> None:
         panel.release()

@@ -17,7 +17,6 @@ from gui.panels.kit import (
     Choice,
     Option,
     PanelSpec,
-    Passing,
     Reported,
     Saved,
     Scope,
@@ -134,7 +133,7 @@ class OverlapsPanel(PanelSpec[Choices, Shown]):
             check=_is_look,
             read=lambda value: value if isinstance(value, Look) else Look(**value),
         ),
-        Passing(field="ends", check=lambda value: value is None),
+        Saved(field="ends", kept=False, check=lambda value: value is None),
     )
     form = "gui.panels.overlaps.form:OverlapsForm"
     body = "gui.panels.overlaps.body:OverlapsBody"

@@ -61,8 +61,9 @@ def take_work(
 
 
 def take_other(
-    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
-) -> OtherView:
+    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None,
+    *, in_grid: bool = True,
+) -> OtherView:  # fmt: skip
     """Return the saved state of a compared model's session; see :func:`take_work`."""
     from gui.state.work import OtherView
 
@@ -71,6 +72,7 @@ def take_other(
         positions=session.positions,
         components=session.components,
         place=place,
+        in_grid=in_grid,
     )
 
 
@@ -212,8 +214,9 @@ class Reopening:
         """Show a compared model again, and return its key."""
         again = _wanted(other, path)
         return self._comparing.add(
-            again.source, again.positions, other.components, table=again.table
-        )
+            again.source, again.positions, other.components, table=again.table,
+            in_grid=other.in_grid,
+        )  # fmt: skip
 
     def _keys(self, work: Work) -> list[int | None]:
         """Return the keys of the work's compared models; None for those not in the window."""

@@ -111,6 +111,7 @@ def pack_work(work: Work) -> bytes:
                     "positions": list(other.positions),
                     "components": list(other.components),
                     "follows": other.place is not None and other.place.follows,
+                    "in_grid": other.in_grid,
                 }
                 for other in work.others
             ],
@@ -270,8 +271,9 @@ def _unpack_other(one: Fields, arrays: dict[str, np.ndarray], number: int) -> Ot
         raise ValueError(f"components cannot be {components!r}")
     place = unpack_place(arrays, bool(one.get("follows", False)), f"_{number}")
     return OtherView(
-        **_unpack_model(one), positions=_range(one), components=components, place=place
-    )
+        **_unpack_model(one), positions=_range(one), components=components, place=place,
+        in_grid=bool(one.get("in_grid", True)),
+    )  # fmt: skip
 
 
 def _unpack_model(model: Fields) -> ModelFields:

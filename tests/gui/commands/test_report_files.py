@@ -183,7 +183,7 @@ def test_figures_heed_the_options_and_decompose_nothing_anew(tmp_path, monkeypat
     assert not files.skipped
     said = {path.stem: path.read_text("utf-8") for path in out.glob("*.svg")}
     assert "positions 5–40" in said["similarity"]
-    assert "from 20 to the last but one" in said["norms"]
+    assert "over 20–62" in said["norms"]
     assert "by the first 7 directions of P" in said["capture"]
     assert "layer 1" in said["overlaps-attention"]
     assert "queries 5–40" in said["kernels"]

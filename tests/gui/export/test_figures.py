@@ -1,5 +1,7 @@
 """Figures for files: what they say, and that equal ones are equal files."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,14 +11,18 @@ from geometry.models.sources import open_source
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
 from gui.export.figures import MOST_DOTS, helix_figure, save_figure, spectrum_figure
-from gui.panels.norms.norms_figure import norms_figure
+from gui.panels.kit import Scope, View
+from gui.panels.norms import NormsPanel, Values
 from gui.style.theme import DARK, LIGHT
 
 TABLES = [np.eye(60), np.zeros((5, 4)), np.ones((1, 1)), np.ones((3, 90))]
 
 
-def norms(table, theme=LIGHT):
-    return norms_figure("table", norm_profile(table), theme)
+def norms(table, theme=LIGHT, name="table"):
+    scope = Scope(SimpleNamespace(name=name, n_positions=len(table)), (0, len(table) - 1), (1,))
+    found = norm_profile(table)
+    result = Values(found.values, found.outliers)
+    return NormsPanel().figure(View(scope, NormsPanel.defaults, None, result, theme, name))
 
 
 def spectra(table, theme=LIGHT):
@@ -36,8 +42,16 @@ def texts(figure):
 
 def test_gpt2_in_words(gpt2_folder):
     W_pos = open_source(gpt2_folder).W_pos
-    said = texts(norms_figure("gpt2", norm_profile(W_pos)))
-    for words in ("gpt2", "mean 3.376", "std 0.097", "2.9\u00a0%", "0, 1023", "Position", "Norm"):
+    said = texts(norms(W_pos, name="gpt2"))
+    for words in (
+        "gpt2",
+        "mean 3.376",
+        "std 0.097",
+        "2.9\u00a0%",
+        "0,\u00a01023",
+        "Position",
+        "Norm",
+    ):
         assert words in said
     said = texts(spectrum_figure("gpt2", 1024, spectrum(W_pos)))
     for words in ("gpt2", "99.91\u00a0%", "3.09", "Singular value", "uncentred", "1\u2009024"):

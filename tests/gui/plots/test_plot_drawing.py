@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QPoint, QPointF
 from PySide6.QtWidgets import QApplication
 
-from gui.plots.line_plot import LinePlot, envelope
 from gui.plots.plot_axis import PlotAxis
+from gui.plots.position_curves import PositionCurves, envelope
 from gui.style.theme import DARK, LIGHT
-from tests.gui.plot_stage import LEFT, NONE, N, at, show_plot, span
+from tests.gui.plot_stage import LEFT, NONE, N, at, draw, hover, label_geometry, show_plot, span
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def labels_are_apart_and_inside(plot):
 @pytest.mark.parametrize("size", [(900, 220), (240, 120), (1900, 500)])
 def test_numbers_of_marked_positions_neither_overlap_nor_are_cut(plot, size):
     plot.resize(*size)
-    plot.marks.set_marked((0, 1, 2, 100, 102, 250, N - 2, N - 1))
-    plot.marks.set_selected((101,))
+    plot.marks.set_ringed((0, 1, 2, 100, 102, 250, N - 2, N - 1))
+    plot.marks.set_current(101)
     QApplication.processEvents()
     shown = [position for position, _ in plot.marks.labels()]
     assert 101 in shown
@@ -107,15 +107,6 @@ def test_numbers_of_marked_positions_neither_overlap_nor_are_cut(plot, size):
     assert labels_are_apart_and_inside(plot)
     plot.view.setRange(xRange=(90, 110), yRange=(4.5, 5.0), padding=0)
     assert labels_are_apart_and_inside(plot)
-
-
-@pytest.mark.parametrize("width", [200, 1600])
-def test_rings_at_both_ends_are_whole_at_any_width(plot, width):
-    plot.resize(width, 220)
-    QApplication.processEvents()
-    area = plot.view.sceneBoundingRect()
-    assert area.left() + 6 <= at(plot, 0).x() <= area.left() + 14
-    assert area.right() - 14 <= at(plot, N - 1).x() <= area.right() - 6
 
 
 def test_a_resize_keeps_what_was_zoomed_to(plot):
@@ -126,35 +117,35 @@ def test_a_resize_keeps_what_was_zoomed_to(plot):
 
 
 def test_numbers_keep_off_the_line_where_they_can(plot):
-    plot.marks.set_marked((200,))
+    plot.marks.set_ringed((200,))
     ((_, rect),) = plot.marks.labels()
     scene = plot.view.mapToScene(rect.center())
     x = plot.to_data(scene).x()
-    line = plot.view.mapFromScene(plot.view.mapViewToScene(QPointF(x, plot.values[round(x)])))
+    line = plot.view.mapFromScene(plot.view.mapViewToScene(QPointF(x, plot.curves[0].y[round(x)])))
     assert not rect.top() <= line.y() <= rect.bottom()
 
 
 def test_a_marked_position_beyond_the_view_is_marked_at_its_edge(plot):
     values = np.full(N, 3.0)
     values[0] = 10.0
-    plot.set_values(values, (0.0, 11.0))
-    plot.marks.set_marked((0,))
+    draw(plot, values, (0.0, 11.0))
+    plot.marks.set_ringed((0,))
     plot.view.set_home_y((2.0, 4.0))
     ((position, rect),) = plot.marks.labels()
     assert position == 0
     assert plot.view.rect().contains(rect)
-    assert plot.marks.mark_near(QPointF(at(plot, 0, 4.0)) - plot.view.scenePos(), 8) == 0
+    assert plot.marks.ring_near(QPointF(at(plot, 0, 4.0)) - plot.view.scenePos(), 8) == 0
 
 
 def test_a_marked_position_is_easy_to_hit_in_a_crowd(plot):
     values = np.full(100_000, 3.0)
     values[50_000] = 9.0
-    plot.set_values(values, (0.0, 10.0))
-    plot.marks.set_marked((50_000,))
+    draw(plot, values, (0.0, 10.0))
+    plot.marks.set_ringed((50_000,))
     point = at(plot, 50_000)
     assert plot.index_at(QPointF(point + QPoint(5, 2))) == 50_000
     assert plot.index_at(QPointF(point + QPoint(5, 60))) != 50_000
-    plot.mark_tooltip = "the rule"
+    plot.ring_tooltip = "the rule"
     assert plot.tooltip_at(QPointF(point)) == "the rule"
     assert plot.tooltip_at(QPointF(point + QPoint(40, 60))) == ""
     assert "Wheel" in plot.tooltip_at(QPointF(5, 5))
@@ -166,34 +157,34 @@ def test_hover_label_stays_between_the_axes(plot, position, text):
     for size in ((900, 220), (420, 120)):
         plot.resize(*size)
         QApplication.processEvents()
-        plot.set_hover(position, text)
-        assert plot.view.sceneBoundingRect().contains(plot.label_geometry())
+        hover(plot, position, text)
+        assert plot.view.sceneBoundingRect().contains(label_geometry(plot))
 
 
 def test_hover_label_goes_when_its_position_is_out_of_sight(plot):
-    plot.set_hover(10, "position 10")
-    assert not plot.label_geometry().isEmpty()
+    hover(plot, 10, "position 10")
+    assert not label_geometry(plot).isEmpty()
     plot.view.setRange(xRange=(100, 200), padding=0)
-    assert plot.label_geometry().isEmpty()
+    assert label_geometry(plot).isEmpty()
     plot.set_hover(None)
-    assert plot.label_geometry().isEmpty()
+    assert label_geometry(plot).isEmpty()
 
 
 def test_positions_that_do_not_exist_are_ignored(plot):
-    plot.marks.set_selected((3, N + 5, -1))
-    plot.marks.set_marked((N,))
-    plot.set_hover(N, "no such position")
+    plot.set_selected((3, N + 5, -1))
+    plot.marks.set_ringed((N,))
+    plot.marks.set_current(N + 5)
     plot.grab()
-    assert [p for p, _ in plot.marks.labels()] == [3]
-    assert plot.label_geometry().isEmpty()
+    assert plot.marked() == (3,)
+    assert plot.marks.labels() == []
 
 
 def test_another_measure_of_the_same_table_keeps_the_view(plot):
     plot.view.zoom_x(0.25)
     before = plot.view.spans()[0]
-    plot.set_values(np.full(N, 1.0), (0.0, 2.0))
+    draw(plot, np.full(N, 1.0), (0.0, 2.0))
     assert plot.view.spans()[0] == pytest.approx(before)
-    plot.set_values(np.full(2 * N, 1.0), (0.0, 2.0))
+    draw(plot, np.full(2 * N, 1.0), (0.0, 2.0))
     assert span(plot) > 2 * N - 1
 
 
@@ -202,19 +193,19 @@ def color_at(plot, position, value):
 
 
 def test_selection_hover_and_theme_have_their_colours(plot):
-    plot.marks.set_selected((100,))
-    plot.set_hover(300, "")
-    assert color_at(plot, 100, plot.values[100]).name() == LIGHT.accent
-    assert color_at(plot, 300, plot.values[300]).name() == LIGHT.hover
+    plot.set_selected((100,))
+    hover(plot, 300, "")
+    assert color_at(plot, 100, plot.curves[0].y[100]).name() == LIGHT.accent
+    assert color_at(plot, 300, plot.curves[0].y[300]).name() == LIGHT.hover
     assert color_at(plot, 200, 0.2).name() == LIGHT.viewport
     plot.set_theme(DARK)
-    assert color_at(plot, 100, plot.values[100]).name() == DARK.accent
-    assert color_at(plot, 300, plot.values[300]).name() == DARK.hover
+    assert color_at(plot, 100, plot.curves[0].y[100]).name() == DARK.accent
+    assert color_at(plot, 300, plot.curves[0].y[300]).name() == DARK.hover
     assert color_at(plot, 200, 0.2).name() == DARK.viewport
 
 
 def test_the_line_outside_the_shown_range_is_paler(plot):
-    plot.set_values(np.full(N, 2.5), (0.0, 5.0))
+    draw(plot, np.full(N, 2.5), (0.0, 5.0))
     plot.marks.set_shown((0, 199))
 
     def darkest(position):
@@ -226,15 +217,15 @@ def test_the_line_outside_the_shown_range_is_paler(plot):
 
 
 def test_an_empty_plot_has_nothing_to_hit(plot, qtbot):
-    plot.set_values(np.zeros(0), (0.0, 1.0))
+    plot.set_curves([])
     plot.grab()
     with qtbot.assertNotEmitted(plot.clicked):
         qtbot.mouseClick(plot.viewport(), LEFT, NONE, QPoint(400, 100))
 
 
 def test_a_closed_plot_is_freed(qtbot):
-    plot = LinePlot(LIGHT, "position (tokens)", "norm (units of P)")
-    plot.set_values(np.ones(50), (0.0, 2.0))
+    plot = PositionCurves(LIGHT, "position (tokens)", "norm (units of P)")
+    draw(plot, np.ones(50), (0.0, 2.0))
     plot.show()
     QApplication.processEvents()
     gone = weakref.ref(plot)

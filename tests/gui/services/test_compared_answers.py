@@ -8,7 +8,6 @@ from geometry.checkpoints.errors import RangeError
 from gui.services.compared_answers import AT_ONCE, ComparedAnswers
 from gui.services.jobs.jobs import InlineJobs
 from gui.services.questions import QuestionContext
-from gui.state.session import Overlay
 from tests.gui.compared_stage import ComparedStage
 
 
@@ -124,19 +123,3 @@ def test_a_colour_stays_while_others_come_and_go(opened, controller, beside, wri
     assert dict(opened.compared_colors) == {1: 0, 3: 2, 4: 1}
     opened.compared = opened.compared[::-1]
     assert dict(opened.compared_colors) == {1: 0, 3: 2, 4: 1}
-
-
-def test_colours_of_overlays_are_left_to_them(opened, controller, write_table):
-    opened.overlays = (Overlay("a", "a", None, True, 0), Overlay("b", "b", None, True, 2))
-    made = ComparedStage(opened)
-    for number in range(7):
-        made.add(write_table(name=f"t{number}"))
-    colors = list(opened.compared_colors.values())
-    assert colors[:6] == [1, 3, 4, 5, 6, 7]
-    assert colors[6] in (0, 2), "there are no more than eight"
-    made.close()
-
-
-def test_an_overlay_takes_no_compared_models_colour(opened, controller, beside, write_table):
-    controller.overlays.add(str(write_table(name="other")))
-    assert opened.overlays[0].color == 3

@@ -342,3 +342,26 @@ def test_until_it_is_read_it_is_listed_and_cannot_take_the_place(
     controller.comparing.add(short)
     controller.close()
     assert not hand_jobs.waiting
+
+
+def test_a_model_without_a_view_comes_last_and_changes_no_colours(opened, comparing, short, long):
+    opened.color_by = "norm"
+    overlay = comparing.add(long, in_grid=False)
+    assert opened.color_limits is None
+    key = comparing.add(short)
+    assert comparing.keys == (MAIN, key, overlay)
+    assert opened.color_limits is not None
+    comparing.move(MAIN, 2)
+    assert comparing.keys == (key, MAIN, overlay)
+    comparing.give_view(overlay)
+    assert comparing.keys == (key, MAIN, overlay)
+    assert all(one.in_grid for one in opened.compared)
+    assert comparing.find(long) == overlay
+
+
+def test_a_model_without_a_view_can_be_the_open_one(opened, comparing, short):
+    key = comparing.add(short, in_grid=False)
+    assert comparing.make_main(key)
+    assert opened.model.name == "short"
+    ((one,), main_at) = opened.compared, opened.main_at
+    assert (one.name, one.in_grid, main_at) == ("helix", False, 0)

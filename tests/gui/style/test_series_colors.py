@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from gui.services.overlaying import COLORS
+from gui.services.comparing import MOST
 from gui.style.theme import SERIES, THEMES
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear sRGB.
@@ -62,4 +62,4 @@ def test_any_two_can_be_told_apart(name, lacking):
 
 
 def test_there_is_one_for_the_open_model_and_each_other():
-    assert {len(SERIES[name]) for name in ("light", "dark")} == {COLORS + 1}
+    assert {len(SERIES[name]) for name in ("light", "dark")} == {MOST}

@@ -153,8 +153,9 @@ def test_keys_go_from_panel_to_panel_and_back_to_the_view(window):
 
 def test_nought_and_escape_lead_back_to_the_view(window):
     view, panels = window.viewport.interactor, window.panels
-    panels["norms"].plot.setFocus()
-    QTest.keyClicks(panels["norms"].plot, "0")
+    plot = panels["norms"].content.painted[0].widget
+    plot.setFocus()
+    QTest.keyClicks(plot, "0")
     assert view.hasFocus()
     panels["models"].take_focus()
     QTest.keyClicks(QApplication.focusWidget(), "0")

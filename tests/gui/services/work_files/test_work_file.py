@@ -44,7 +44,7 @@ WORK = Work(
 
 OTHERS = (
     OtherView("sample", (0, 9), (3, 1, 2), place=Place(POSE, follows=True)),
-    OtherView("/models/b", (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40),
+    OtherView("/models/b", (1, 4), (1, 2, 3), "../b", "wpe", "1" * 40, in_grid=False),
 )
 BESIDE = replace(WORK, others=OTHERS, main_at=1)
 LAYINGS = (

@@ -1,0 +1,434 @@
+"""Norms: lengths of rows, steps between them, or residuals, by position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.norms import NEIGHBOURS, OUTLIER_LOG_RATIO, norm_profile
+from geometry.measures.row_lengths import row_lengths
+from geometry.measures.stretches import AFTER, Stretch, measure_stretch
+from geometry.pca.curve import place_curve
+from geometry.pca.pca import fit_pca
+from gui.panels.kit import (
+    AddModel,
+    Button,
+    Choice,
+    Number,
+    Option,
+    PanelSpec,
+    Reported,
+    Scope,
+    Toggle,
+    View,
+)
+from gui.plots.spec import Axis, Curve, Part, Plot, Rings, Rule, Span, Table
+from gui.services.questions import QuestionContext
+from gui.services.snippets import opening
+from gui.state.values import Quantity
+from gui.style.theme import format_count, format_number, format_percent, format_position
+from gui.style.token_text import token_label
+from gui.widgets.table_text import Column, Row
+
+TITLES: dict[tuple[Quantity, bool], tuple[str, str]] = {
+    ("norm", False): ("‖Pᵢ‖₂", "· norm of each row"),
+    ("norm", True): ("‖Pᵢ − mean(Pᵢ)‖₂", "· norm of each row minus its mean"),
+    ("step", False): ("‖Pᵢ₊₁ − Pᵢ‖₂", "· step to the next row"),
+    ("step", True): ("‖Δᵢ − mean(Δᵢ)‖₂", "· step Δᵢ = Pᵢ₊₁ − Pᵢ minus its mean"),
+    ("residual", False): ("‖xᵢ⊥‖₂ / ‖xᵢ‖₂", "· share outside the shown components"),
+}
+"""Formula and meaning, by quantity and whether rows are centred."""
+MEANINGS: dict[Quantity, str] = {
+    "norm": "‖Pᵢ‖₂, the Euclidean length of each row, in the table’s units",
+    "step": "‖Pᵢ₊₁ − Pᵢ‖₂, the distance from each row to the next, in the table’s units: how far"
+    " apart neighbours are",
+    "residual": "‖xᵢ⊥‖₂ / ‖xᵢ‖₂, xᵢ the row minus the range’s mean and xᵢ⊥ its part outside the"
+    " shown components: the share of its length that is not seen (“fraying”), from 0 to 1",
+}
+EXPLANATIONS: dict[Quantity, str] = {
+    "norm": (
+        "The norm is the Euclidean length of a position's row: where it hardly varies, positions "
+        "differ in direction only. Rings mark outliers, whose norm differs from the median of the "
+        f"{NEIGHBOURS} nearest other positions by more than {OUTLIER_LOG_RATIO} in natural "
+        "logarithm."
+    ),
+    "step": (
+        "The step is the distance from a position's row to the next one's. Where the first steps "
+        "are longer than the later ones, early tokens are spaced out."
+    ),
+    "residual": (
+        "The residual is the share of a row's length, counted from the mean of the shown range, "
+        "that lies outside the shown components. Where it is large the curve frays: what is drawn "
+        "is not where the row is. It follows the range and the components."
+    ),
+}
+UNITS: dict[Quantity, str] = {"norm": "units of P", "step": "units of P", "residual": "share"}
+OUTLIER_RULE = (
+    f"Outlier: its norm differs from the median norm of the {NEIGHBOURS} nearest other positions "
+    f"by more than {OUTLIER_LOG_RATIO} in natural logarithm (about a third)."
+)
+AFTER_TIP = (
+    "Mean, std and cv are measured from this position to the last but one. Type it here, or drag"
+    f" the dashed line; a double-click on the line is {AFTER} again."
+)
+ONE_ROW = "there is one position, and no step from it to another"
+OUTLIERS_LISTED = 8
+LONGEST_TOKEN = 24
+COLUMNS = (
+    Column("model", "The open model first, then those that are drawn with it", 148, left=True),
+    Column("mean", f"{AFTER_TIP.partition('. ')[0]}; over all where there are too few", 64),
+    Column("cv", "Standard deviation over the mean, over the same positions", 64),
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Values:
+    """A quantity of all positions.
+
+    Attributes
+    ----------
+    values : (n,) float64
+        By position; steps are one fewer than positions.
+    outliers
+        Positions whose norms stand out; there is no rule for other quantities.
+    """
+
+    values: np.ndarray
+    outliers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ValuesOf:
+    """Norms, steps or residuals of all rows; the last of them depend on a range's components."""
+
+    quantity: Quantity
+    centred: bool
+    positions: tuple[int, int] = (0, 0)
+    components: tuple[int, ...] = ()
+
+    def answer(self, about: QuestionContext) -> Values:
+        """Measure them.
+
+        Raises
+        ------
+        RangeError
+            One position has no steps, and too small a range no components.
+        """
+        W_pos = about.model.W_pos
+        if self.quantity == "norm":
+            profile = norm_profile(W_pos, centred=self.centred)
+            return Values(profile.values, profile.outliers)
+        if self.quantity == "step":
+            steps = row_lengths(W_pos).of("step", centred=self.centred)
+            if not len(steps):
+                raise RangeError(ONE_ROW)
+            return Values(steps)
+        pca = fit_pca(W_pos, self.positions, max(self.components))
+        return Values(np.asarray(place_curve(W_pos, pca, self.components).residual))
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What is drawn, and how; ``norms_after`` is where the stretch begins that is measured."""
+
+    norms_quantity: Quantity = "norm"
+    norms_centred: bool = False
+    norms_after: int = AFTER
+    norms_relative: bool = False
+    sphere: bool = False
+    bulk: bool = False
+
+
+NormsView = View[Choices, Values]
+
+
+class NormsPanel(PanelSpec[Choices, Values]):
+    """A quantity against position, its stability, and outliers."""
+
+    name = "norms"
+    formula, meaning = TITLES["norm", False]
+    explanation = EXPLANATIONS["norm"]
+    empty = "Open a model to see the norm of every row of its position table."
+    instead = "Norms and residuals are there for any table."
+    defaults = Choices()
+    follows_drag = True
+    controls = (
+        Choice(
+            field="norms_quantity",
+            shared=True,
+            label="Show",
+            options=tuple(Option(what, what.capitalize(), tip) for what, tip in MEANINGS.items()),
+        ),
+        Toggle(
+            field="norms_centred",
+            shared=True,
+            text="Row-centred",
+            works=lambda view: view.choices.norms_quantity != "residual",
+            tip="Of the rows, each minus its mean over d_model, which LayerNorm removes anyway",
+        ),
+        Number(
+            field="norms_after",
+            shared=True,
+            text="after",
+            least=0,
+            most=lambda found: max(len(found.values) - 2, 0),
+            slider=False,
+            tip=AFTER_TIP,
+        ),
+        Toggle(
+            field="norms_relative",
+            shared=True,
+            text="Over the mean",
+            works=lambda view: bool(view.others),
+            tip="Among others: each divided by its own mean over the stretch, so that models of "
+            "other widths can be compared",
+        ),
+        Toggle(
+            field="sphere",
+            shared=True,
+            text="Sphere",
+            tip="Draw in the 3D view where rows of the mean norm lie: the sphere around the "
+            "origin, cut by the shown components. Its caption says how large it is there (N)",
+        ),
+        Toggle(
+            field="bulk",
+            kept=False,
+            text="Bulk",
+            tip="Stretch the axis to the values apart from outliers and from the first positions; "
+            "arrows at the edge mark outliers beyond it",
+        ),
+    )
+    buttons = (
+        Button(
+            "Overlay…",
+            "Lay the norms of other models that are on this machine over these, as thin lines",
+            lambda at: AddModel(at, in_grid=False),
+        ),
+    )
+    figures = {"norms": {}}
+
+    def headline(self, choices: Choices) -> tuple[str, str, str]:
+        centred = choices.norms_centred and choices.norms_quantity != "residual"
+        return *TITLES[choices.norms_quantity, centred], EXPLANATIONS[choices.norms_quantity]
+
+    def question(self, scope: Scope, choices: Choices) -> ValuesOf:
+        if choices.norms_quantity == "residual":
+            return ValuesOf("residual", False, scope.positions, scope.components)
+        return ValuesOf(choices.norms_quantity, choices.norms_centred)
+
+    def choices_for_report(self, reported: Reported, figure: str) -> Choices:
+        norms = reported.measured.norms
+        return replace(self.defaults, norms_after=norms.after, norms_centred=norms.centred)
+
+    def result_for_report(self, reported: Reported, choices: Choices) -> tuple[ValuesOf, Values]:
+        norms = reported.measured.norms
+        return self.question(reported.scope, choices), Values(norms.values, norms.outliers)
+
+    def plots(self, view: NormsView) -> Sequence[Part]:
+        theme, own, stretch = view.theme, _drawn(view), _stretch(view)
+        alone = not view.others
+        curves = [
+            Curve(
+                np.arange(float(len(own))), own, theme.muted if alone else theme.text,
+                width=1.0 if alone else 1.5,
+            ),
+            *(
+                Curve(np.arange(float(len(_drawn(other)))), _drawn(other), other.color,
+                      silent=True, name=other.name)
+                for other in view.others
+            ),
+        ]  # fmt: skip
+        last = max(view.model.n_positions, *(len(curve.x) for curve in curves)) - 1
+        margin = 0.015 * max(last, 1)  # of x: rings at both ends are whole
+        quantity = view.choices.norms_quantity
+        rules = []
+        if not stretch.whole:
+            # From the last position but one on, nothing would be left to measure.
+            bounds = 0, max(len(own) - 2, 0)
+            rules.append(
+                Rule(
+                    view.choices.norms_after,
+                    "x",
+                    tip=AFTER_TIP,
+                    drags="norms_after",
+                    bounds=bounds,
+                    back=AFTER,
+                )
+            )
+
+        def hover(_: int, position: int) -> str:
+            return _describe(view, position)
+
+        plot = Plot(
+            f"{quantity.capitalize()} of each position",
+            Axis(
+                "position (tokens)", whole=True, span=(-margin, last + margin), printed="position"
+            ),
+            Axis(
+                f"{quantity} / its mean" if _relative(view) else f"{quantity} ({UNITS[quantity]})",
+                span=full_span(view),
+                home=bulk_span(view) if view.choices.bulk else None,
+            ),
+            curves,
+            rules,
+            hover,
+            over="position",
+            rings=Rings(view.result.outliers, OUTLIER_RULE),
+            veiled=True,
+        )
+        return [plot] if alone else [plot, _table(view)]
+
+    def heading(self, view: NormsView) -> tuple[str, str]:
+        formula, meaning, _ = self.headline(view.choices)
+        return f"{view.model.name} · {formula} {meaning}", summary(view)
+
+    def caption(self, view: NormsView) -> str:
+        return f"{view.model.name} · {summary(view)}"
+
+    def numbers(self, view: NormsView) -> Mapping[str, np.ndarray]:
+        values = view.result.values
+        return {"position": np.arange(len(values)), view.choices.norms_quantity: values}
+
+    def script(self, view: NormsView) -> str:
+        choices, (first, last) = view.choices, view.scope.positions
+        components, centred = tuple(view.scope.components), choices.norms_centred
+        needed, values = {
+            "norm": ("norm_profile", f"norm_profile(model.W_pos, centred={centred}).values"),
+            "step": ("row_lengths", f'row_lengths(model.W_pos).of("step", centred={centred})'),
+            "residual": (
+                "fit_pca, place_curve", f"place_curve(model.W_pos, pca, {components}).residual"
+            ),
+        }[choices.norms_quantity]  # fmt: skip
+        pca = f"pca = fit_pca(model.W_pos, ({first}, {last}), {max(components)})\n"
+        return (
+            opening(view.model)
+            + f"from geometry import {needed}, measure_stretch\n\n"
+            + (pca if choices.norms_quantity == "residual" else "")
+            + f"values = {values}\n"
+            + "for position, value in enumerate(values):\n"
+            + "    print(position, value)\n"
+            + f"print(measure_stretch(values, {choices.norms_after}))\n"
+        )
+
+    def compares(self, choices: Choices) -> str:
+        # Residuals are of a model's own components.
+        return (
+            ""
+            if choices.norms_quantity == "residual"
+            else f"{choices.norms_quantity.capitalize()}s"
+        )
+
+    def summary(self, view: NormsView) -> str:
+        found = _stretch(view)
+        return f"Mean {format_number(found.mean)}, cv {format_percent(found.cv)}"
+
+
+def _stretch(view: NormsView) -> Stretch:
+    return measure_stretch(view.result.values, view.choices.norms_after)
+
+
+def _relative(view: NormsView) -> bool:
+    return view.choices.norms_relative and bool(view.others or view.color)
+
+
+def _drawn(view: NormsView) -> np.ndarray:
+    """Return the values on the axis."""
+    values = view.result.values
+    return values / (_stretch(view).mean or 1.0) if _relative(view) else values
+
+
+def _table(view: NormsView) -> Table:
+    """Return the models that are drawn, with how steady each is."""
+    models = (view, *view.others)
+    found = [_stretch(one) for one in models]
+    rows = [
+        Row(key, (one.name, format_number(of.mean), format_percent(of.cv)))
+        for key, (one, of) in enumerate(zip(models, found, strict=True))
+    ]
+    colors = {key: one.color or view.theme.text for key, one in enumerate(models)}
+    return Table("Stability of the models", COLUMNS, rows, colors, spare=(2,))
+
+
+def summary(view: NormsView) -> str:
+    """Return how steady the values are, where, and what stands out."""
+    found, quantity = _stretch(view), view.choices.norms_quantity
+    where = f"{format_position(found.first)}–{format_position(found.last)}"
+    if found.whole:
+        where = f"all positions (too few to leave out the first {view.choices.norms_after})"
+    parts = [f"mean {format_number(found.mean)}", f"std {format_number(found.std)}"]
+    if quantity != "residual":
+        parts.append(f"cv {format_percent(found.cv)}")
+    parts[-1] += f" over {where}"
+    if quantity == "norm":
+        parts.append(_list_outliers(view.result.outliers))
+    elif found.early is not None:
+        parts.append(_early(found, found.early))
+    # A line may end between two facts, never inside a number.
+    return " · ".join(parts).replace("\N{THIN SPACE}", "\N{NARROW NO-BREAK SPACE}")
+
+
+def _describe(view: NormsView, position: int) -> str:
+    """Return what the hover label says about a position; others' values come last."""
+    values, quantity = view.result.values, view.choices.norms_quantity
+    where = f"position {format_position(position)}"
+    if quantity == "step":
+        where = f"positions {format_position(position)} → {format_position(position + 1)}"
+    said = f"{quantity} {format_number(float(values[position]))}"
+    if _relative(view):
+        said += f" ({format_number(float(_drawn(view)[position]), 2)}×)"
+    parts, token = [where, said], view.token_at(position)
+    if token is not None:
+        shown = token_label(token)
+        parts.append(shown if len(shown) <= LONGEST_TOKEN else f"{shown[: LONGEST_TOKEN - 1]}…")
+    parts += [
+        f"{other.name} {format_number(float(other.result.values[position]))}"
+        for other in view.others
+        if position < len(other.result.values)
+    ]
+    return " · ".join(parts)
+
+
+def full_span(view: NormsView) -> Span:
+    """Return the axis that holds every value: from zero, with room for rings at both ends."""
+    top = max(float(_drawn(one).max()) for one in (view, *view.others)) or 1.0
+    return -0.06 * top, 1.1 * top
+
+
+def bulk_span(view: NormsView) -> Span:
+    """Return the axis that holds the values that the summary describes, outliers left out."""
+    found, drawn = _stretch(view), _drawn(view)
+    usual = np.zeros(len(drawn), dtype=bool)
+    usual[found.first : found.last + 1] = True
+    usual[list(view.result.outliers)] = False
+    parts = [drawn[usual] if usual.any() else drawn]
+    for other in view.others:
+        # Nothing marks other models' outliers: the axis holds the middle 98 % of them.
+        theirs = _stretch(other)
+        parts.append(np.percentile(_drawn(other)[theirs.first : theirs.last + 1], (1, 99)))
+    low, high = (float(pick([pick(part) for part in parts])) for pick in (np.min, np.max))
+    # All norms of computed positions are equal, but for rounding.
+    margin = 0.15 * (high - low) if high - low > 1e-6 * high else 0.05 * high or 0.5
+    bottom, top = full_span(view)
+    return max(low - margin, bottom), min(high + margin, top)
+
+
+def _early(found: Stretch, early: float) -> str:
+    """Return how the first positions compare: whether early tokens are spaced out, or fray."""
+    # Its number stays with its word.
+    said = f"first\N{NO-BREAK SPACE}{format_count(found.first)}: mean {format_number(early)}"
+    if found.mean <= 0.0:
+        return said
+    return f"{said}, {format_number(early / found.mean, 2)} times that"
+
+
+def _list_outliers(outliers: tuple[int, ...]) -> str:
+    if not outliers:
+        return "no outliers"
+    # A few stay together on a line.
+    space = "\N{NO-BREAK SPACE}" if len(outliers) <= 5 else " "
+    listed = f",{space}".join(format_position(p) for p in outliers[:OUTLIERS_LISTED])
+    more = len(outliers) - OUTLIERS_LISTED
+    return f"outliers{space}{listed}" + (f" and {format_count(more)} more" if more > 0 else "")

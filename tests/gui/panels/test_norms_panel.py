@@ -1,0 +1,497 @@
+"""The norms panel: its numbers, the line that stability is measured from, and other models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from geometry.checkpoints.errors import RangeError
+from geometry.measures.row_lengths import row_lengths
+from geometry.measures.sinusoids import sinusoid
+from geometry.models.model import TokenizedPrompt
+from geometry.models.sources import open_source
+from gui.panels.kit import AddModel
+from gui.panels.norms import AFTER_TIP, OUTLIER_RULE, ValuesOf, bulk_span, full_span, summary
+from gui.plots.position_curves import envelope
+from gui.services.questions import QuestionContext
+from gui.style.theme import DARK, LIGHT, SERIES
+from tests.gui.compared_stage import ComparedStage
+from tests.gui.result_stage import ResultStage, double_click, drag, hover
+from tests.scripts import run_script
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+N = 300
+
+
+def rows(n=N, d_model=16):
+    """Rows of nearly equal norm on a winding curve; the first and the last stand out."""
+    angle = np.arange(n)[:, None] / 40 * np.arange(1, d_model + 1)
+    made = np.cos(angle) + 0.3
+    made *= (3 + 0.05 * np.sin(np.arange(n) / 9))[:, None]
+    made /= np.linalg.norm(made, axis=1, keepdims=True) / 3
+    made[0] *= 3
+    made[-1] /= 30
+    return made
+
+
+class Norms(ResultStage):
+    """The panel with a table open."""
+
+    def __init__(self, qtbot, write_table):
+        super().__init__(qtbot, "norms", size=(1100, 260))
+        self._write, self.others = write_table, ComparedStage(self.session)
+
+    def show(self, table=None, name="table"):
+        self.open(self._write(rows() if table is None else table, name))
+        return self
+
+    def beside(self, table, name):
+        self.others.add(self._write(table, name))
+        QApplication.processEvents()
+
+    @property
+    def plot(self):
+        return self.panel.content.painted[0].widget
+
+    @property
+    def table(self):
+        """The texts of the table of models, by row; no rows where there is none."""
+        found = self.panel.spec.plots(self.panel.view())[1:]
+        return [row.cells for part in found for row in part.rows]
+
+    @property
+    def values(self):
+        return self.plot.curves[0].y
+
+    def at(self, position, value=None):
+        value = float(self.values[round(position)]) if value is None else value
+        return self.plot.view.mapViewToScene(QPointF(position, value)).toPoint()
+
+    @property
+    def line(self):
+        return self.plot.marker_point().toPoint()
+
+    def click(self, position, modifier=NONE):
+        QTest.mouseClick(self.plot.viewport(), LEFT, modifier, self.at(position))
+
+    def choose_quantity(self, quantity):
+        QTest.mouseClick(self.panel.controls.widgets["norms_quantity"].buttons[quantity], LEFT)
+
+    def close(self):
+        self.others.close()
+
+
+@pytest.fixture
+def norms(qtbot, write_table):
+    made = Norms(qtbot, write_table)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shown(norms):
+    return norms.show()
+
+
+# ---- what is measured ----------------------------------------------------------------------
+
+
+def test_the_caption_has_the_numbers_of_the_profile(shown):
+    found = np.linalg.norm(rows()[100:299], axis=1)
+    assert shown.panel.caption() == (
+        f"table · mean {found.mean():.3f} · std {found.std():.3f} · "
+        f"cv {100 * found.std() / found.mean():.1f}\N{NO-BREAK SPACE}% over 100–298 · "
+        "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}299"
+    )
+
+
+def test_the_caption_of_the_real_gpt2(norms, gpt2_folder):
+    norms.open(gpt2_folder)
+    assert norms.panel.caption() == (
+        "gpt2 · mean 3.376 · std 0.097 · cv 2.9\N{NO-BREAK SPACE}% over 100–1022 · "
+        "outliers\N{NO-BREAK SPACE}0,\N{NO-BREAK SPACE}1023"
+    )
+
+
+def test_a_short_table_is_measured_whole_and_has_no_line(norms):
+    norms.show(rows(60))
+    assert "over all positions (too few to leave out the first 100)" in norms.panel.caption()
+    assert not norms.plot._marker.isVisible()
+    norms.session.norms_after = 30
+    assert norms.plot._marker.isVisible()
+    assert "over 30–58" in norms.panel.caption()
+
+
+def test_many_outliers_are_counted_and_none_is_said(norms):
+    table = rows()
+    table[10:290:10] *= 4
+    assert norms.show(table).panel.caption().endswith("and 22 more")
+    assert norms.show(np.ones((N, 4)), "flat").panel.caption().endswith("no outliers")
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_norms_and_steps_are_those_of_the_rows(norms, centred):
+    table = rows()
+    norms.show(table)
+    norms.session.norms_centred = centred
+    moved = table - table.mean(axis=1, keepdims=True) if centred else table
+    np.testing.assert_allclose(norms.values, np.linalg.norm(moved, axis=1))
+    norms.choose_quantity("step")
+    assert norms.session.norms_quantity == "step"
+    np.testing.assert_allclose(norms.values, np.linalg.norm(np.diff(moved, axis=0), axis=1))
+    assert ("mean" in norms.panel.header.formula.text()) is centred
+    assert "outlier" not in norms.panel.caption()
+
+
+def test_residuals_follow_the_range_and_the_components(shown):
+    shown.choose_quantity("residual")
+    session = shown.session
+    for change in (lambda: None, lambda: shown.controller.request_positions(20, 60),
+                   lambda: setattr(session, "components", (1, 2, 5))):  # fmt: skip
+        change()
+        QApplication.processEvents()
+        np.testing.assert_allclose(shown.values, session.curve.residual, atol=1e-9)
+    assert "cv" not in shown.panel.caption()
+    assert shown.plot.y_axis.title == "residual (share)"
+
+
+@pytest.mark.parametrize("folder", ["gpt2_folder", "minilm_folder"])
+def test_early_steps_of_real_models_are_longer(folder, request, norms):
+    norms.open(request.getfixturevalue(folder))
+    norms.choose_quantity("step")
+    steps = np.linalg.norm(np.diff(norms.session.model.W_pos.astype(float), axis=0), axis=1)
+    times = steps[:100].mean() / steps[100 : len(steps) - 1].mean()
+    assert f"{times:.2f} times that" in norms.panel.caption()
+    if folder == "gpt2_folder":
+        assert times > 1.5
+
+
+def test_one_position_has_no_steps(norms):
+    norms.show(np.ones((1, 4)))
+    assert len(norms.values) == 1
+    norms.choose_quantity("step")
+    assert norms.panel.words.message.text().startswith("There is one position")
+    with pytest.raises(RangeError):
+        ValuesOf("step", False).answer(QuestionContext(norms.session.model))
+    norms.choose_quantity("norm")
+    assert len(norms.values) == 1
+
+
+@pytest.mark.parametrize("table", [np.zeros((1, 4)), np.zeros((5, 4)), rows(2)])
+def test_tiny_and_constant_tables_are_drawn(norms, table):
+    norms.show(table)
+    norms.panel.configure(bulk=True)
+    norms.plot.view.zoom_x(0.5)
+    norms.panel.grab()
+    assert len(norms.values) == len(table)
+
+
+# ---- the axis ------------------------------------------------------------------------------
+
+
+def test_everything_fits_at_first_and_the_bulk_can_be_zoomed_to(shown):
+    low, high = shown.plot.view.spans()[1]
+    assert low <= 0
+    assert high > shown.values.max()
+    QTest.mouseClick(shown.panel.controls.widgets["bulk"], LEFT)
+    view = shown.panel.view()
+    for _ in range(2):
+        assert shown.plot.view.spans()[1] == pytest.approx(bulk_span(view))
+        QTest.keyClick(shown.plot, Qt.Key.Key_F)
+    assert {0, N - 1} <= {position for position, _ in shown.plot.marks.labels()}
+    QTest.mouseClick(shown.panel.controls.widgets["bulk"], LEFT)
+    assert shown.plot.view.spans()[1] == pytest.approx(full_span(view))
+
+
+def test_the_bulk_leaves_outliers_out(norms):
+    table = rows()
+    table[150] *= 2
+    norms.show(table)
+    low, high = bulk_span(norms.panel.view())
+    usual = np.delete(norms.values[100:299], 50)
+    assert low < usual.min() <= usual.max() < high < norms.values[150]
+
+
+def test_norms_that_differ_by_rounding_do_not_fill_the_axis(norms):
+    norms.show(sinusoid("marian", 256, 64))
+    low, high = bulk_span(norms.panel.view())
+    assert 0 < np.ptp(norms.values) < 1e-12
+    assert high - low > 0.1
+
+
+def test_another_quantity_leaves_the_reader_where_they_were(shown):
+    shown.plot.view.setRange(xRange=(20, 60), padding=0)
+    for quantity in ("step", "residual", "norm"):
+        shown.choose_quantity(quantity)
+        assert shown.plot.view.spans()[0] == pytest.approx((20, 60))
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """How many vertices a long curve was drawn with, each time it was."""
+    counts = []
+
+    def counted(*arguments):
+        x, y = envelope(*arguments)
+        counts.append(len(x))
+        return x, y
+
+    monkeypatch.setattr("gui.plots.position_curves.envelope", counted)
+    return counts
+
+
+def test_a_hundred_thousand_positions_take_a_few_vertices_a_pixel(norms, drawn):
+    norms.show(rows(100_000, 2))
+    norms.plot.view.zoom_x(0.5)
+    for i in range(15):
+        norms.plot.view.pan(10 if i % 2 else -10, 0)
+    assert len(drawn) > 15
+    assert max(drawn) <= 6 * norms.plot.view.rect().width()
+    drawn.clear()
+    for i in range(15):  # the range slider moves the veil alone
+        norms.session.positions = (1 + i, 99_998 - i)
+        norms.plot.viewport().repaint()
+    assert drawn == []
+
+
+# ---- selecting and hovering ----------------------------------------------------------------
+
+
+def test_clicks_drags_and_keys_select_as_everywhere(shown):
+    session = shown.session
+    for position, modifier, selection in (
+        (150, NONE, (150,)),
+        (160, SHIFT, (150, 160)),
+        (150, SHIFT, (160,)),
+        (163, SHIFT | CONTROL, (160, 161, 162, 163)),
+        (20, NONE, (20,)),
+    ):
+        shown.click(position, modifier)
+        assert session.selection == selection
+    shown.plot.setFocus()
+    QTest.keyClick(shown.plot, Qt.Key.Key_Right)
+    QTest.keyClick(shown.plot, Qt.Key.Key_Right, SHIFT)
+    assert session.selection == (21, 22)
+    session.selection = (7, 8)
+    shown.plot.view.zoom_x(0.2)
+    double_click(shown.plot.viewport(), shown.at(150))
+    assert session.selection == (7, 8)
+    assert shown.plot.view.spans()[0][1] > N - 1
+
+
+def test_hover_is_told_and_described(shown):
+    session = shown.session
+    session.tokens = TokenizedPrompt(
+        ids=(50256, 15496, 616), texts=("<|endoftext|>", "Hello", " my"), truncated=0
+    )
+    hover(shown.plot.viewport(), shown.at(2))
+    assert session.hover == 2
+    assert shown.plot.hover_text() == f"position 2 · norm {shown.values[2]:.3f} · ·my"
+    shown.choose_quantity("step")
+    session.hover = 30
+    assert shown.plot.hover_text() == f"positions 30 → 31 · step {shown.values[30]:.3f}"
+    session.hover = N - 1  # no step begins at the last position
+    assert shown.plot.hover_text() == ""
+
+
+def test_rings_tell_their_rule_and_the_range_is_veiled(shown):
+    plot, session = shown.plot, shown.session
+    assert plot.tooltip_at(QPointF(shown.at(0))) == OUTLIER_RULE
+    assert plot.index_at(QPointF(shown.at(0))) == 0
+    session.selection = (40,)
+    assert [position for position, _ in plot.marks.labels()] == [40, 0, N - 1]
+    session.positions = (100, 200)
+    assert plot.marks._shown == (100, 200)
+
+
+# ---- the line that stability is measured from ----------------------------------------------
+
+
+def test_dragging_the_line_measures_from_there(shown):
+    session, selection = shown.session, shown.session.selection
+    assert shown.plot.tooltip_at(QPointF(shown.line)) == AFTER_TIP
+    heard = []
+    session.events.norms_after.connect(heard.append)
+    shown.plot.view.setRange(xRange=(20, 150), yRange=(0, 4), padding=0)
+    before = shown.plot.view.spans()
+    drag(shown.plot.viewport(), shown.line, shown.at(40, 3))
+    assert len(heard) >= 2
+    assert session.norms_after == pytest.approx(40, abs=1)
+    assert shown.plot.view.spans() == before
+    found = shown.values[session.norms_after : N - 1]
+    assert f"mean {found.mean():.3f}" in shown.panel.caption()
+    assert session.norms.cv == pytest.approx(found.std() / found.mean())
+    assert session.selection == selection
+
+
+def test_the_line_stays_where_something_is_left_to_measure(shown):
+    drag(shown.plot.viewport(), shown.line, shown.at(N - 1, 3))
+    assert shown.session.norms_after == N - 2
+    drag(shown.plot.viewport(), shown.line, shown.at(-2, 3))
+    assert shown.session.norms_after == 0
+
+
+def test_a_double_click_on_the_line_and_typing_set_it(shown):
+    session = shown.session
+    session.selection, session.norms_after = (7,), 40
+    double_click(shown.plot.viewport(), shown.line)
+    assert (session.norms_after, session.selection) == (100, (7,))
+    field = shown.panel.controls.widgets["norms_after"].field
+    field.setFocus()
+    field.selectAll()
+    QTest.keyClicks(field, "25")
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert session.norms_after == 25
+    QTest.keyClick(field, Qt.Key.Key_Up)
+    assert session.norms_after == 26
+
+
+def test_a_click_on_the_line_selects_and_escape_ends_a_drag(shown):
+    session, viewport = shown.session, shown.plot.viewport()
+    QTest.mouseClick(viewport, LEFT, NONE, shown.line)
+    assert (session.selection, session.norms_after) == ((100,), 100)
+    shown.plot.setFocus()
+    window = shown.panel.window().windowHandle()
+    start, middle, end = (
+        viewport.mapTo(shown.panel, point)
+        for point in (shown.line, shown.at(60, 3), shown.at(20, 3))
+    )
+    QTest.mousePress(window, LEFT, NONE, start)
+    QTest.mouseMove(window, middle)
+    held = session.norms_after
+    assert held == pytest.approx(60, abs=1)
+    QTest.keyClick(shown.plot, Qt.Key.Key_Escape)
+    QTest.mouseMove(window, end)
+    QTest.mouseRelease(window, LEFT, NONE, end)
+    assert session.norms_after == held
+
+
+def test_the_cursor_says_that_the_line_can_be_dragged(shown):
+    viewport = shown.plot.viewport()
+    for point, shape in (
+        (shown.at(50, 2), Qt.CursorShape.CrossCursor),
+        (shown.line, Qt.CursorShape.SizeHorCursor),
+        (shown.at(50, 2), Qt.CursorShape.CrossCursor),
+    ):
+        hover(viewport, point)
+        assert viewport.cursor().shape() == shape
+
+
+# ---- other models --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(shown, helix):
+    """Two others: a longer one of twice the size, and a shorter one."""
+    shown.beside(2 * helix(420, 16, 3), "long")
+    shown.beside(helix(120, 8, 4), "short")
+    return shown
+
+
+def test_other_models_are_wholly_in_sight_and_have_a_row_each(three, helix):
+    (x0, x1), (_, y1) = three.plot.view.spans()
+    norms = np.linalg.norm(2 * helix(420, 16, 3), axis=1)
+    assert x0 < 0
+    assert x1 > 419
+    assert y1 > norms.max()
+    stretch = norms[100:419]
+    spread = 100 * stretch.std() / stretch.mean()
+    cells = ("long", f"{stretch.mean():.3f}", f"{spread:.1f}\N{NO-BREAK SPACE}%")
+    assert [row[0] for row in three.table] == ["table", "long", "short"]
+    assert three.table[1] == cells
+    three.session.norms_after = 30
+    assert three.table[1][1] == f"{norms[30:419].mean():.3f}"
+
+
+def test_beyond_the_open_models_end_nothing_is_hovered_or_selected(three):
+    assert three.plot.index_at(QPointF(three.at(400, 5))) is None
+    assert three.plot.index_at(QPointF(three.at(N - 1))) == N - 1
+    QTest.mouseClick(three.plot.viewport(), LEFT, NONE, three.at(400, 5))
+    assert three.session.selection == ()
+
+
+def test_relative_to_their_means_models_lie_on_one_another(three):
+    QTest.mouseClick(three.panel.controls.widgets["norms_relative"], LEFT)
+    assert three.session.norms_relative
+    profile = three.session.norms
+    np.testing.assert_allclose(three.values, profile.values / profile.mean)
+    for curve in three.plot.curves[1:]:
+        first = 100 if len(curve.y) > 101 else 0
+        assert curve.y[first:-1].mean() == pytest.approx(1.0)
+    assert three.plot.y_axis.title == "norm / its mean"
+    three.session.hover = 50
+    times = profile.values[50] / profile.mean
+    assert f"norm {profile.values[50]:.3f} ({times:.2f}×)" in three.plot.hover_text()
+    for key in (1, 2):
+        three.others.remove(key)
+    QApplication.processEvents()
+    np.testing.assert_array_equal(three.values, profile.values)
+
+
+def test_the_hover_label_has_all_models_norms(three, helix):
+    three.session.hover = 50
+    tables = 2 * helix(420, 16, 3), helix(120, 8, 4)
+    long, short = (f"{np.linalg.norm(table[50]):.3f}" for table in tables)
+    assert three.plot.hover_text().endswith(f"long {long} · short {short}")
+    three.session.hover = 150  # the short one has no such position
+    assert "short" not in three.plot.hover_text()
+
+
+def test_residuals_are_of_this_model_alone(three):
+    three.choose_quantity("residual")
+    assert three.table == []
+    assert len(three.plot.curves) == 1
+    three.choose_quantity("step")
+    long = next(one for one in three.session.compared if one.name == "long").session.model
+    steps = row_lengths(long.W_pos).of("step", centred=False)
+    np.testing.assert_array_equal(three.plot.curves[1].y, steps)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
+def test_colours_are_the_themes(three, theme):
+    three.panel.set_theme(theme)
+    assert [curve.color for curve in three.plot.curves] == [theme.text, *SERIES[theme.name][1:3]]
+
+
+def test_overlay_asks_for_a_model_without_a_view(shown):
+    QTest.mouseClick(shown.panel.buttons["Overlay…"], LEFT)
+    (wanted,) = shown.intents
+    assert isinstance(wanted, AddModel)
+    assert not wanted.in_grid
+
+
+# ---- what can be taken away ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("quantity", "centred"),
+    [("norm", False), ("norm", True), ("step", True), ("residual", False)],
+)
+def test_figure_numbers_and_python_are_what_is_shown(shown, quantity, centred):
+    shown.session.change(norms_quantity=quantity, norms_centred=centred)
+    values = shown.values
+    axes = shown.panel.figure()().axes[0]
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), values)
+    assert axes.get_title("left").startswith("table · ‖")
+    assert axes.texts[0].get_text().split() == summary(shown.panel.view()).split()
+    np.testing.assert_array_equal(shown.panel.numbers()[quantity], values)
+    printed = run_script(shown.python()).splitlines()
+    np.testing.assert_allclose([float(line.split()[1]) for line in printed[:-1]], values, atol=1e-6)
+
+
+def test_a_report_draws_the_norms_that_it_measured(write_table):
+    from geometry.claims.measurements import Measurements, Scope
+    from gui.panels.kit import Reported, report_view
+    from gui.panels.table import PANELS
+
+    model = open_source(write_table(rows()))
+    measured = Measurements(model, Scope((1, N - 1), after=30))
+    view = report_view(PANELS["norms"].spec, Reported(measured, (), 0, False), "norms")
+    assert view.choices.norms_after == 30
+    np.testing.assert_array_equal(view.result.values, measured.norms.values)
+    figure = PANELS["norms"].spec.figure(view)
+    assert "over 30–298" in figure.axes[0].texts[0].get_text()
