@@ -27,6 +27,7 @@ from gui.window.settings.settings import Settings
 from tests.gui.hand_jobs import HandJobs
 from tests.gui.remains import Remains, pool_threads
 from tests.gui.scene_stage import Stage
+from tests.gui.shared_window import SharedWindow
 
 N_POSITIONS, D_MODEL = 200, 24
 WORDS = ("<|endoftext|>", "[UNK]", "hello", "my", "name", "is", "adam")
@@ -85,30 +86,29 @@ def model(open_table: Callable[..., PositionalModel]) -> PositionalModel:
     return open_table()
 
 
+def _write_gpt2(folder: Path, W_pos: np.ndarray | None = None) -> Path:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    table = _helix() if W_pos is None else W_pos
+    folder.mkdir()
+    n_positions, d_model = table.shape
+    config = {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, "n_head": 2,
+              "n_layer": 1, "vocab_size": len(WORDS)}  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config), "utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": WORDS[0]}), "utf-8")
+    vocabulary = {word: i for i, word in enumerate(WORDS)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    save_file({"wpe.weight": table.astype(np.float32)}, folder / "model.safetensors")
+    return folder
+
+
 @pytest.fixture
 def write_gpt2(tmp_path: Path) -> Callable[..., Path]:
     """Write a tiny GPT-2 folder with a tokenizer: ``write_gpt2(name, W_pos)``."""
-
-    def write(name: str = "tiny-gpt2", W_pos: np.ndarray | None = None) -> Path:
-        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
-
-        table = _helix() if W_pos is None else W_pos
-        folder = tmp_path / name
-        folder.mkdir()
-        n_positions, d_model = table.shape
-        config = {"model_type": "gpt2", "n_positions": n_positions, "n_embd": d_model, "n_head": 2,
-                  "n_layer": 1, "vocab_size": len(WORDS)}  # fmt: skip
-        (folder / "config.json").write_text(json.dumps(config), "utf-8")
-        (folder / "tokenizer_config.json").write_text(json.dumps({"bos_token": WORDS[0]}), "utf-8")
-        vocabulary = {word: i for i, word in enumerate(WORDS)}
-        tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
-        tokenizer.normalizer = normalizers.Lowercase()
-        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-        tokenizer.save(str(folder / "tokenizer.json"))
-        save_file({"wpe.weight": table.astype(np.float32)}, folder / "model.safetensors")
-        return folder
-
-    return write
+    return lambda name="tiny-gpt2", W_pos=None: _write_gpt2(tmp_path / name, W_pos)
 
 
 # ---- without a window ------------------------------------------------------------------
@@ -260,6 +260,7 @@ def wait_until_idle(qtbot: QtBot) -> Callable[[Application], None]:
 @pytest.fixture
 def start_application(
     qapp: QApplication,
+    shared_window: SharedWindow,
     settings: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -271,6 +272,7 @@ def start_application(
     Keyword arguments: ``positions``; ``offline``; ``beside``; ``settings``, if other than the
     fixture's; ``wait``.
     """
+    shared_window.close()  # one window has the focus
     # What the user of this machine has in the Hub cache is none of a test's business.
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     palette = qapp.palette()
@@ -304,9 +306,33 @@ def start_application(
     qapp.setPalette(palette)
 
 
+@pytest.fixture(scope="module")
+def shared_window(
+    qapp: QApplication, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SharedWindow]:
+    """The window of the module's tests; it leaves nothing behind either."""
+    folder = tmp_path_factory.mktemp("shared")
+    before = Remains.of(qapp)
+    made = SharedWindow(qapp, _write_gpt2(folder / "tiny-gpt2"), folder / "settings.ini")
+    yield made
+    made.close()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+    left = Remains.of(qapp).described(since=before)
+    assert not left, f"left behind: {left}"
+
+
 @pytest.fixture
 def application(
-    start_application: Callable[..., Application], write_gpt2: Callable[..., Path]
+    shared_window: SharedWindow,
+    wait_until_idle: Callable[[Application], None],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> Application:
-    """The running application, with a tiny GPT-2 with a tokenizer open and painted."""
-    return start_application(write_gpt2())
+    """The running application as after a start, with a tiny GPT-2 with a tokenizer painted.
+
+    Its window is that of the module's other tests: for one to close, there is
+    ``start_application``.
+    """
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    return shared_window.get(wait_until_idle)

@@ -25,6 +25,12 @@ NONE = Qt.KeyboardModifier.NoModifier
 
 
 @pytest.fixture
+def application(start_application, write_gpt2):
+    """A window of its own, and so a file of bookmarks."""
+    return start_application(write_gpt2())
+
+
+@pytest.fixture
 def key(qtbot):
     """Press keys in the window, wherever they go."""
 

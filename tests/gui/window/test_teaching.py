@@ -243,8 +243,9 @@ def test_the_menu_of_all_docks_begins_a_lesson_too(stage, qtbot):
 
 
 def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
-    stage, settings, start_application
+    own, settings, start_application, write_gpt2, qtbot
 ):
+    stage = LessonStage(qtbot, start_application(write_gpt2()))
     stage.session.prompt = "my name"
     stage.begin()
     stage.click(stage.panel.next)
@@ -256,9 +257,11 @@ def test_a_window_that_is_closed_in_a_lesson_remembers_what_was_before(
     assert window.docks["prompt"].isVisible()
 
 
-def test_lessons_of_ones_own_stand_beside_the_shipped_ones(own, application, qtbot):
+def test_lessons_of_ones_own_stand_beside_the_shipped_ones(
+    own, start_application, write_gpt2, qtbot
+):
     (own / "bad.md").write_text(LESSON.format(title="Bad").replace("color_by", "colour"), "utf-8")
-    stage = LessonStage(qtbot, application)
+    stage = LessonStage(qtbot, start_application(write_gpt2()))
     stage.begin()
     choice, notice = stage.panel.choice, stage.session.notice
     assert choice.isVisible()

@@ -14,8 +14,15 @@ from filelock import UnixFileLock
 from geometry.checkpoints.whole_files import part_of
 from gui.services.work_files.reopening import RESUMED
 from gui.services.work_files.work_file import pack_work, read_work, write_work
+from gui.state.work import Work
 from gui.window.settings.settings import Settings
 from gui.window.unsaved_work import TRIED, UnsavedWork, left_over
+
+
+@pytest.fixture
+def application(start_application, write_gpt2):
+    """A window of its own: all of what is kept is of it."""
+    return start_application(write_gpt2())
 
 
 def kept(application) -> list[Path]:
@@ -102,11 +109,11 @@ def test_after_a_crash_the_next_start_shows_what_was_shown(
 
 
 @pytest.fixture
-def crashed(application, tmp_path):
+def crashed(write_gpt2, tmp_path):
     """Work that a process left when it ended, by a name; the folder where it is kept."""
     folder = tmp_path / "crashed" / "unsaved"
     folder.mkdir(parents=True)
-    work = application.window.work.take()
+    work = Work(str(write_gpt2()), (1, 199), {})
 
     def leave(name: str, *, age: float = 0, **changes) -> Path:
         file = folder / f"{name}.helix"

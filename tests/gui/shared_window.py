@@ -1,0 +1,133 @@
+"""One window for the tests of a module: each of them finds it as it is after a start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import shiboken6
+from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QApplication
+
+from gui.commands.application import Application
+from gui.export.save_picture import PictureOptions
+from gui.window.docks import DOCKS
+from gui.window.settings.settings import Settings
+
+FIELDS = ("dragging", "components", "color_by", "color_component", "colormap", "outside",
+          "projection", "keep_turned", "selection", "hover", "prompt", "norms_centred",
+          "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "sphere", "measure",
+          "basis", "snapshot", "laying", "ranges_linked", "cameras_linked", "offline", "recent",
+          "lesson", "bookmarks")  # fmt: skip
+"""What the user wants of the session, besides the range, which comes with the model."""
+
+
+class SharedWindow:
+    """Starts the application with a model, and brings it back to how it was then.
+
+    Parameters
+    ----------
+    qt
+        The QApplication.
+    model, settings
+        The folder of what it opens; its file of settings.
+    """
+
+    def __init__(self, qt: QApplication, model: Path, settings: Path) -> None:
+        self._qt, self._model, self._settings = qt, model, settings
+        self._palette = qt.palette()
+        self._application: Application | None = None
+        self._layout = QByteArray()
+
+    def get(self, wait: Callable[[Application], None]) -> Application:
+        """Return the application as after its start, painted; ``wait`` waits until one is idle."""
+        made = self._application
+        if made is None or not self._can_be_reset(made):
+            self.close()
+            settings = Settings(self._settings)
+            settings._store.clear()
+            made = Application(self._qt, settings, str(self._model))
+            self._application = made
+            wait(made)
+            self._layout = made.window.saveState()
+            self._size = made.window.size()
+            self._focus = made.window.focusWidget()
+            self._place = made.window.viewport.camera.place
+            self._fields = {name: getattr(made.session, name) for name in FIELDS}
+        else:
+            self._reset(made, wait)
+        return made
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        made, self._application = self._application, None
+        if made is not None and shiboken6.isValid(made):
+            made.close()
+            made.window.deleteLater()
+            made.deleteLater()
+            # Windows that are gone need not be styled anew.
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            self._qt.setStyleSheet("")
+            self._qt.setPalette(self._palette)
+
+    @staticmethod
+    def _can_be_reset(made: Application) -> bool:
+        """Not if a test closed it; nor do Qt's tab bars come back as they were from floating."""
+        if not shiboken6.isValid(made) or not made.window.isVisible():
+            return False
+        return not any(dock.isFloating() for dock in made.window.docks.values())
+
+    def _reset(self, made: Application, wait: Callable[[Application], None]) -> None:
+        window, controller, session = made.window, made.controller, made.session
+        for other in self._qt.topLevelWidgets():
+            if other is not window and other.isVisible():
+                other.close()
+        while controller.cancel():
+            pass
+        window.teaching.leave()
+        window.turntables._chosen = window.films._options = None
+        window.pictures._options = PictureOptions()
+        window.viewport.marquee.arm(None)
+        window.commands.by_name["spin"].setChecked(False)
+        window.viewport.camera.set_spinning(False)
+        controller.search_hub("")
+        for overlay in session.overlays:
+            controller.overlays.remove(overlay.source)
+        window.grid.show_alone(None)
+        controller.comparing.clear()
+        made.settings._store.clear()
+        if made.theme.name != "light":
+            made.choose_theme("system")
+        if window.isFullScreen():
+            window.commands.by_name["full_screen"].trigger()
+        window.resize(self._size)
+        if window.saveState() != self._layout:
+            window.restoreState(self._layout)
+            window.layout().activate()
+        window.docks["norms"].raise_()
+        QCoreApplication.processEvents()
+        self._forget_panels(window)
+        session.change(**self._fields, notice=None)
+
+        def look_as_at_first() -> None:
+            window.viewport.camera._moves.halt()
+            window.viewport.camera.begin_at(self._place)
+            window.viewport.interactor.update()
+
+        session.events.shown.connect(look_as_at_first)
+        controller.open(str(self._model))
+        (self._focus or window).setFocus(Qt.FocusReason.OtherFocusReason)
+        wait(made)
+        session.events.shown.disconnect(look_as_at_first)
+
+    @staticmethod
+    def _forget_panels(window: Any) -> None:
+        """Take away the panels that are built when they are first seen."""
+        for name in (dock.name for dock in DOCKS if dock.lazy):
+            panel = window._panels.pop(name, None)
+            if panel is not None:
+                panel.release()
+                window.docks[name].setWidget(None)
+                panel.deleteLater()
+        window.bookmarks._panel = None
