@@ -13,7 +13,7 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.checkpoints.number_files import write_numbers
 from gui.scene.scene_state import resolve_scene
-from gui.services.alignment import SLOT as LAID
+from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import caption
 from gui.services.loading import remembered_name
 
@@ -92,8 +92,8 @@ def shown_of(session: Session) -> Shown | None:
         "caption": list(state.caption),
     }
     data = {**_of_rows(session, state.coordinates), **_of_basis(session)}
-    if session.laid is not None and session.guides.get(LAID) in state.guides:
-        data.update(_of_laid(session.laid))
+    if session.aligned is not None and session.guides.get(ALIGNED) in state.guides:
+        data.update(_of_aligned(session.aligned))
     data["color"] = Datum(
         state.scale.values, f"what colours the point: {state.scale.title}", column=_color(session)
     )
@@ -147,15 +147,17 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
     return rows
 
 
-def _of_laid(laid: AlignedCurve) -> dict[str, Datum]:
+def _of_aligned(aligned: AlignedCurve) -> dict[str, Datum]:
     """Return the arrays of an aligned curve."""
     return {
         "laid_position": Datum(
-            np.arange(laid.positions[0], laid.positions[1] + 1),
+            np.arange(aligned.positions[0], aligned.positions[1] + 1),
             "row of the other table that each row of laid_coordinates is",
         ),
-        "laid_matched": Datum(laid.matched, "position whose colour it has"),
-        "laid_coordinates": Datum(laid.coordinates, caption(laid).replace("\n", " · "), _TABLE),
+        "laid_matched": Datum(aligned.matched, "position whose colour it has"),
+        "laid_coordinates": Datum(
+            aligned.coordinates, caption(aligned).replace("\n", " · "), _TABLE
+        ),
     }
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gui.scene.scene_state import MAX_TRAILS, MODEL_LINES, lasting_labels, resolve_scene
-from gui.services.alignment import SLOT as LAID
+from gui.services.alignment import SLOT as ALIGNED
 from gui.services.alignment_text import computing, names_used, other_model
 from gui.services.pair_measuring import SLOT as MEASURE
 from gui.services.snippets import opening
@@ -102,7 +102,7 @@ class _Part:
         self._session, self._sight, self._number = session, sight, number
         self._state, self._curve = state, session.curve
         self._theme = THEMES[sight.theme]
-        drawn = [session.guides.get(slot) for slot in (LAID, MEASURE)]
+        drawn = [session.guides.get(slot) for slot in (ALIGNED, MEASURE)]
         self._missing = [guide for guide in state.guides if guide not in drawn]
 
     def text(self) -> str:
@@ -114,7 +114,7 @@ class _Part:
             *self._marks(),
             *self._sphere(),
             *self._trails(),
-            *self._laid(),
+            *self._aligned(),
             *self._measured(),
             *self._around(),
             *self._picture(),
@@ -275,21 +275,21 @@ class _Part:
             "                      connected=True)",
         ]
 
-    def _laid(self) -> list[str]:
+    def _aligned(self) -> list[str]:
         """Return the lines that draw an aligned curve, if there is one."""
-        laid, guide = self._session.laid, self._session.guides.get(LAID)
-        if laid is None or guide not in self._state.guides:
+        aligned, guide = self._session.aligned, self._session.guides.get(ALIGNED)
+        if aligned is None or guide not in self._state.guides:
             return []
         assert guide is not None
         assert guide.matched is not None
-        first, last = int(laid.matched[0]), int(laid.matched[-1])
+        first, last = int(aligned.matched[0]), int(aligned.matched[-1])
         every = int(guide.matched[1] - guide.matched[0]) if len(guide.matched) > 1 else 1
         color = self._theme.faint if guide.pale else self._theme.text
         return [
             "",
-            f"from geometry import {', '.join(names_used(laid))}",
+            f"from geometry import {', '.join(names_used(aligned))}",
             "",
-            *computing(laid, other_model(self._session)),
+            *computing(aligned, other_model(self._session)),
             *(["laid = laid @ turn.T"] if self._turned else []),
             f'plotter.add_lines(laid, color="{color}", width={LINE}, connected=True)',
             f"plotter.add_points(laid[::{every}], scalars=values[{first} : {last + 1} : {every}],",

@@ -366,10 +366,10 @@ class RemoveModel:
 
 
 @dataclass(frozen=True, slots=True)
-class LayOver:
+class AlignCurve:
     """Another curve is to be laid over the shown one; None for none."""
 
-    laying: CurveAlignment | None
+    alignment: CurveAlignment | None
 
 
 @dataclass(frozen=True, slots=True)

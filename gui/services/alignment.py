@@ -20,12 +20,12 @@ from gui.state.aligned_curve import (
     Above,
     AlignedCurve,
     CurveAlignment,
-    NotLaid,
+    NotAligned,
     OfCompared,
     OfRange,
     OfStep,
+    align_curve,
     find_more,
-    lay,
 )
 from gui.state.guides import Guide, with_guide
 from gui.state.session import Compared, Session
@@ -61,7 +61,7 @@ _Work = tuple[_Key, Callable[[], _Found]]
 
 
 class CurveAligner:
-    """Updates ``session.laid``, ``session.not_laid`` and the guide for ``session.laying``.
+    """Updates ``session.aligned``, ``session.not_aligned`` and the guide for ``session.alignment``.
 
     The alignment is computed at once, with every tick of a drag; components of another range or
     step, and slower results, on a thread when nothing is dragged.
@@ -79,9 +79,9 @@ class CurveAligner:
         self._listening, self._following = Listening(), Listening()
         events = session.events
         for signal, slot in (
-            (events.laying, self._on_laying_changed),
+            (events.alignment, self._on_alignment_changed),
             (events.curve, self._refresh),
-            (events.compared, self._on_laying_changed),
+            (events.compared, self._on_alignment_changed),
             (events.history, self._refresh),
             (events.dragging, self._on_dragging_changed),
         ):
@@ -96,15 +96,15 @@ class CurveAligner:
 
     # ---- changes ----
 
-    def _on_laying_changed(self) -> None:
+    def _on_alignment_changed(self) -> None:
         """Listen to the other curve, if it is a compared model's."""
         self._following.stop()
         other = self._compared()
         if other is not None:
             self._following.to(other.session.events.curve, self._refresh)
             self._following.to(other.session.events.model, self._refresh)
-        elif isinstance(getattr(self._session.laying, "what", None), OfCompared):
-            self._session.laying = None  # the compared model was removed
+        elif isinstance(getattr(self._session.alignment, "what", None), OfCompared):
+            self._session.alignment = None  # the compared model was removed
             return
         self._refresh()
 
@@ -119,42 +119,42 @@ class CurveAligner:
         self._kept = {key: found for key, found in self._kept.items() if key[0] in there}
         if session.model is not self._model:
             self._model = session.model
-            if session.laying is not None and not isinstance(session.laying.what, OfCompared):
-                session.laying = None  # a range or a step of the previous model
+            if session.alignment is not None and not isinstance(session.alignment.what, OfCompared):
+                session.alignment = None  # a range or a step of the previous model
                 return
         self._give_up()
-        laying, model, curve = session.laying, session.model, session.curve
-        if laying is None or model is None or curve is None:
+        alignment, model, curve = session.alignment, session.model, session.curve
+        if alignment is None or model is None or curve is None:
             self._show(None)
             return
         try:
-            above = self._above(laying, model, curve)
+            above = self._above(alignment, model, curve)
             if not isinstance(above, Above):
                 self._show(None, WAITING)
                 if not session.dragging:
                     self._work_out(*above)
                 return
             with one_thread():
-                laid = lay(laying, above, curve, model.n_positions)
-        except NotLaid as error:
+                aligned = align_curve(alignment, above, curve, model.n_positions)
+        except NotAligned as error:
             self._show(None, str(error))
             return
-        self._show(laid)
+        self._show(aligned)
         if not session.dragging:
-            self._find_more(laid, model)
+            self._find_more(aligned, model)
 
     # ---- the other curve ----
 
     def _compared(self) -> Compared | None:
-        laying = self._session.laying
-        if laying is None or not isinstance(laying.what, OfCompared):
+        alignment = self._session.alignment
+        if alignment is None or not isinstance(alignment.what, OfCompared):
             return None
-        key = laying.what.key
+        key = alignment.what.key
         return next((one for one in self._session.compared if one.key == key), None)
 
-    def _above(self, laying: CurveAlignment, model: PositionalModel, curve: Curve) -> Above | _Work:
+    def _above(self, wanted: CurveAlignment, model: PositionalModel, curve: Curve) -> Above | _Work:
         """Return the other curve, or a function that computes it and its cache key."""
-        what = laying.what
+        what = wanted.what
         if isinstance(what, OfRange):
             return self._of_range(what, model, curve)
         if isinstance(what, OfStep):
@@ -162,7 +162,7 @@ class CurveAligner:
         other = self._compared()
         theirs = None if other is None else other.session
         if other is None or theirs is None or theirs.model is None or theirs.curve is None:
-            raise NotLaid(f"{'It' if other is None else other.name} is being read…")
+            raise NotAligned(f"{'It' if other is None else other.name} is being read…")
         shown = theirs.curve
         return Above(theirs.model.name, theirs.model.W_pos, shown.pca, shown.components)
 
@@ -178,7 +178,7 @@ class CurveAligner:
     def _of_step(self, what: OfStep, model: PositionalModel, curve: Curve) -> Above | _Work:
         history = self._session.history
         if history is None or what.step not in history.steps:
-            raise NotLaid(NO_STEPS)
+            raise NotAligned(NO_STEPS)
         positions, k = curve.pca.positions, max(curve.components)
         key = (history, what.step, positions, k)
         found = self._kept.get(key)
@@ -199,11 +199,11 @@ class CurveAligner:
 
         self._jobs.start(SLOT, function, keep, self._on_failed)
 
-    def _find_more(self, laid: AlignedCurve, model: PositionalModel) -> None:
+    def _find_more(self, aligned: AlignedCurve, model: PositionalModel) -> None:
         self._jobs.start(
             SLOT,
-            lambda: find_more(laid, model.W_pos),
-            lambda more: self._show(replace(laid, more=more)),
+            lambda: find_more(aligned, model.W_pos),
+            lambda more: self._show(replace(aligned, more=more)),
             self._on_failed,
         )
 
@@ -216,28 +216,28 @@ class CurveAligner:
 
     # ---- results ----
 
-    def _show(self, laid: AlignedCurve | None, why_not: str = "") -> None:
+    def _show(self, aligned: AlignedCurve | None, why_not: str = "") -> None:
         session = self._session
-        if laid is None and session.laid is None and session.not_laid == why_not:
+        if aligned is None and session.aligned is None and session.not_aligned == why_not:
             return
         session.change(
-            laid=laid,
-            not_laid=why_not,
-            guides=with_guide(session.guides, SLOT, None if laid is None else guide(laid)),
+            aligned=aligned,
+            not_aligned=why_not,
+            guides=with_guide(session.guides, SLOT, None if aligned is None else guide(aligned)),
         )
 
 
-def guide(laid: AlignedCurve) -> Guide:
+def guide(aligned: AlignedCurve) -> Guide:
     """Return the guide of an aligned curve: a thin line, with beads that show which is which."""
-    tangled = is_tangled(laid.coordinates)
-    beads = slice(None, None, -(-len(laid.matched) // (MOST_BEADS if tangled else BEADS)))
+    tangled = is_tangled(aligned.coordinates)
+    beads = slice(None, None, -(-len(aligned.matched) // (MOST_BEADS if tangled else BEADS)))
     return Guide(
-        laid.curve.pca,
-        _three(laid.curve.components),
-        lines=(laid.coordinates,),
-        points=laid.coordinates[beads],
-        matched=laid.matched[beads],
-        caption=caption(laid),
+        aligned.curve.pca,
+        _three(aligned.curve.components),
+        lines=(aligned.coordinates,),
+        points=aligned.coordinates[beads],
+        matched=aligned.matched[beads],
+        caption=caption(aligned),
         pale=tangled,
     )
 

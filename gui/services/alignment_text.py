@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from gui.state.session import Session
 
 
-def caption(laid: AlignedCurve) -> str:
+def caption(aligned: AlignedCurve) -> str:
     """Describe what is aligned with what, and in a second line how, and how well it fits."""
-    what = f"thin line: {_what(laid)}"
-    if laid.alignment is not None:
-        return f"{what}\n{_moved(laid)} · {_fit(laid)}"
+    what = f"thin line: {_what(aligned)}"
+    if aligned.alignment is not None:
+        return f"{what}\n{_moved(aligned)} · {_fit(aligned)}"
     share = ""
-    if laid.more is not None and laid.more.held is not None:
-        share = f"{shown(laid)} hold {format_percent(laid.more.held)} of its variance · "
-    return f"{what} in the same components\n{share}{_middle(laid)}"
+    if aligned.more is not None and aligned.more.held is not None:
+        share = f"{shown(aligned)} hold {format_percent(aligned.more.held)} of its variance · "
+    return f"{what} in the same components\n{share}{_middle(aligned)}"
 
 
-def readout(laid: AlignedCurve) -> str:
+def readout(aligned: AlignedCurve) -> str:
     """Describe how well it fits, in one line for the controls."""
-    more = laid.more
-    if laid.alignment is None:
+    more = aligned.more
+    if aligned.alignment is None:
         if more is None or more.held is None:
             return "…"
-        said = f"{shown(laid)} hold {format_percent(more.held)} of its variance"
+        said = f"{shown(aligned)} hold {format_percent(more.held)} of its variance"
         if more.own is not None:
             said += f", its own {format_percent(more.own)}"
         if more.angles is not None:
@@ -42,99 +42,100 @@ def readout(laid: AlignedCurve) -> str:
         return said
     whole = "" if more is not None else " · …"
     if more is not None and more.whole is not None:
-        width = laid.above.table.shape[1]
+        width = aligned.above.table.shape[1]
         whole = f" · in all {width} dimensions {format_number(more.whole)}"
-    return f"{_fit(laid)}{whole}"
+    return f"{_fit(aligned)}{whole}"
 
 
-def shown(laid: AlignedCurve) -> str:
+def shown(aligned: AlignedCurve) -> str:
     """Return the names of the shown components: "PC 1, 2, 3"."""
-    return "PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in laid.curve.components)
+    return "PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in aligned.curve.components)
 
 
-def _what(laid: AlignedCurve) -> str:
-    first, last = laid.positions
-    said = f"{laid.above.name} · positions {first}–{last}"
-    if laid.alignment is not None and laid.above.components != laid.curve.components:
-        said += " · PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in laid.above.components)
+def _what(aligned: AlignedCurve) -> str:
+    first, last = aligned.positions
+    said = f"{aligned.above.name} · positions {first}–{last}"
+    if aligned.alignment is not None and aligned.above.components != aligned.curve.components:
+        said += " · PC\N{NO-BREAK SPACE}" + ", ".join(str(c) for c in aligned.above.components)
     return said
 
 
-def _moved(laid: AlignedCurve) -> str:
-    assert laid.alignment is not None
-    moved = "mirrored and turned" if laid.alignment.mirrors else "turned"
-    if laid.laying.how == "scaled":
-        moved = f"{moved.replace(' and ', ', ')}, scaled × {_scale(laid.alignment.scale)}"
-    if laid.onto == laid.positions:
+def _moved(aligned: AlignedCurve) -> str:
+    assert aligned.alignment is not None
+    moved = "mirrored and turned" if aligned.alignment.mirrors else "turned"
+    if aligned.wanted.how == "scaled":
+        moved = f"{moved.replace(' and ', ', ')}, scaled × {_scale(aligned.alignment.scale)}"
+    if aligned.onto == aligned.positions:
         return moved
-    return f"{moved} onto positions {laid.onto[0]}–{laid.onto[1]}"
+    return f"{moved} onto positions {aligned.onto[0]}–{aligned.onto[1]}"
 
 
 def _scale(scale: float) -> str:
     return format_number(scale, 3) if scale >= 0.1 else f"{scale:.2g}"
 
 
-def _fit(laid: AlignedCurve) -> str:
-    assert laid.alignment is not None
-    found = laid.alignment
+def _fit(aligned: AlignedCurve) -> str:
+    assert aligned.alignment is not None
+    found = aligned.alignment
     return f"disparity {format_number(found.disparity)} · RMS {format_number(found.rms)}"
 
 
-def _middle(laid: AlignedCurve) -> str:
-    own = laid.laying.taken_off == "own"
+def _middle(aligned: AlignedCurve) -> str:
+    own = aligned.wanted.taken_off == "own"
     return "about its own mean" if own else "about the mean of the shown positions"
 
 
 def other_model(session: Session) -> PositionalModel | None:
     """Return the compared model of the aligned curve, if there is one."""
-    laid = session.laid
-    if laid is None or not isinstance(laid.laying.what, OfCompared):
+    aligned = session.aligned
+    if aligned is None or not isinstance(aligned.wanted.what, OfCompared):
         return None
     models = {one.key: one.session.model for one in session.compared}
-    return models.get(laid.laying.what.key)
+    return models.get(aligned.wanted.what.key)
 
 
-def script(laid: AlignedCurve, model: PositionalModel, other: PositionalModel | None) -> str:
+def script(aligned: AlignedCurve, model: PositionalModel, other: PositionalModel | None) -> str:
     """Return a script that aligns the same curves, and prints how well they fit.
 
     Parameters
     ----------
-    laid
+    aligned
         The aligned curve.
     model, other
         The open model; the compared one whose curve is aligned, None for its own.
     """
+    curve = aligned.curve
     lines = [
-        f"from geometry import {', '.join(['fit_pca', *names_used(laid)])}",
+        f"from geometry import {', '.join(['fit_pca', *names_used(aligned)])}",
         "",
-        f"pca = fit_pca(model.W_pos, {laid.curve.pca.positions}, {max(laid.curve.components)})",
-        *computing(laid, other),
+        f"pca = fit_pca(model.W_pos, {curve.pca.positions}, {max(curve.components)})",
+        *computing(aligned, other),
     ]
     return opening(model) + "\n".join(lines) + "\n"
 
 
-def names_used(laid: AlignedCurve) -> list[str]:
+def names_used(aligned: AlignedCurve) -> list[str]:
     """Return the names of ``geometry`` that :func:`computing` needs imported."""
-    if laid.alignment is None:
+    if aligned.alignment is None:
         return ["angles_between", "in_basis", "share_held"]
     return ["align", "disparity", "in_basis"]
 
 
-def computing(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
-    """Return the lines that compute ``laid``, its coordinates, and print how well they fit.
+def computing(aligned: AlignedCurve, other: PositionalModel | None) -> list[str]:
+    """Return the lines that compute ``aligned``, its coordinates, and print how well they fit.
 
     They use ``model`` and ``pca``; ``other`` is as in :func:`script`.
     """
     return [
-        *_other(laid, other),
-        f"rows = table[{laid.positions[0]} : {laid.positions[1] + 1}]",
-        *(_projected(laid) if laid.alignment is None else _aligned(laid)),
+        *_other(aligned, other),
+        f"rows = table[{aligned.positions[0]} : {aligned.positions[1] + 1}]",
+        *(_projected(aligned) if aligned.alignment is None else _aligned(aligned)),
     ]
 
 
-def _other(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
+def _other(aligned: AlignedCurve, other: PositionalModel | None) -> list[str]:
     """Return the lines that compute ``table`` and ``own``: the other rows and their components."""
-    what, above = laid.laying.what, laid.above
+    what, above = aligned.wanted.what, aligned.above
     lines = ["table = model.W_pos"]
     if isinstance(what, OfCompared):
         assert other is not None
@@ -149,14 +150,14 @@ def _other(laid: AlignedCurve, other: PositionalModel | None) -> list[str]:
     return [*lines, f"own = fit_pca(table, {above.pca.positions}, {max(above.components)})"]
 
 
-def _aligned(laid: AlignedCurve) -> list[str]:
-    first, last = laid.onto
-    scaled, mirrored = laid.laying.how == "scaled", laid.laying.mirrored
-    wide = laid.above.table.shape[1] == laid.curve.pca.mean.size
+def _aligned(aligned: AlignedCurve) -> list[str]:
+    first, last = aligned.onto
+    scaled, mirrored = aligned.wanted.how == "scaled", aligned.wanted.mirrored
+    wide = aligned.above.table.shape[1] == aligned.curve.pca.mean.size
     return [
         f"target = model.W_pos[{first} : {last + 1}]",
-        f"theirs = in_basis(rows, own, {tuple(laid.above.components)})",
-        f"ours = in_basis(target, pca, {tuple(laid.curve.components)})",
+        f"theirs = in_basis(rows, own, {tuple(aligned.above.components)})",
+        f"ours = in_basis(target, pca, {tuple(aligned.curve.components)})",
         f"found = align(theirs, ours, scaled={scaled}, mirrored={mirrored})",
         "laid = found.carry(theirs)",
         "print(found.disparity, found.rms, found.scale, found.mirrors)",
@@ -164,12 +165,12 @@ def _aligned(laid: AlignedCurve) -> list[str]:
     ]
 
 
-def _projected(laid: AlignedCurve) -> list[str]:
-    ours, theirs = tuple(laid.curve.components), tuple(laid.above.components)
+def _projected(aligned: AlignedCurve) -> list[str]:
+    ours, theirs = tuple(aligned.curve.components), tuple(aligned.above.components)
     # A short range may have none of the components.
-    angles = laid.more is None or laid.more.angles is not None
+    angles = aligned.more is None or aligned.more.angles is not None
     return [
-        f"laid = in_basis(rows, pca, {ours}, {laid.laying.taken_off!r})",
+        f"laid = in_basis(rows, pca, {ours}, {aligned.wanted.taken_off!r})",
         f"print(share_held(rows, pca, {ours}), share_held(rows, own, {theirs}))",
         *([f"print(angles_between(pca, own, {ours}, {theirs}))"] if angles else []),
     ]

@@ -94,7 +94,7 @@ class Controller:
         self._reopening = Reopening(
             session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
         )
-        self._laying = CurveAligner(session, jobs)
+        self._aligner = CurveAligner(session, jobs)
         self.gatherer = CheckpointDownload(session, jobs, self._fetching)
         events = session.events
         self._listening = Listening()
@@ -115,7 +115,7 @@ class Controller:
         self._measuring.close()
         self._pairs.close()
         self.comparing.close()
-        self._laying.close()
+        self._aligner.close()
         self.gatherer.close()
         self._fitter.close()
         self._fetching.close()

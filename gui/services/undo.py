@@ -24,7 +24,7 @@ NAMES = {
     "selection": "selection",
     "sphere": "sphere",
     "measure": "measuring",
-    "laying": "curve laid over",
+    "alignment": "curve laid over",
     "norms_quantity": "norms",
     "norms_centred": "norms",
     "norms_after": "norms",

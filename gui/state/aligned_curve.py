@@ -134,7 +134,7 @@ class AlignedCurve:
 
     Attributes
     ----------
-    laying
+    wanted
         The request.
     above
         The other curve.
@@ -155,7 +155,7 @@ class AlignedCurve:
         Slower results; None until they are known.
     """
 
-    laying: CurveAlignment
+    wanted: CurveAlignment
     above: Above
     curve: Curve
     positions: tuple[int, int]
@@ -171,11 +171,13 @@ class AlignedCurve:
         return _rows(self.above.table, self.positions)
 
 
-class NotLaid(Exception):
+class NotAligned(Exception):
     """Two curves cannot be aligned; the message is a sentence with the reason."""
 
 
-def lay(laying: CurveAlignment, above: Above, curve: Curve, n_positions: int) -> AlignedCurve:
+def align_curve(
+    wanted: CurveAlignment, above: Above, curve: Curve, n_positions: int
+) -> AlignedCurve:
     """Align a curve with the shown one, of ``n_positions`` positions.
 
     Raises
@@ -183,42 +185,42 @@ def lay(laying: CurveAlignment, above: Above, curve: Curve, n_positions: int) ->
     NotLaid
         It is impossible, for the reason given.
     """
-    if laying.how == "basis":
-        return _lay_in_basis(laying, above, curve, n_positions)
+    if wanted.how == "basis":
+        return _in_shown_basis(wanted, above, curve, n_positions)
     positions, onto = _pairs(above, curve)
     own = in_basis(_rows(above.table, positions), above.pca, above.components)
     target = _rows(curve.coordinates, onto)
     try:
-        found = align(own, target, scaled=laying.how == "scaled", mirrored=laying.mirrored)
+        found = align(own, target, scaled=wanted.how == "scaled", mirrored=wanted.mirrored)
     except ValueError:
-        raise NotLaid("Two positions that differ are the least that can be aligned.") from None
-    return AlignedCurve(laying, above, curve, positions, onto, _each(onto), found.carry(own), found)
+        raise NotAligned("Two positions that differ are the least that can be aligned.") from None
+    return AlignedCurve(wanted, above, curve, positions, onto, _each(onto), found.carry(own), found)
 
 
-def _lay_in_basis(
-    laying: CurveAlignment, above: Above, curve: Curve, n_positions: int
+def _in_shown_basis(
+    wanted: CurveAlignment, above: Above, curve: Curve, n_positions: int
 ) -> AlignedCurve:
     width, wide = above.table.shape[1], curve.pca.mean.size
     if width != wide:
-        raise NotLaid(
+        raise NotAligned(
             f"{above.name} is {width} wide and the shown model {wide}: only tables of one width "
             "can be seen in the same components. Rigid or Scaled can align them."
         )
     try:
         positions = common_positions(above.pca.positions, (0, n_positions - 1))
     except RangeError as error:
-        raise NotLaid(f"These {error}.") from None
+        raise NotAligned(f"These {error}.") from None
     rows = _rows(above.table, positions)
-    coordinates = in_basis(rows, curve.pca, curve.components, laying.taken_off)
+    coordinates = in_basis(rows, curve.pca, curve.components, wanted.taken_off)
     onto, matched = curve.pca.positions, _each(positions)
-    return AlignedCurve(laying, above, curve, positions, onto, matched, coordinates, None)
+    return AlignedCurve(wanted, above, curve, positions, onto, matched, coordinates, None)
 
 
-def find_more(laid: AlignedCurve, base: np.ndarray) -> More:
+def find_more(aligned: AlignedCurve, base: np.ndarray) -> More:
     """Compute the slower results; ``base`` is the shown model's table, (n_positions, d_model)."""
-    rows, above, curve = laid.rows, laid.above, laid.curve
-    if laid.laying.how != "basis":
-        target = _rows(base, laid.onto)
+    rows, above, curve = aligned.rows, aligned.above, aligned.curve
+    if aligned.wanted.how != "basis":
+        target = _rows(base, aligned.onto)
         return More(whole=disparity(rows, target) if rows.shape == target.shape else None)
     return More(
         held=share_held(rows, curve.pca, curve.components),
@@ -245,7 +247,7 @@ def _pairs(above: Above, curve: Curve) -> tuple[tuple[int, int], tuple[int, int]
     try:
         common = common_positions(theirs, ours)
     except RangeError as error:
-        raise NotLaid(f"The {error}.") from None
+        raise NotAligned(f"The {error}.") from None
     return common, common
 
 

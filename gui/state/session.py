@@ -99,7 +99,7 @@ class Wanted:
         Components of the training timeline.
     snapshot
         Shown snapshot of the open model's history; None for the model itself.
-    laying
+    alignment
         The curve to align with the shown one, and how; None for none.
     ranges_linked, cameras_linked
         Models side by side: whether all show the open one's range and components, and whether their
@@ -129,7 +129,7 @@ class Wanted:
     measure: bool = False
     basis: Basis = "frozen"
     snapshot: int | None = None
-    laying: CurveAlignment | None = None
+    alignment: CurveAlignment | None = None
     ranges_linked: bool = False
     cameras_linked: bool = True
     offline: bool = False
@@ -227,8 +227,8 @@ class Found:
         The history as curves, over one range of positions; None until it is computed.
     answers
         Answers to the panels' questions by slot; replaced as a whole with each change.
-    laid, not_laid
-        The result of ``laying``; or a sentence why there is none, or not yet.
+    aligned, not_aligned
+        The result of ``alignment``; or a sentence why there is none, or not yet.
     guides
         What panels draw beside the curve, by slot; replaced as a whole. Guides in another basis
         than the shown one are hidden.
@@ -251,8 +251,8 @@ class Found:
     tokens_to_fetch: int = 0
     lapse: TrainingTimeline | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
-    laid: AlignedCurve | None = None
-    not_laid: str = ""
+    aligned: AlignedCurve | None = None
+    not_aligned: str = ""
     guides: Mapping[str, Guide] = field(default_factory=lambda: MappingProxyType({}))
     searching: str = ""
     found: tuple[CatalogueEntry, ...] = ()

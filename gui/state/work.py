@@ -78,7 +78,7 @@ class Work:
         Saved views.
     others, main_at
         The models beside this one in order, and its place among them.
-    laying
+    alignment
         The curve aligned with the shown one; a compared model's key is its index in ``others``.
     panels
         The panels' options, by the names of their docks: see :mod:`gui.panels.options`.
@@ -100,7 +100,7 @@ class Work:
     bookmarks: tuple[Bookmark, ...] = ()
     others: tuple[OtherView, ...] = ()
     main_at: int = 0
-    laying: CurveAlignment | None = None
+    alignment: CurveAlignment | None = None
     panels: Mapping[str, Fields] = field(default_factory=dict)
 
 

@@ -15,7 +15,7 @@ from gui.services.work_files.reopening import (
     beside,
     found,
     is_work,
-    take_laying,
+    take_alignment,
     take_other,
     take_work,
 )
@@ -106,8 +106,8 @@ class BookmarkKeeper:
         self._load()
         work = take_work(session, shown, window.viewport.camera.place)
         fields = {name: value for name, value in work.fields.items() if name not in NO_PART}
-        laying, others = self._laid()
-        work = replace(work, fields=fields, laying=laying, others=others)
+        alignment, others = self._aligned()
+        work = replace(work, fields=fields, alignment=alignment, others=others)
         key = self.bookmarks.add(self.bookmarks.free_name(), model.name, work, self._picture())
         if key is not None:
             self._bring()
@@ -141,15 +141,15 @@ class BookmarkKeeper:
         """Return the bookmarks for a file of saved work."""
         return tuple(replace(one, work=_with_ways(one.work, path)) for one in self.all())
 
-    def _laid(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
+    def _aligned(self) -> tuple[CurveAlignment | None, tuple[OtherView, ...]]:
         """Return the alignment, and its compared model."""
         session = self._window.session
         opened = self._window.controller.comparing.opened
-        laying = take_laying(session, [key for key, _, _ in opened])
-        if laying is None or not isinstance(laying.what, OfCompared):
-            return laying, ()
-        _, other, wanted = opened[laying.what.key]
-        return replace(laying, what=OfCompared(0)), (take_other(other, wanted, None),)
+        alignment = take_alignment(session, [key for key, _, _ in opened])
+        if alignment is None or not isinstance(alignment.what, OfCompared):
+            return alignment, ()
+        _, other, wanted = opened[alignment.what.key]
+        return replace(alignment, what=OfCompared(0)), (take_other(other, wanted, None),)
 
     def _bring(self) -> None:
         """Bring the panel to the front; if it was closed, it gets half of its column."""

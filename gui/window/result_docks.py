@@ -13,11 +13,11 @@ from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
 from gui.panels.kit import (
     AddModel,
+    AlignCurve,
     CancelCheckpoints,
     ChangeShared,
     DownloadCheckpoints,
     HideCurves,
-    LayOver,
     LookForCheckpoints,
     MakeMain,
     OpenSource,
@@ -201,8 +201,8 @@ def carry_out(wanted: object, controller: Controller) -> None:
             session.hidden_curves = hidden
         case ChangeShared(field, value):
             session.want(**{field: value})
-        case LayOver(laying):
-            session.laying = laying
+        case AlignCurve(alignment):
+            session.alignment = alignment
         case MakeMain(key):
             controller.comparing.make_main(key)
         case RemoveModel(key):

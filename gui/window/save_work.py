@@ -19,7 +19,7 @@ from gui.services.work_files.reopening import (
     beside,
     found,
     is_work,
-    take_laying,
+    take_alignment,
     take_other,
     take_work,
 )
@@ -87,7 +87,7 @@ class WorkSaver:
             layout_version=LAYOUT_VERSION,
             others=tuple(others[key] for key in there),
             main_at=len(set(there).intersection(before)),
-            laying=take_laying(window.session, there),
+            alignment=take_alignment(window.session, there),
             panels=window.results.options(),
         )
 
@@ -183,7 +183,7 @@ class WorkSaver:
     def _read_history(self) -> None:
         """Load the open model's history, if a step of it is aligned with the curve."""
         session, answers = self._window.session, self._window.controller.answers
-        of_step = isinstance(getattr(session.laying, "what", None), OfStep)
+        of_step = isinstance(getattr(session.alignment, "what", None), OfStep)
         if of_step and session.history is None and TRAINING not in session.answers:
             from gui.panels.training.question import TrainingOf
 

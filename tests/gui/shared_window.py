@@ -18,7 +18,7 @@ from gui.window.settings.settings import Settings
 FIELDS = ("dragging", "components", "color_by", "color_component", "colormap", "outside",
           "projection", "keep_turned", "selection", "hover", "prompt", "norms_centred",
           "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "sphere", "measure",
-          "basis", "snapshot", "laying", "ranges_linked", "cameras_linked", "offline", "recent",
+          "basis", "snapshot", "alignment", "ranges_linked", "cameras_linked", "offline", "recent",
           "lesson", "bookmarks")  # fmt: skip
 """What the user wants of the session, besides the range, which comes with the model."""
 
@@ -92,8 +92,6 @@ class SharedWindow:
         window.commands.by_name["spin"].setChecked(False)
         window.viewport.camera.set_spinning(False)
         controller.search_hub("")
-        for overlay in session.overlays:
-            controller.overlays.remove(overlay.source)
         window.grid.show_alone(None)
         controller.comparing.clear()
         made.settings._store.clear()

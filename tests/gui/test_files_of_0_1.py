@@ -51,17 +51,17 @@ def described_place(place):
     }
 
 
-def described_laying(laying):
-    if laying is None:
+def described_alignment(alignment):
+    if alignment is None:
         return None
-    what = laying.what
+    what = alignment.what
     if isinstance(what, OfCompared):
         of = {"other": what.key}
     elif isinstance(what, OfRange):
         of = {"range": what.positions}
     else:
         of = {"step": what.step}
-    return {**of, "how": laying.how, "mirrored": laying.mirrored, "middle": laying.middle}
+    return {**of, "how": alignment.how, "mirrored": alignment.mirrored, "middle": alignment.middle}
 
 
 def described_model(one):
@@ -90,7 +90,7 @@ def described_work(work):
                 {**described_model(one), "components": one.components} for one in work.others
             ],
             "main_at": work.main_at,
-            "laying": described_laying(work.laying),
+            "laying": described_alignment(work.alignment),
             "panels": {name: dict(options) for name, options in work.panels.items()},
             "bookmarks": [described_bookmark(one) for one in work.bookmarks],
         }

@@ -78,8 +78,8 @@ LEAST_STRETCH = 10
 HIDDEN = "hidden while a step of the training is shown · "
 
 
-class OverlayRow(Panel):
-    """Shows ``session.laying``, and emits what the user wants it to be.
+class AlignedRow(Panel):
+    """Shows ``session.alignment``, and emits what the user wants it to be.
 
     Signals
     -------
@@ -87,7 +87,7 @@ class OverlayRow(Panel):
         What is to be laid over the shown curve, and how.
     """
 
-    layingRequested = Signal(object)
+    alignmentRequested = Signal(object)
 
     def __init__(self, session: Session, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(session, theme, parent)
@@ -141,37 +141,38 @@ class OverlayRow(Panel):
         self.middle.chosen.connect(lambda middle: self._change(middle=middle))
         self.copy.clicked.connect(self._copy)
         events = self.session.events
-        for signal in (events.laying, events.model, events.compared, events.history):
+        for signal in (events.alignment, events.model, events.compared, events.history):
             self.listen(signal, self._fill)
-        for signal in (events.laid, events.not_laid, events.snapshot):
+        for signal in (events.aligned, events.not_aligned, events.snapshot):
             self.listen_throttled(signal, self._show_result)
 
     # What the session says.
 
     def _fill(self) -> None:
         """Show what can be laid over the curve, and what is."""
-        session, laying = self.session, self.session.laying
+        session, alignment = self.session, self.session.alignment
         with self._quietly():
             self.setEnabled(session.model is not None)
             self._fill_what()
             self._fill_range()
             self._fill_steps()
-            if laying is not None:
-                self.how.show_value(laying.how)
-                self.mirror.setChecked(laying.mirrored)
-                self.middle.show_value(laying.taken_off)
-        what, how = None if laying is None else laying.what, "" if laying is None else laying.how
+            if alignment is not None:
+                self.how.show_value(alignment.how)
+                self.mirror.setChecked(alignment.mirrored)
+                self.middle.show_value(alignment.taken_off)
+        what = None if alignment is None else alignment.what
+        how = "" if alignment is None else alignment.how
         self.first.setVisible(isinstance(what, OfRange))
         self.last.setVisible(isinstance(what, OfRange))
         self.step.setVisible(isinstance(what, OfStep))
-        self.how.setVisible(laying is not None)
+        self.how.setVisible(alignment is not None)
         self.mirror.setVisible(how in ("turned", "scaled"))
         self.middle.setVisible(how == "basis")
-        self.copy.setVisible(laying is not None)
-        self.readout.setVisible(laying is not None)
+        self.copy.setVisible(alignment is not None)
+        self.readout.setVisible(alignment is not None)
 
     def _fill_what(self) -> None:
-        laying, history = self.session.laying, self.session.history
+        alignment, history = self.session.alignment, self.session.history
         box = self.what
         box.clear()
         box.addItem(WHATS[NOTHING], NOTHING)
@@ -183,32 +184,32 @@ class OverlayRow(Panel):
         item.item(box.count() - 1).setEnabled(history is not None)
         why = "" if history is not None else "Open Training once, so that its steps are read"
         box.setItemData(box.count() - 1, why, Qt.ItemDataRole.ToolTipRole)
-        box.setCurrentIndex(max(box.findData(_kind(laying)), 0))
+        box.setCurrentIndex(max(box.findData(_kind(alignment)), 0))
 
     def _fill_range(self) -> None:
-        model, laying = self.session.model, self.session.laying
-        if model is None or laying is None or not isinstance(laying.what, OfRange):
+        model, alignment = self.session.model, self.session.alignment
+        if model is None or alignment is None or not isinstance(alignment.what, OfRange):
             return
-        for field, value in zip((self.first, self.last), laying.what.positions, strict=True):
+        for field, value in zip((self.first, self.last), alignment.what.positions, strict=True):
             field.setRange(0, model.n_positions - 1)
             field.setValue(value)
 
     def _fill_steps(self) -> None:
-        history, laying = self.session.history, self.session.laying
+        history, alignment = self.session.history, self.session.alignment
         self.step.clear()
         for step in () if history is None else history.steps:
             self.step.addItem(f"step {format_count(int(step))}", int(step))
-        if laying is not None and isinstance(laying.what, OfStep):
-            self.step.setCurrentIndex(self.step.findData(laying.what.step))
+        if alignment is not None and isinstance(alignment.what, OfStep):
+            self.step.setCurrentIndex(self.step.findData(alignment.what.step))
 
     def _show_result(self) -> None:
-        session, laid = self.session, self.session.laid
-        self.copy.setEnabled(laid is not None)
-        if laid is None:
-            self.readout.setText(session.not_laid)
+        session, aligned = self.session, self.session.aligned
+        self.copy.setEnabled(aligned is not None)
+        if aligned is None:
+            self.readout.setText(session.not_aligned)
         else:
             hidden = "" if session.snapshot is None else HIDDEN
-            self.readout.setText(hidden + readout(laid))
+            self.readout.setText(hidden + readout(aligned))
 
     @contextmanager
     def _quietly(self) -> Iterator[None]:
@@ -222,10 +223,10 @@ class OverlayRow(Panel):
 
     def _on_what(self) -> None:
         kind = self.what.currentData()
-        if kind == _kind(self.session.laying):
+        if kind == _kind(self.session.alignment):
             return
         if kind == NOTHING:
-            self.layingRequested.emit(None)
+            self.alignmentRequested.emit(None)
         elif kind == RANGE:
             self._change(what=OfRange(self._others()), middle=None)
         elif kind == STEP:
@@ -251,27 +252,27 @@ class OverlayRow(Panel):
             self._change(what=OfRange((first, last)))
 
     def _change(self, **fields: Any) -> None:
-        laying = self.session.laying
-        if laying is None:
-            self.layingRequested.emit(CurveAlignment(**fields))
-        elif (changed := replace(laying, **fields)) != laying:
-            self.layingRequested.emit(changed)
+        alignment = self.session.alignment
+        if alignment is None:
+            self.alignmentRequested.emit(CurveAlignment(**fields))
+        elif (changed := replace(alignment, **fields)) != alignment:
+            self.alignmentRequested.emit(changed)
 
     def _copy(self) -> None:
-        laid, model = self.session.laid, self.session.model
-        if laid is None or model is None:
+        aligned, model = self.session.aligned, self.session.model
+        if aligned is None or model is None:
             return
-        QGuiApplication.clipboard().setText(script(laid, model, other_model(self.session)))
+        QGuiApplication.clipboard().setText(script(aligned, model, other_model(self.session)))
         self.session.status = "Copied as Python"
 
 
-def _kind(laying: CurveAlignment | None) -> str | int:
+def _kind(alignment: CurveAlignment | None) -> str | int:
     """Return what the drop-down list keeps for what is laid over."""
-    if laying is None:
+    if alignment is None:
         return NOTHING
-    if isinstance(laying.what, OfCompared):
-        return laying.what.key
-    return RANGE if isinstance(laying.what, OfRange) else STEP
+    if isinstance(alignment.what, OfCompared):
+        return alignment.what.key
+    return RANGE if isinstance(alignment.what, OfRange) else STEP
 
 
 def _drop_down(name: str, tip: str) -> DropDown:

@@ -25,11 +25,11 @@ from PySide6.QtWidgets import (
 )
 
 from geometry.claims.scalar_results import QUANTITIES
-from gui.panels.compare.aligned_row import OverlayRow
+from gui.panels.compare.aligned_row import AlignedRow
 from gui.panels.compare.question import Line
 from gui.panels.compare.spec import CompareView, Sorting, sorted_lines
 from gui.panels.compare.words import COLUMNS, FIXED, cells, named, tab_separated
-from gui.panels.kit import LayOver, MakeMain, RemoveModel
+from gui.panels.kit import AlignCurve, MakeMain, RemoveModel
 from gui.panels.panel import PanelBody
 from gui.state.session import MAIN, Session
 from gui.style.theme import GRID, SMALL, Theme
@@ -66,8 +66,10 @@ class CompareBody(PanelBody):
         self.table.copyRequested.connect(self._copy)
         self.alone = label(ALONE, "muted")
         self.alone.setWordWrap(True)
-        self.aligned = OverlayRow(session, theme)
-        self.aligned.layingRequested.connect(lambda laying: self.intended.emit(LayOver(laying)))
+        self.aligned = AlignedRow(session, theme)
+        self.aligned.alignmentRequested.connect(
+            lambda alignment: self.intended.emit(AlignCurve(alignment))
+        )
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GRID // 2)

@@ -76,14 +76,14 @@ def take_other(
     )
 
 
-def take_laying(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
+def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | None:
     """Return the alignment, with a compared model's key replaced by its place among ``keys``."""
-    laying = session.laying
-    if laying is None or not isinstance(laying.what, OfCompared):
-        return laying
-    if laying.what.key not in keys:
+    alignment = session.alignment
+    if alignment is None or not isinstance(alignment.what, OfCompared):
+        return alignment
+    if alignment.what.key not in keys:
         return None  # it is still loading
-    return replace(laying, what=OfCompared(keys.index(laying.what.key)))
+    return replace(alignment, what=OfCompared(keys.index(alignment.what.key)))
 
 
 def _model_of(session: Session, wanted: Wanted, path: Path | None) -> ModelFields:
@@ -154,7 +154,7 @@ class Reopening:
         self._session.change(positions=inside(work.positions, model.n_positions), **fields)
         if fields.get("keep_turned", self._session.keep_turned):
             self._session.turn = work.turn
-        self._lay(work, self._keys(work))
+        self._align(work, self._keys(work))
         self._session.work = work
 
     def _make_main(self, work: Work) -> bool:
@@ -200,10 +200,10 @@ class Reopening:
             session.notice = Notice(said)
         if path is not None or said:  # the window's last state, and not a bookmark
             self._comparing.clear()
-            self._lay(work, [self._add(other, path) for other in work.others])
+            self._align(work, [self._add(other, path) for other in work.others])
             self._comparing.move(MAIN, work.main_at)
         else:
-            self._lay(work, self._keys(work))
+            self._align(work, self._keys(work))
         # Computed tables need no comparison: their last bits depend on the linear algebra library.
         kept = not work.fingerprint or is_computed(work.source)
         if not kept and work.fingerprint != model.fingerprint:
@@ -226,13 +226,13 @@ class Reopening:
             for other in work.others
         ]
 
-    def _lay(self, work: Work, keys: Sequence[int | None]) -> None:
+    def _align(self, work: Work, keys: Sequence[int | None]) -> None:
         """Restore the alignment; of compared models, only those with keys."""
-        laying = work.laying
-        if laying is not None and isinstance(laying.what, OfCompared):
-            key = keys[laying.what.key]
-            laying = None if key is None else replace(laying, what=OfCompared(key))
-        self._session.laying = laying
+        alignment = work.alignment
+        if alignment is not None and isinstance(alignment.what, OfCompared):
+            key = keys[alignment.what.key]
+            alignment = None if key is None else replace(alignment, what=OfCompared(key))
+        self._session.alignment = alignment
 
 
 def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel | None) -> bool:

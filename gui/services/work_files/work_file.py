@@ -26,13 +26,13 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.services.work_files.file_writing import write_whole
 from gui.services.work_files.work_parts import (
     numbers,
-    pack_laying,
+    pack_alignment,
     pack_place,
     row,
     table,
     text,
     tupled,
-    unpack_laying,
+    unpack_alignment,
     unpack_place,
 )
 from gui.state.values import Fields
@@ -118,8 +118,8 @@ def pack_work(work: Work) -> bytes:
         }
         for number, other in enumerate(work.others):
             arrays |= {f"{name}_{number}": part for name, part in pack_place(other.place).items()}
-    if work.laying is not None:
-        said["laying"] = pack_laying(work.laying)
+    if work.alignment is not None:
+        said["laying"] = pack_alignment(work.alignment)
     if work.panels:
         said["panels"] = {name: dict(options) for name, options in work.panels.items()}
     packed_arrays, archive = io.BytesIO(), io.BytesIO()
@@ -138,7 +138,7 @@ def pack_work(work: Work) -> bytes:
 
 
 def _version(work: Work) -> int:
-    if work.laying is not None or work.panels:
+    if work.alignment is not None or work.panels:
         own = 4
     elif work.others:
         own = 3
@@ -237,7 +237,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
     main_at = said.get("main_at", 0)
     if not (whole(main_at) and main_at <= len(others)):
         raise ValueError(f"place {main_at!r} is none of {len(others) + 1}")
-    laying = said.get("laying")
+    alignment = said.get("laying")
     return Work(
         **_unpack_model(model),
         positions=_range(said),
@@ -246,7 +246,7 @@ def _unpack(said: Fields, arrays: dict[str, np.ndarray]) -> Work:
         place=unpack_place(arrays, bool(said.get("follows", False))),
         others=others,
         main_at=main_at,
-        laying=None if laying is None else unpack_laying(table(laying), len(others)),
+        alignment=None if alignment is None else unpack_alignment(table(alignment), len(others)),
         panels=_panels(said.get("panels")),
         turn=numbers(arrays, "turn", (3, 3)),
         panel=text(said.get("panel", "")),

@@ -78,19 +78,19 @@ def row(value: object) -> Sequence[object]:
     return value
 
 
-def pack_laying(laying: CurveAlignment) -> dict[str, object]:
+def pack_alignment(wanted: CurveAlignment) -> dict[str, object]:
     """Return an alignment as JSON."""
-    what = laying.what
+    what = wanted.what
     if isinstance(what, OfCompared):
         said: dict[str, object] = {"other": what.key}
     elif isinstance(what, OfRange):
         said = {"range": list(what.positions)}
     else:
         said = {"step": what.step}
-    return {**said, "how": laying.how, "mirrored": laying.mirrored, "middle": laying.middle}
+    return {**said, "how": wanted.how, "mirrored": wanted.mirrored, "middle": wanted.middle}
 
 
-def unpack_laying(said: Fields, n_others: int) -> CurveAlignment:
+def unpack_alignment(said: Fields, n_others: int) -> CurveAlignment:
     """Return an alignment from JSON; ``n_others`` is the number of compared models."""
     what, how, middle, mirrored = (
         _what(said, n_others), said["how"], said["middle"], said["mirrored"],

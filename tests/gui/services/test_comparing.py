@@ -92,7 +92,7 @@ def test_what_cannot_be_worked_out_is_said_and_the_model_stays(
     opened, controller, comparing, short, monkeypatch
 ):
     key = comparing.add(short, (10, 50))
-    opened.laying = laying = CurveAlignment(OfCompared(key), "scaled")
+    opened.alignment = alignment = CurveAlignment(OfCompared(key), "scaled")
     monkeypatch.setattr("gui.services.fitting.fit_pca", _raise)
     comparing.request_positions(key, 20, 90)
     text = "The components could not be fitted for short: MemoryError: too large"
@@ -100,7 +100,7 @@ def test_what_cannot_be_worked_out_is_said_and_the_model_stays(
     assert not opened.notice.retry
     other = session_of(opened, key)
     assert (other.model.name, other.positions) == ("short", (20, 90))
-    assert opened.laying == laying
+    assert opened.alignment == alignment
 
 
 def _raise(*args):

@@ -357,9 +357,9 @@ def test_real_models_and_tiny_ones(
     QTest.mouseClick(tiny.interactor, LEFT, pos=tiny.pixel_of(position))
     assert {cell.session.selection for cell in grid.shown_cells} == {(position,)}
     # And one laid over the other: the helix of GPT-2 is no MiniLM.
-    application.session.laying = CurveAlignment(OfCompared(keys[0]), "scaled")
+    application.session.alignment = CurveAlignment(OfCompared(keys[0]), "scaled")
     wait_until_idle(application)
-    assert application.session.laid.alignment.disparity == pytest.approx(0.842, abs=5e-4)
+    assert application.session.aligned.alignment.disparity == pytest.approx(0.842, abs=5e-4)
 
 
 def test_headers_have_the_colours_of_the_plots(application, grid, beside, short):

@@ -62,7 +62,7 @@ def test_what_is_drawn_beside_the_curve_has_the_same_pixels(
     window.docks["lookback"].setFloating(True)
     show(application, "shape", wait_until_idle, curve="circle", plotted="turning")
     bare = pixels(application)
-    session.laying = CurveAlignment(OfCompared(key), "scaled", mirrored=False)
+    session.alignment = CurveAlignment(OfCompared(key), "scaled", mirrored=False)
     wait_until_idle(application)
     assert session.guides.keys() == {"shape", "lookback", "laid"}
     before = pixels(application)
@@ -153,15 +153,15 @@ def test_a_step_of_the_training_is_there_again(
     session = application.session
     show(application, "training", wait_until_idle)
     if snapshot is None:
-        session.laying = CurveAlignment(OfStep(int(session.history.steps[-4])))
+        session.alignment = CurveAlignment(OfStep(int(session.history.steps[-4])))
         application.window.bring("norms")  # what is laid over stays, unlike what is shown
     session.snapshot = snapshot
     wait_until_idle(application)
     before = pixels(application)
     fresh = reopen(application, save(application, tmp_path / "a.helix"))
     assert "training" in read_work(tmp_path / "a.helix").panels
-    assert fresh.session.laying == session.laying
-    assert (fresh.session.laid is None) is (snapshot is not None)
+    assert fresh.session.alignment == session.alignment
+    assert (fresh.session.aligned is None) is (snapshot is not None)
     assert (fresh.session.snapshot, fresh.session.lapse is None) == (snapshot, False)
     assert np.abs(pixels(fresh) - before).max() <= 3
 
@@ -174,19 +174,19 @@ def test_a_bookmark_has_what_is_laid_over(
     add = application.controller.comparing.add
     keys = [add(str(write_table(helix(120, 16, seed), f"b{seed}"))) for seed in (9, 11)]
     wait_until_idle(application)
-    session.laying = CurveAlignment(OfCompared(keys[1]), "scaled")
+    session.alignment = CurveAlignment(OfCompared(keys[1]), "scaled")
     wait_until_idle(application)
     window.bookmarks.add()
     (bookmark,) = window.bookmarks.all()
     assert [other.source for other in bookmark.work.others] == [str(tmp_path / "b11.npy")]
     (in_file,) = window.bookmarks.for_file(tmp_path / "folder" / "a.helix")
     assert in_file.work.others[0].beside == "../b11.npy"
-    session.laying = None
+    session.alignment = None
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
-    assert session.laying == CurveAlignment(OfCompared(keys[1]), "scaled")
+    assert session.alignment == CurveAlignment(OfCompared(keys[1]), "scaled")
     application.controller.comparing.remove(keys[1])
     window.bookmarks.go_to(bookmark.key)
     wait_until_idle(application)
-    assert (session.laying, session.laid, session.notice) == (None, None, None)
+    assert (session.alignment, session.aligned, session.notice) == (None, None, None)
     assert len(session.compared) == 1

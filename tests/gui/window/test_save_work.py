@@ -191,7 +191,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     comparing.add(str(write_table(helix(120, 16, seed=9), "short")))
     wait_until_idle(application)
     comparing.move(0, 1)
-    session.laying = CurveAlignment(OfCompared(first))
+    session.alignment = CurveAlignment(OfCompared(first))
     wait_until_idle(application)
     path = tmp_path / "three.helix"
     application.window.work._write(path)
@@ -208,7 +208,7 @@ def test_saving_while_models_are_still_being_read_forgets_none(
     (kept,) = fresh.settings.unsaved.glob("*.helix")
     for file in (path, kept):
         work = read_work(file)
-        assert (work.laying, work.main_at) == (before.laying, before.main_at)
+        assert (work.alignment, work.main_at) == (before.alignment, before.main_at)
         where = [one.beside for one in before.others] if file == path else ["", ""]
         for one, other, there in zip(work.others, before.others, where, strict=True):
             assert same(one, replace(other, beside=there))

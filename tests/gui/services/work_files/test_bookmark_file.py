@@ -174,9 +174,9 @@ def test_a_view_of_a_later_version_is_not_left_out(path):
 
 
 def test_work_is_of_the_version_of_its_bookmarks():
-    laid = replace(WORK, laying=CurveAlignment(OfRange((3, 40))))
-    carried = (OTHER, replace(ONE, work=laid))
-    assert said_in(pack_work(laid))["version"] == 4
+    aligned = replace(WORK, alignment=CurveAlignment(OfRange((3, 40))))
+    carried = (OTHER, replace(ONE, work=aligned))
+    assert said_in(pack_work(aligned))["version"] == 4
     assert said_in(pack_work(replace(WORK, bookmarks=carried)))["version"] == 4
 
 

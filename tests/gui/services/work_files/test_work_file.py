@@ -87,8 +87,8 @@ def path(tmp_path):
         WORK,
         replace(WORK, place=None, table=None, commit=None, size=None, layout=b""),
         BESIDE,
-        *(replace(BESIDE, laying=laying) for laying in LAYINGS),
-        replace(WORK, laying=LAYINGS[1], panels=PANELS),
+        *(replace(BESIDE, alignment=alignment) for alignment in LAYINGS),
+        replace(WORK, alignment=LAYINGS[1], panels=PANELS),
         replace(WORK, layout_version=7),
     ],
     ids=range(8),
@@ -100,8 +100,8 @@ def test_what_goes_in_comes_out(path, work):
 
 
 def test_a_file_is_of_the_first_version_that_has_all_that_is_in_it(path):
-    laid, chosen = replace(WORK, laying=LAYINGS[1]), replace(WORK, panels=PANELS)
-    for work, version in ((WORK, 1), (BESIDE, 3), (laid, 4), (chosen, 4)):
+    aligned, chosen = replace(WORK, alignment=LAYINGS[1]), replace(WORK, panels=PANELS)
+    for work, version in ((WORK, 1), (BESIDE, 3), (aligned, 4), (chosen, 4)):
         write_work(work, path)
         with zipfile.ZipFile(path) as archive:
             assert json.loads(archive.read(JSON))["version"] == version
@@ -161,7 +161,7 @@ def test_other_models_that_make_no_sense_are_refused(path, change):
     ids=range(16),
 )
 def test_what_cannot_be_laid_over_or_chosen_is_refused(path, change):
-    rewrite(path, change, replace(BESIDE, laying=LAYINGS[0]))
+    rewrite(path, change, replace(BESIDE, alignment=LAYINGS[0]))
     with pytest.raises(HelixscopeError, match=r"^a b\.helix is damaged"):
         read_work(path)
 

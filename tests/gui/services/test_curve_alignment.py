@@ -18,8 +18,8 @@ from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
 from gui.state.session import Compared, Session
+from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
-from tests.gui.laying_stage import KEY, Beside, lines
 
 
 @pytest.fixture
@@ -42,14 +42,14 @@ def copy(helix):
 @pytest.mark.parametrize(("how", "left"), [("scaled", 0.0), ("turned", 1.0)])
 def test_a_copy_lies_on_the_curve_itself(opened, beside, copy, how, left):
     beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY), how)
-    laid = opened.laid
-    assert laid.alignment.disparity < 1e-12
-    assert laid.alignment.unexplained == pytest.approx(left, abs=1e-12)
-    assert laid.alignment.scale == pytest.approx(0.5 if how == "scaled" else 1)
-    assert laid.more.whole < 1e-10, "in all dimensions too"
-    first, last = laid.positions
-    assert (first, last) == laid.onto == opened.positions
+    opened.alignment = CurveAlignment(OfCompared(KEY), how)
+    aligned = opened.aligned
+    assert aligned.alignment.disparity < 1e-12
+    assert aligned.alignment.unexplained == pytest.approx(left, abs=1e-12)
+    assert aligned.alignment.scale == pytest.approx(0.5 if how == "scaled" else 1)
+    assert aligned.more.whole < 1e-10, "in all dimensions too"
+    first, last = aligned.positions
+    assert (first, last) == aligned.onto == opened.positions
     if how == "scaled":
         ours = opened.curve.coordinates[first : last + 1]
         np.testing.assert_allclose(lines(opened), ours, atol=1e-9)
@@ -67,9 +67,9 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
     beside(table @ flip)
     seen = {}
     for mirrored in (True, False):
-        opened.laying = CurveAlignment(OfCompared(KEY), mirrored=mirrored)
-        seen[mirrored] = opened.laid.alignment
-        assert ("mirrored and turned" in caption(opened.laid)) == seen[mirrored].mirrors
+        opened.alignment = CurveAlignment(OfCompared(KEY), mirrored=mirrored)
+        seen[mirrored] = opened.aligned.alignment
+        assert ("mirrored and turned" in caption(opened.aligned)) == seen[mirrored].mirrors
     assert not seen[False].mirrors
     # Components' signs are arbitrary: whether this one is seen as its mirror image, too.
     assert seen[True].disparity < 1e-12
@@ -79,15 +79,15 @@ def test_mirrored_only_if_it_may_be(opened, beside, helix):
 def test_rows_are_matched_by_position(opened, beside, helix):
     other = beside(helix(120, 16, 9), (10, 80))
     opened.positions = (30, 150)
-    opened.laying = CurveAlignment(OfCompared(KEY))
-    laid = opened.laid
-    assert laid.positions == laid.onto == (30, 80)
-    assert laid.more.whole is None, "the widths differ"
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    aligned = opened.aligned
+    assert aligned.positions == aligned.onto == (30, 80)
+    assert aligned.more.whole is None, "the widths differ"
     theirs = other.session.curve.coordinates[30:81]
     ours = opened.curve.coordinates[30:81]
     expected = scipy.spatial.procrustes(ours, theirs)[2]
-    assert laid.alignment.disparity == pytest.approx(expected)
-    assert f"disparity {expected:.3f}" in readout(laid)
+    assert aligned.alignment.disparity == pytest.approx(expected)
+    assert f"disparity {expected:.3f}" in readout(aligned)
     (guide,) = resolve_scene(opened).guides
     np.testing.assert_array_equal(guide.matched, np.arange(30, 81))
     np.testing.assert_array_equal(guide.points, guide.lines[0])
@@ -95,7 +95,7 @@ def test_rows_are_matched_by_position(opened, beside, helix):
 
 def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, helix, copy):
     beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfCompared(KEY))
     (guide,) = resolve_scene(opened).guides
     assert len(guide.lines[0]) == 199
     assert len(guide.points) == 50 <= BEADS
@@ -103,7 +103,7 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
     np.testing.assert_array_equal(guide.matched, np.arange(1, 200, 4))
     assert not guide.pale
     beside(np.random.default_rng(1).normal(size=copy.shape), None, "noise", 8)
-    opened.laying = CurveAlignment(OfCompared(8))
+    opened.alignment = CurveAlignment(OfCompared(8))
     (guide,) = resolve_scene(opened).guides
     assert guide.pale
     assert len(guide.points) == len(guide.lines[0])
@@ -112,33 +112,33 @@ def test_many_positions_get_few_beads_unless_they_are_a_tangle(opened, beside, h
 
 def test_it_follows_both_curves(opened, beside, copy):
     other = beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfCompared(KEY))
     opened.positions = (20, 120)
-    assert opened.laid.positions == (20, 120)
+    assert opened.aligned.positions == (20, 120)
     assert len(lines(opened)) == 101
     opened.components = (2, 1, 3)
     (guide,) = resolve_scene(opened).guides
     assert guide.components == (2, 1, 3)
     assert "PC\N{NO-BREAK SPACE}1, 2, 3\n" in guide.caption, "its own are named where they differ"
     other.request_positions(50, 70)
-    assert opened.laid.positions == (50, 70)
+    assert opened.aligned.positions == (50, 70)
     other.session.components = (2, 1, 3)
     assert "PC\N{NO-BREAK SPACE}2" not in resolve_scene(opened).caption[-1]
-    assert opened.laid.alignment.disparity > 1e-6, "components of other ranges are others"
+    assert opened.aligned.alignment.disparity > 1e-6, "components of other ranges are others"
     opened.positions = (50, 70)
-    assert opened.laid.alignment.disparity < 1e-12
+    assert opened.aligned.alignment.disparity < 1e-12
     other.request_positions(150, 160)
-    assert opened.laid is None
-    assert opened.not_laid == "The positions 150–160 and 50–70 have none in common."
+    assert opened.aligned is None
+    assert opened.not_aligned == "The positions 150–160 and 50–70 have none in common."
     assert resolve_scene(opened).guides == ()
 
 
 def test_it_goes_with_the_model_that_is_taken_away(opened, beside, copy):
     other = beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfCompared(KEY))
     assert SLOT in opened.guides
     opened.compared = ()
-    assert (opened.laying, opened.laid, opened.not_laid) == (None, None, "")
+    assert (opened.alignment, opened.aligned, opened.not_aligned) == (None, None, "")
     assert opened.guides == {}
     other.request_positions(10, 20)
     assert opened.guides == {}
@@ -148,28 +148,28 @@ def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other = Controller(Session(), InlineJobs())
     path = str(write_table(copy, "slow"))
     opened.compared = (Compared(KEY, path, "slow", other.session),)
-    opened.laying = CurveAlignment(OfCompared(KEY))
-    assert (opened.laid, opened.not_laid) == (None, "slow is being read…")
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    assert (opened.aligned, opened.not_aligned) == (None, "slow is being read…")
     other.open(path)
-    assert opened.laid is not None
-    assert opened.not_laid == ""
+    assert opened.aligned is not None
+    assert opened.not_aligned == ""
     other.close()
 
 
 def test_another_open_model_keeps_what_lies_over_it(opened, controller, beside, write_table, copy):
     beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY), "scaled")
+    opened.alignment = CurveAlignment(OfCompared(KEY), "scaled")
     controller.open(str(write_table(copy[:90] * 3, "next")))
     assert opened.model.n_positions == 90
-    assert opened.laid.positions == (1, 89)
-    assert opened.laid.alignment.scale == pytest.approx(3, rel=1e-4)
+    assert opened.aligned.positions == (1, 89)
+    assert opened.aligned.alignment.scale == pytest.approx(3, rel=1e-4)
     assert len(lines(opened)) == 89
 
 
 def test_one_position_cannot_be_aligned(opened, beside, copy):
     beside(copy, (40, 40))
-    opened.laying = CurveAlignment(OfCompared(KEY))
-    assert opened.not_laid == "Two positions that differ are the least that can be aligned."
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    assert opened.not_aligned == "Two positions that differ are the least that can be aligned."
 
 
 # ---- in the shown components -----------------------------------------------------------------
@@ -178,16 +178,17 @@ def test_one_position_cannot_be_aligned(opened, beside, copy):
 def test_another_models_rows_in_the_shown_components(opened, beside, helix):
     table = helix(seed=11)
     beside(table + 40.0)
-    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
+    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
     rows = table[1:] + 40.0
     expected = in_basis(rows, opened.pca, (1, 2, 3), "own")
     np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
-    more = opened.laid.more
+    more = opened.aligned.more
     assert more.held == pytest.approx(share_held(rows, opened.pca))
     assert more.own > 0.95 > more.held
-    assert f"hold {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance" in readout(opened.laid)
+    held = f"hold {100 * more.held:.1f}\N{NO-BREAK SPACE}% of its variance"
+    assert held in readout(opened.aligned)
     assert "about its own mean" in resolve_scene(opened).caption[-1]
-    opened.laying = CurveAlignment(OfCompared(KEY), "basis", middle="basis")
+    opened.alignment = CurveAlignment(OfCompared(KEY), "basis", middle="basis")
     moved = lines(opened) - expected
     np.testing.assert_allclose(moved, moved[0] + 0 * moved, atol=1e-9)
     assert np.linalg.norm(moved[0]) > 10
@@ -196,20 +197,20 @@ def test_another_models_rows_in_the_shown_components(opened, beside, helix):
 
 def test_another_width_has_no_such_components(opened, beside, helix):
     beside(helix(d_model=16))
-    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
-    assert opened.laid is None
-    assert opened.not_laid.startswith("other is 16 wide and the shown model 24: ")
+    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    assert opened.aligned is None
+    assert opened.not_aligned.startswith("other is 16 wide and the shown model 24: ")
     assert opened.guides == {}
 
 
 def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, helix):
     beside(helix(300), (150, 290))
-    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
-    assert opened.laid.positions == (150, 199)
+    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    assert opened.aligned.positions == (150, 199)
     opened.compared = ()
     beside(helix(300), (250, 290), "beyond")
-    opened.laying = CurveAlignment(OfCompared(KEY), "basis")
-    assert "none in common" in opened.not_laid
+    opened.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    assert "none in common" in opened.not_aligned
 
 
 # ---- the same model ----------------------------------------------------------------------------
@@ -217,28 +218,28 @@ def test_a_longer_table_is_seen_as_far_as_there_are_colours(opened, beside, heli
 
 def test_another_range_lies_first_on_first(opened):
     opened.positions = (20, 119)
-    opened.laying = CurveAlignment(OfRange((199, 90)))
-    laid = opened.laid
-    assert (laid.positions, laid.onto) == ((90, 189), (20, 119))
+    opened.alignment = CurveAlignment(OfRange((199, 90)))
+    aligned = opened.aligned
+    assert (aligned.positions, aligned.onto) == ((90, 189), (20, 119))
     table = opened.model.W_pos
     expected = scipy.spatial.procrustes(table[20:120], table[90:190])[2]
-    assert laid.more.whole == pytest.approx(expected)
-    np.testing.assert_array_equal(laid.matched, np.arange(20, 120))
-    assert "positions 90–189\n" in caption(laid)
-    assert "onto positions 20–119 · disparity" in caption(laid)
+    assert aligned.more.whole == pytest.approx(expected)
+    np.testing.assert_array_equal(aligned.matched, np.arange(20, 120))
+    assert "positions 90–189\n" in caption(aligned)
+    assert "onto positions 20–119 · disparity" in caption(aligned)
 
 
 def test_another_range_in_the_shown_components_is_where_it_is(opened):
     opened.positions = (20, 119)
-    opened.laying = CurveAlignment(OfRange((120, 180)), "basis")
+    opened.alignment = CurveAlignment(OfRange((120, 180)), "basis")
     expected = opened.curve.coordinates[120:181]
     np.testing.assert_allclose(lines(opened), expected, atol=1e-9)
-    np.testing.assert_array_equal(opened.laid.matched, np.arange(120, 181))
-    angles = opened.laid.more.angles
+    np.testing.assert_array_equal(opened.aligned.matched, np.arange(120, 181))
+    angles = opened.aligned.more.angles
     assert len(angles) == 3
-    opened.laying = CurveAlignment(OfRange((20, 119)), "basis")
-    np.testing.assert_allclose(opened.laid.more.angles, 0, atol=1e-6)
-    assert opened.laid.more.held == pytest.approx(opened.laid.more.own)
+    opened.alignment = CurveAlignment(OfRange((20, 119)), "basis")
+    np.testing.assert_allclose(opened.aligned.more.angles, 0, atol=1e-6)
+    assert opened.aligned.more.held == pytest.approx(opened.aligned.more.own)
 
 
 def trained(session, steps=(0, 10, 100)):
@@ -250,19 +251,19 @@ def trained(session, steps=(0, 10, 100)):
 
 
 def test_a_step_of_its_training(opened):
-    opened.laying = CurveAlignment(OfStep(10))
-    assert (opened.laid, opened.not_laid) == (None, NO_STEPS)
+    opened.alignment = CurveAlignment(OfStep(10))
+    assert (opened.aligned, opened.not_aligned) == (None, NO_STEPS)
     trained(opened)
-    laid = opened.laid
-    assert laid.above.name == "helix at step 10"
-    assert laid.alignment.disparity < 1e-9
-    assert laid.positions == laid.onto == opened.positions
-    opened.laying = CurveAlignment(OfStep(100), "basis")
+    aligned = opened.aligned
+    assert aligned.above.name == "helix at step 10"
+    assert aligned.alignment.disparity < 1e-9
+    assert aligned.positions == aligned.onto == opened.positions
+    opened.alignment = CurveAlignment(OfStep(100), "basis")
     np.testing.assert_allclose(lines(opened), opened.curve.coordinates[1:], atol=1e-5)
     opened.positions = (50, 60)
-    assert opened.laid.positions == (50, 60)
-    opened.laying = CurveAlignment(OfStep(11))
-    assert opened.not_laid == NO_STEPS
+    assert opened.aligned.positions == (50, 60)
+    opened.alignment = CurveAlignment(OfStep(11))
+    assert opened.not_aligned == NO_STEPS
 
 
 def test_a_step_that_cannot_be_read_is_said(opened):
@@ -272,28 +273,28 @@ def test_a_step_that_cannot_be_read_is_said(opened):
         raise SourceError("the file is gone")
 
     object.__setattr__(opened.history, "_read", fail)
-    opened.laying = CurveAlignment(OfStep(10))
-    assert opened.not_laid == "The file is gone."
+    opened.alignment = CurveAlignment(OfStep(10))
+    assert opened.not_aligned == "The file is gone."
     assert opened.guides == {}
 
 
 @pytest.mark.parametrize("what", [OfRange((5, 50)), OfStep(0)], ids=["range", "step"])
 def test_it_was_of_the_model_before(opened, controller, write_table, helix, what):
     trained(opened)
-    opened.laying = CurveAlignment(what)
-    assert opened.laid is not None
+    opened.alignment = CurveAlignment(what)
+    assert opened.aligned is not None
     controller.open(str(write_table(helix(80), "next")))
-    assert (opened.laying, opened.laid) == (None, None)
+    assert (opened.alignment, opened.aligned) == (None, None)
     assert opened.guides == {}
 
 
 def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix):
     trained(opened)
     for what in (OfRange((5, 50)), OfStep(0)):
-        opened.laying = CurveAlignment(what)
-        assert opened.laid is not None
+        opened.alignment = CurveAlignment(what)
+        assert opened.aligned is not None
     gone = weakref.ref(opened.history._read), weakref.ref(opened.model.W_pos)
-    opened.laying = None
+    opened.alignment = None
     opened.history = None
     gc.collect()
     assert gone[0]() is None
@@ -305,11 +306,11 @@ def test_no_table_stays_in_memory_for_it(opened, controller, write_table, helix)
 
 def test_it_can_be_taken_off_again(opened, beside, copy):
     beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY))
+    opened.alignment = CurveAlignment(OfCompared(KEY))
     assert len(resolve_scene(opened).guides) == 1
-    opened.laying = None
+    opened.alignment = None
     assert resolve_scene(opened).guides == ()
-    assert opened.laid is None
+    assert opened.aligned is None
 
 
 # ---- what is done when -------------------------------------------------------------------------
@@ -318,7 +319,7 @@ def test_it_can_be_taken_off_again(opened, beside, copy):
 @pytest.fixture
 def by_hand(opened, controller, hand_jobs):
     """The same session, answered by jobs done by hand."""
-    controller._laying.close()
+    controller._aligner.close()
     made = CurveAligner(opened, hand_jobs)
     yield hand_jobs
     made.close()
@@ -326,37 +327,37 @@ def by_hand(opened, controller, hand_jobs):
 
 def test_a_drag_moves_it_and_what_takes_long_waits(opened, beside, copy, by_hand):
     beside(copy)
-    opened.laying = CurveAlignment(OfCompared(KEY))
-    assert opened.laid.more is None
-    assert readout(opened.laid).endswith(" · …")
+    opened.alignment = CurveAlignment(OfCompared(KEY))
+    assert opened.aligned.more is None
+    assert readout(opened.aligned).endswith(" · …")
     by_hand.deliver(SLOT)
-    assert opened.laid.more is not None
+    assert opened.aligned.more is not None
     opened.dragging = True
     for last in (150, 140, 130):
         opened.positions = (10, last)
-        assert opened.laid.positions == (10, last)
+        assert opened.aligned.positions == (10, last)
         assert len(lines(opened)) == last - 9
         assert SLOT not in by_hand.waiting
     opened.dragging = False
     by_hand.deliver(SLOT)
-    assert opened.laid.more.whole < 1e-10
+    assert opened.aligned.more.whole < 1e-10
 
 
 def test_the_components_of_a_range_are_worked_out_once(opened, by_hand):
-    opened.laying = CurveAlignment(OfRange((100, 180)))
-    assert (opened.laid, opened.not_laid) == (None, WAITING)
+    opened.alignment = CurveAlignment(OfRange((100, 180)))
+    assert (opened.aligned, opened.not_aligned) == (None, WAITING)
     by_hand.deliver(SLOT)
-    assert opened.not_laid == ""
+    assert opened.not_aligned == ""
     by_hand.deliver(SLOT)
     opened.dragging = True
     opened.positions = (10, 90)
-    assert opened.laid.onto == (10, 90)
+    assert opened.aligned.onto == (10, 90)
     opened.dragging = False
-    opened.laying = CurveAlignment(OfRange((100, 180)), "basis")
-    assert opened.laid is not None
-    opened.laying = CurveAlignment(OfRange((110, 180)))
-    assert opened.not_laid == WAITING
-    opened.laying = None
+    opened.alignment = CurveAlignment(OfRange((100, 180)), "basis")
+    assert opened.aligned is not None
+    opened.alignment = CurveAlignment(OfRange((110, 180)))
+    assert opened.not_aligned == WAITING
+    opened.alignment = None
     assert SLOT not in by_hand.waiting
 
 
@@ -368,11 +369,11 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     other = Controller(Session(), InlineJobs())
     other.open(str(minilm_folder))
     session.compared = (Compared(KEY, str(minilm_folder), "MiniLM", other.session),)
-    session.laying = CurveAlignment(OfCompared(KEY), "scaled")
+    session.alignment = CurveAlignment(OfCompared(KEY), "scaled")
     a, b = (s.curve.coordinates[1:512] for s in (session, other.session))
-    assert session.laid.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])
-    assert 0.83 < session.laid.alignment.disparity < 0.85
+    assert session.aligned.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])
+    assert 0.83 < session.aligned.alignment.disparity < 0.85
     assert resolve_scene(session).guides[0].pale, "MiniLM’s curve is a tangle"
-    session.laying = CurveAlignment(OfCompared(KEY), "basis")
-    assert "is 384 wide and the shown model 768" in session.not_laid
+    session.alignment = CurveAlignment(OfCompared(KEY), "basis")
+    assert "is 384 wide and the shown model 768" in session.not_aligned
     other.close()

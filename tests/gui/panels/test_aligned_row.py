@@ -6,7 +6,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, OverlayRow
+from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, AlignedRow
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
@@ -30,9 +30,9 @@ def other(opened, write_table, helix):
 
 @pytest.fixture
 def row(qtbot, opened, other):
-    made = OverlayRow(opened, LIGHT)
-    made.layingRequested.connect(lambda laying: setattr(opened, "laying", laying))
-    qtbot.addWidget(made, before_close_func=OverlayRow.release)
+    made = AlignedRow(opened, LIGHT)
+    made.alignmentRequested.connect(lambda alignment: setattr(opened, "alignment", alignment))
+    qtbot.addWidget(made, before_close_func=AlignedRow.release)
     made.resize(900, 90)
     with qtbot.waitExposed(made):
         made.show()
@@ -74,61 +74,61 @@ def test_at_first_nothing_is_laid_over(row, opened):
 
 def test_a_model_is_laid_over_and_aligned_as_wanted(row, opened):
     choose(row, 4)
-    assert opened.laying == CurveAlignment(OfCompared(4))
+    assert opened.alignment == CurveAlignment(OfCompared(4))
     assert shown(row) == {"how", "mirror", "copy", "readout"}
-    found = opened.laid.alignment
+    found = opened.aligned.alignment
     assert row.readout.text() == (
         f"disparity {found.disparity:.3f} · RMS {found.rms:.3f} · in all 24 dimensions "
-        f"{opened.laid.more.whole:.3f}"
+        f"{opened.aligned.more.whole:.3f}"
     )
     press(row.how.buttons["scaled"])
-    assert opened.laying == CurveAlignment(OfCompared(4), "scaled")
-    assert opened.laid.alignment.disparity == found.disparity
+    assert opened.alignment == CurveAlignment(OfCompared(4), "scaled")
+    assert opened.aligned.alignment.disparity == found.disparity
     press(row.mirror)
-    assert opened.laying == CurveAlignment(OfCompared(4), "scaled", mirrored=False)
+    assert opened.alignment == CurveAlignment(OfCompared(4), "scaled", mirrored=False)
     press(row.how.buttons["basis"])
     assert shown(row) == {"how", "middle", "copy", "readout"}
     assert row.middle.value() == "own"
     before = opened.shown_guides[0].lines[0]
     press(row.middle.buttons["basis"])
-    assert opened.laying.middle == "basis"
+    assert opened.alignment.middle == "basis"
     assert np.abs(opened.shown_guides[0].lines[0] - before).max() > 0.01
     assert row.readout.text().startswith("PC\N{NO-BREAK SPACE}1, 2, 3 hold ")
     choose(row, NOTHING)
-    assert opened.laying is None
+    assert opened.alignment is None
     assert shown(row) == set()
     assert opened.shown_guides == ()
 
 
 def test_other_positions_are_others_at_first_and_can_be_typed(row, opened):
     choose(row, RANGE)
-    assert opened.laying.what == OfRange((100, 199)), "all are shown: their later half"
+    assert opened.alignment.what == OfRange((100, 199)), "all are shown: their later half"
     choose(row, NOTHING)
     opened.positions = (20, 119)
     choose(row, RANGE)
-    assert opened.laying.what == OfRange((120, 199))
+    assert opened.alignment.what == OfRange((120, 199))
     assert shown(row) == {"first", "last", "how", "mirror", "copy", "readout"}
     row.first.setFocus()
     row.first.selectAll()
     QTest.keyClicks(row.first, "150")
     QTest.keyClick(row.first, Qt.Key.Key_Return)
-    assert opened.laying.what == OfRange((150, 199))
+    assert opened.alignment.what == OfRange((150, 199))
     row.last.selectAll()
     QTest.keyClicks(row.last, "140")
     QTest.keyClick(row.last, Qt.Key.Key_Return)
-    assert opened.laying.what == OfRange((140, 150)), "in their order"
+    assert opened.alignment.what == OfRange((140, 150)), "in their order"
     assert (row.first.value(), row.last.value()) == (140, 150)
     QTest.keyClick(row.last, Qt.Key.Key_Up)
-    assert opened.laying.what == OfRange((140, 151))
+    assert opened.alignment.what == OfRange((140, 151))
     press(row.how.buttons["basis"])
     assert row.middle.value() == "basis"
 
 
 def test_steps_are_offered_once_they_are_read(qtbot, session, controller, tmp_path):
     controller.open(str(write_trained(tmp_path / "trained")))
-    row = OverlayRow(session, LIGHT)
-    row.layingRequested.connect(lambda laying: setattr(session, "laying", laying))
-    qtbot.addWidget(row, before_close_func=OverlayRow.release)
+    row = AlignedRow(session, LIGHT)
+    row.alignmentRequested.connect(lambda alignment: setattr(session, "alignment", alignment))
+    qtbot.addWidget(row, before_close_func=AlignedRow.release)
     with qtbot.waitExposed(row):
         row.show()
     at = row.what.findData(STEP)
@@ -139,11 +139,11 @@ def test_steps_are_offered_once_they_are_read(qtbot, session, controller, tmp_pa
     session.history = history_here(session.model)
     assert row.what.model().item(at).isEnabled()
     choose(row, STEP)
-    assert session.laying.what == OfStep(0)
+    assert session.alignment.what == OfStep(0)
     assert shown(row) == {"step", "how", "mirror", "copy", "readout"}
     choose(row, 1000, row.step)
-    assert session.laying.what == OfStep(1000)
-    assert session.laid.above.name.endswith("at step 1\N{THIN SPACE}000")
+    assert session.alignment.what == OfStep(1000)
+    assert session.aligned.above.name.endswith("at step 1\N{THIN SPACE}000")
     session.snapshot = 0
     assert row.readout.text().startswith("hidden while a step of the training is shown · ")
 
@@ -152,7 +152,7 @@ def test_the_script_prints_what_is_shown(row, opened, other):
     choose(row, 4)
     press(row.copy)
     printed = run_script(QApplication.clipboard().text()).splitlines()
-    assert float(printed[0].split()[0]) == pytest.approx(opened.laid.alignment.disparity)
+    assert float(printed[0].split()[0]) == pytest.approx(opened.aligned.alignment.disparity)
     assert opened.status == "Copied as Python"
 
 
@@ -161,14 +161,14 @@ def test_the_script_of_a_step_prints_what_is_shown(qtbot, session, controller, t
 
     controller.open(str(write_trained(tmp_path / "trained")))
     session.history = history_here(session.model)
-    session.laying = CurveAlignment(OfStep(100))
-    row = OverlayRow(session, LIGHT)
-    qtbot.addWidget(row, before_close_func=OverlayRow.release)
+    session.alignment = CurveAlignment(OfStep(100))
+    row = AlignedRow(session, LIGHT)
+    qtbot.addWidget(row, before_close_func=AlignedRow.release)
     with qtbot.waitExposed(row):
         row.show()
     press(row.copy)
     printed = run_script(QApplication.clipboard().text()).splitlines()
-    found = session.laid
+    found = session.aligned
     assert float(printed[0].split()[0]) == pytest.approx(found.alignment.disparity, abs=1e-9)
     assert float(printed[1]) == pytest.approx(found.more.whole, abs=1e-9)
 
@@ -191,13 +191,13 @@ def test_why_not_is_said(row, opened, other):
 
 def test_nothing_is_heard_after_the_release(row, opened):
     row.release()
-    opened.laying = CurveAlignment(OfRange((5, 50)))
+    opened.alignment = CurveAlignment(OfRange((5, 50)))
     assert shown(row) == set()
 
 
 def test_without_a_model_there_is_nothing_to_choose(qtbot, session):
-    row = OverlayRow(session, LIGHT)
-    qtbot.addWidget(row, before_close_func=OverlayRow.release)
+    row = AlignedRow(session, LIGHT)
+    qtbot.addWidget(row, before_close_func=AlignedRow.release)
     assert not row.isEnabled()
 
 
@@ -235,20 +235,20 @@ def test_in_the_window_it_lies_over_the_curve(
     window.undo.undo()
     window.undo.undo()
     wait_until_idle(application)
-    assert session.laying is None
+    assert session.alignment is None
     assert window.viewport.scene.state.guides == ()
     window.undo.redo()
     wait_until_idle(application)
-    assert session.laying == CurveAlignment(OfCompared(other.key))
+    assert session.alignment == CurveAlignment(OfCompared(other.key))
     assert len(window.viewport.scene.state.guides) == 1
     application.controller.comparing.make_main(other.key)
     wait_until_idle(application)
     assert session.model.name == "other"
-    assert session.laid.above.name == "tiny-gpt2", "the two have changed places"
-    assert session.laid.positions == session.positions
+    assert session.aligned.above.name == "tiny-gpt2", "the two have changed places"
+    assert session.aligned.positions == session.positions
     assert len(window.viewport.scene.state.guides) == 1
     (other,) = session.compared
     application.controller.comparing.remove(other.key)
     wait_until_idle(application)
-    assert session.laying is None
+    assert session.alignment is None
     assert window.viewport.scene.state.guides == ()

@@ -10,8 +10,8 @@ from gui.scene.scene_state import resolve_scene
 from gui.services.alignment_text import script
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange
 from gui.state.camera import CameraPose
+from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
-from tests.gui.laying_stage import KEY, Beside, lines
 from tests.scripts import run_script
 
 SIGHT = Sight(CameraPose(np.ones(3), np.zeros(3), np.array([0.0, 0.0, 1.0]), 2.0), (80, 60), "dark")
@@ -26,35 +26,37 @@ def beside(opened, write_table):
 
 def test_the_script_prints_the_same(opened, beside, helix):
     other = beside(helix(120, D_MODEL, 9), (10, 80))
-    opened.laying = CurveAlignment(OfCompared(KEY), "scaled")
-    laid = opened.laid
-    first, whole = run_script(script(laid, opened.model, other.session.model)).splitlines()
-    found = laid.alignment
+    opened.alignment = CurveAlignment(OfCompared(KEY), "scaled")
+    aligned = opened.aligned
+    first, whole = run_script(script(aligned, opened.model, other.session.model)).splitlines()
+    found = aligned.alignment
     numbers = [float(number) for number in first.split()[:3]]
     assert numbers == pytest.approx([found.disparity, found.rms, found.scale])
     assert first.split()[3] == str(found.mirrors)
-    assert float(whole) == pytest.approx(laid.more.whole)
+    assert float(whole) == pytest.approx(aligned.more.whole)
 
 
 def test_the_script_of_the_same_components(opened):
-    opened.laying = CurveAlignment(OfRange((100, 150)), "basis")
-    laid = opened.laid
-    *_, shares, angles = run_script(script(laid, opened.model, None)).splitlines()
-    expected = [laid.more.held, laid.more.own]
+    opened.alignment = CurveAlignment(OfRange((100, 150)), "basis")
+    aligned = opened.aligned
+    *_, shares, angles = run_script(script(aligned, opened.model, None)).splitlines()
+    expected = [aligned.more.held, aligned.more.own]
     assert [float(n) for n in shares.split()] == pytest.approx(expected)
     read = np.array(angles.strip("[]").split(), float)
-    np.testing.assert_allclose(read, laid.more.angles, atol=1e-6)
+    np.testing.assert_allclose(read, aligned.more.angles, atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    "laying",
+    "alignment",
     [CurveAlignment(OfCompared(KEY), "scaled"), CurveAlignment(OfRange((100, 190)), "basis")],
     ids=["model", "range"],
 )
-def test_the_windows_script_and_data_have_it(opened, beside, helix, tmp_path, monkeypatch, laying):
+def test_the_windows_script_and_data_have_it(
+    opened, beside, helix, tmp_path, monkeypatch, alignment
+):
     beside(helix(120, D_MODEL, 9), (10, 80))
     opened.positions = (1, 99)
-    opened.laying = laying
+    opened.alignment = alignment
     text = window_script.script(opened, SIGHT)
     assert "Not drawn here" not in text
     line, names = lines(opened), {}
@@ -62,13 +64,13 @@ def test_the_windows_script_and_data_have_it(opened, beside, helix, tmp_path, mo
     # The compared model's part, which follows, has names of its own.
     printed = run_script(text.partition("plotter.close()")[0] + "plotter.close()", names)
     np.testing.assert_allclose(names["laid"], line @ opened.turn.T, atol=1e-9)
-    fit = opened.laid.alignment
-    assert str(opened.laid.more.held if fit is None else fit.disparity)[:12] in printed
+    fit = opened.aligned.alignment
+    assert str(opened.aligned.more.held if fit is None else fit.disparity)[:12] in printed
     for said in resolve_scene(opened).caption[-1].split("\n"):
         assert said in names["caption"]
     assert (tmp_path / "helix.png").stat().st_size > 2000
     arrays = WindowData.of(opened).arrays()
     np.testing.assert_array_equal(arrays["laid_coordinates"], line)
     assert len(arrays["laid_position"]) == len(arrays["laid_matched"]) == len(line)
-    opened.laying = None
+    opened.alignment = None
     assert "laid_position" not in WindowData.of(opened).arrays()
