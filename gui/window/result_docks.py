@@ -28,7 +28,6 @@ from gui.panels.kit import (
     ShowPanel,
 )
 from gui.panels.panel import ResultPanel, connect
-from gui.panels.result_panel import ResultPanel as OldPanel
 from gui.services.controller import Controller
 from gui.state.values import Fields
 from gui.style.listening import Listening
@@ -152,13 +151,9 @@ class ResultDocks:
         self._docks[name].visibilityChanged.connect(on_seen)
 
     def _connect(self, panel: Panel) -> None:
-        match panel:
-            case ResultPanel():
-                panel.saver = self.saver
-                connect(panel, self._controller, self._intend)
-            case OldPanel():
-                panel.saver = self.saver
-                connect_result(panel, self._controller, self._show)
+        if isinstance(panel, ResultPanel):
+            panel.saver = self.saver
+            connect(panel, self._controller, self._intend)
 
     def _intend(self, wanted: object) -> None:
         """Carry out a panel's intent for others."""
@@ -217,20 +212,3 @@ def carry_out(wanted: object, controller: Controller) -> None:
             controller.gatherer.cancel()
         case _:
             raise TypeError(f"nobody answers {wanted!r}")
-
-
-def connect_result(
-    panel: OldPanel,
-    controller: Controller,
-    show: Callable[[str, Fields], None],
-) -> None:
-    """Connect a panel without a spec."""
-    session, name, answers = controller.session, panel.slot, controller.answers
-    panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
-    panel.unwatched.connect(lambda: answers.forget(name))
-    panel.cancelRequested.connect(lambda: answers.cancel(name))
-    panel.selectionRequested.connect(controller.select)
-    panel.hoverRequested.connect(controller.hover)
-    panel.fieldRequested.connect(lambda field, value: session.want(**{field: value}))
-    panel.showRequested.connect(show)
-    panel.guideRequested.connect(lambda guide: controller.show_guide(name, guide))

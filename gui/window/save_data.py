@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from geometry.checkpoints.errors import HelixscopeError
 from gui.export.save_result import ask_where
 from gui.panels.panel import ResultPanel
-from gui.panels.result_panel import ResultPanel as OldPanel
 from gui.state.values import Notice
 
 if TYPE_CHECKING:
@@ -64,16 +63,13 @@ class DataSaver:
         """
         from gui.export.window_data import WindowData
 
-        panels = {
-            name: panel.numbers() if isinstance(panel, ResultPanel) else panel.numbers(panel.result)
-            for name, panel in results_in_sight(self._window)
-        }
+        panels = {name: panel.numbers() for name, panel in results_in_sight(self._window)}
         return WindowData.of(self._window.session, panels)
 
 
 def results_in_sight(
     window: HostWindow,
-) -> Iterator[tuple[str, ResultPanel | OldPanel]]:
+) -> Iterator[tuple[str, ResultPanel]]:
     """Yield the visible panels that show a result, with their names.
 
     Hidden panels may show results of an earlier range.
@@ -81,5 +77,5 @@ def results_in_sight(
     for name, panel in window.panels.items():
         if panel.visibleRegion().isEmpty():
             continue
-        if isinstance(panel, ResultPanel | OldPanel) and panel.result is not None:
+        if isinstance(panel, ResultPanel) and panel.result is not None:
             yield name, panel

@@ -16,27 +16,25 @@ from safetensors.numpy import save_file
 
 from gui.export.save_result import ResultSaver
 from gui.panels import kit
-from gui.panels.panel import ResultPanel as SpecPanel
-from gui.panels.panel import connect
-from gui.panels.result_panel import ResultPanel
+from gui.panels.kit import AnyPanel
+from gui.panels.panel import ResultPanel, connect
 from gui.panels.table import PANELS
 from gui.services.answers import Answers
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
 from gui.state.session import Session
 from gui.style.theme import LIGHT, Theme
-from gui.window.result_docks import connect_result
 
 
 class ResultStage:
-    """A panel of a class, wired as the window wires it.
+    """A panel, wired as the window wires it.
 
     Parameters
     ----------
     qtbot
         Takes the panel away after the test.
-    panel_class
-        What to show.
+    panel
+        Its name, or its spec.
     jobs
         What answers; at once by default.
     """
@@ -44,7 +42,7 @@ class ResultStage:
     def __init__(
         self,
         qtbot: Any,
-        panel_class: type[ResultPanel] | str,
+        panel: str | AnyPanel,
         jobs: Jobs | None = None,
         *,
         theme: Theme = LIGHT,
@@ -57,18 +55,12 @@ class ResultStage:
             self.controller.answers.close()
             self.controller.answers = Answers(self.session, jobs)
         self.answers = self.controller.answers
-        self.shown: list[tuple[str, dict[str, Any]]] = []
         self.intents: list[object] = []
         saver = ResultSaver(self.session, self.controller.in_background)
-        if isinstance(panel_class, str):
-            self.panel: Any = SpecPanel(PANELS[panel_class].spec, self.session, theme, saver)
-            self.slot = panel_class
-            connect(self.panel, self.controller, self._intend)
-        else:
-            self.panel, self.slot = panel_class(self.session, theme), panel_class.slot
-            self.panel.saver = saver
-            bring = lambda name, options: self.shown.append((name, options))  # noqa: E731
-            connect_result(self.panel, self.controller, bring)
+        spec = PANELS[panel].spec if isinstance(panel, str) else panel
+        self.panel: Any = ResultPanel(spec, self.session, theme, saver)
+        self.slot = spec.name
+        connect(self.panel, self.controller, self._intend)
         qtbot.addWidget(self.panel, before_close_func=self._release)
         self.panel.resize(*size)
         if show:
@@ -133,39 +125,13 @@ def shape_view(shape: Any, name: str = "") -> Any:
     return kit.View(scope, replace(choices, curve=name), None, shape, LIGHT, "gpt2")
 
 
-def figure_of(panel: Any) -> Any:
-    """Draw what a panel shows for print."""
-    return panel.figure()() if isinstance(panel, SpecPanel) else panel.figure(panel.result)()
-
-
-def numbers_of(panel: Any) -> Any:
-    """Return the numbers behind what a panel shows."""
-    return panel.numbers() if isinstance(panel, SpecPanel) else panel.numbers(panel.result)
-
-
 def show_panel(
-    qtbot: Any,
-    panel_class: type[ResultPanel] | str,
-    controller: Controller,
-    size: tuple[int, int] = (1000, 420),
+    qtbot: Any, name: str, controller: Controller, size: tuple[int, int] = (1000, 420)
 ) -> Any:
     """Show a panel whose questions a controller answers before a click returns."""
-    session = controller.session
-    if isinstance(panel_class, str):
-        panel: Any = SpecPanel(PANELS[panel_class].spec, session, LIGHT)
-        connect(panel, controller, lambda _: None)
-        qtbot.addWidget(panel, before_close_func=SpecPanel.release)
-        panel.resize(*size)
-        with qtbot.waitExposed(panel):
-            panel.show()
-        return panel
-    panel = panel_class(session, LIGHT)
-    qtbot.addWidget(panel, before_close_func=panel_class.release)
-    panel.asked.connect(
-        lambda question, fetch: controller.answers.ask(panel.slot, question, fetch=fetch)
-    )
-    panel.selectionRequested.connect(controller.select)
-    panel.hoverRequested.connect(lambda position: setattr(session, "hover", position))
+    panel = ResultPanel(PANELS[name].spec, controller.session, LIGHT)
+    connect(panel, controller, lambda _: None)
+    qtbot.addWidget(panel, before_close_func=ResultPanel.release)
     panel.resize(*size)
     with qtbot.waitExposed(panel):
         panel.show()

@@ -14,7 +14,6 @@ from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.session import Compared, Session
-from tests.gui.result_stage import numbers_of
 
 
 @pytest.fixture
@@ -155,5 +154,5 @@ def test_from_the_window_with_tokens_and_the_panel_in_front(
         assert arrays["token"][:4].tolist() == list(session.tokens.texts)[:4]
         shown = {name.split("/")[1] for name in arrays.files if name.startswith("panels/")}
         assert shown == {name}  # and not the norms, behind it
-        for column, values in numbers_of(window.panels[name]).items():
+        for column, values in window.panels[name].numbers().items():
             np.testing.assert_array_equal(arrays[f"panels/{name}/{column}"], values)

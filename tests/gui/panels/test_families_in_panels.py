@@ -18,7 +18,7 @@ from gui.panels.claims.words import outcome
 from gui.window.docks import BOTTOM, DOCKS
 from tests.geometry.family_cases import CASES, Case
 from tests.geometry.models.test_families import built, expected_qkv, linear
-from tests.gui.result_stage import ResultStage, figure_of, numbers_of
+from tests.gui.result_stage import ResultStage
 
 WEIGHTS = ("W_Q", "W_K", "W_V", "W_O", "W_in")
 BARE = "a bare table"
@@ -162,8 +162,8 @@ def test_what_a_model_has_is_shown_and_what_it_lacks_is_said(qtbot, source, fami
         assert made.result is not None, made.words.message.text()
         assert made.content.isVisible()
         assert made.session.model.name in made.header.caption.text()
-        assert figure_of(made) is not None
-        assert numbers_of(made)
+        assert made.figure()() is not None
+        assert made.numbers()
     else:
         assert made.result is None
         assert why in made.words.message.text()

@@ -5,7 +5,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.window.docks import BOTTOM, DOCKS
-from tests.gui.result_stage import figure_of, numbers_of
 
 LACKING = {
     "capture": "computed: there are no tokens",
@@ -31,8 +30,8 @@ def test_every_panel_shows_it_or_says_why_not(start_application, wait_until_idle
             assert panel.words.advice.text().endswith(".")
         else:
             assert panel.result is not None, f"{dock.name}: {panel.words.message.text()}"
-            assert figure_of(panel) is not None
-            assert numbers_of(panel)
+            assert panel.figure()() is not None
+            assert panel.numbers()
     assert app.session.notice is None
 
 

@@ -15,7 +15,7 @@ def no_failures():
 
 @pytest.fixture
 def stage(qtbot):
-    return ResultStage(qtbot, SumPanel)
+    return ResultStage(qtbot, SumPanel())
 
 
 @pytest.fixture

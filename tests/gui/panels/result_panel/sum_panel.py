@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QVBoxLayout
 
-from gui.panels.result_panel import ResultPanel
-from gui.plots.figure_base import name_axes, new_figure
+from gui.panels.kit import PanelSpec, Saved, Scope, View
+from gui.panels.panel import PanelBody
+from gui.plots.spec import Axis, Curve, Part, Plot
 from gui.services.snippets import opening
 
 LEFT = Qt.MouseButton.LeftButton
@@ -31,44 +31,53 @@ class SumOf:
         return np.array([about.model.W_pos[:, self.column].sum(), float(self.column)])
 
 
-class SumPanel(ResultPanel):
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Which column."""
+
+    column: int = 0
+
+
+class SumPanel(PanelSpec[Choices, np.ndarray]):
     """Shows the sum of a column."""
 
-    slot = "sum"
+    name = "sum"
     formula = "Σᵢ Pᵢ"
     meaning = "the sum of a column"
     explanation = "One sentence. Another one."
     empty = "Open a model to see a sum."
     instead = "Other columns still work."
+    defaults = Choices()
+    controls = (Saved(field="column", check=lambda column: isinstance(column, int)),)
+    body = "tests.gui.panels.result_panel.sum_panel:SumBody"
 
-    column = 0
+    def question(self, scope: Scope, choices: Choices) -> SumOf:
+        return SumOf(choices.column)
 
-    def question(self) -> SumOf:
-        return SumOf(self.column)
+    def plots(self, view: View[Choices, np.ndarray]) -> Sequence[Part]:
+        curve = Curve(np.arange(2), view.result, view.theme.text)
+        return [Plot("Sum", Axis("index"), Axis("sum"), [curve])]
 
-    def build(self) -> QWidget:
+    def heading(self, view: View[Choices, np.ndarray]) -> tuple[str, str]:
+        return "A sum", self.caption(view)
+
+    def caption(self, view: View[Choices, np.ndarray]) -> str:
+        return f"column {view.result[1]:.0f}"
+
+    def numbers(self, view: View[Choices, np.ndarray]) -> Mapping[str, np.ndarray]:
+        return {"sum": view.result[:1], "both": np.stack([view.result, -view.result])}
+
+    def script(self, view: View[Choices, np.ndarray]) -> str:
+        return opening(view.model) + f"print(model.W_pos[:, {view.question.column}].sum())\n"
+
+
+class SumBody(PanelBody):
+    """The sum as a text."""
+
+    def __init__(self, *of: Any) -> None:
+        super().__init__(*of)
         self.label = QLabel()
-        self.built = getattr(self, "built", 0) + 1
-        return self.label
+        QVBoxLayout(self).addWidget(self.label)
 
-    def show_result(self, result: np.ndarray) -> None:
-        self.label.setText(f"{result[0]:.3f}")
-
-    def caption(self, result: np.ndarray) -> str:
-        return f"column {result[1]:.0f}"
-
-    def figure(self, result: np.ndarray) -> Callable[[], Figure]:
-        def draw() -> Figure:
-            figure, axes = new_figure()
-            axes.plot(result)
-            name_axes(axes, "index", "sum")
-            return figure
-
-        return draw
-
-    def numbers(self, result: np.ndarray) -> Mapping[str, np.ndarray]:
-        return {"sum": result[:1], "both": np.stack([result, -result])}
-
-    def python(self) -> str:
-        assert self.session.model is not None
-        return opening(self.session.model) + f"print(model.W_pos[:, {self.column}].sum())\n"
+    def draw(self, view: View[Choices, np.ndarray]) -> None:
+        self.label.setText(f"{view.result[0]:.3f}")

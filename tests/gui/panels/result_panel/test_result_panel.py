@@ -10,19 +10,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from geometry.checkpoints.errors import HelixscopeError, TensorUnavailable
-from gui.panels.result_panel import CANCELLED
-from tests.gui.panels.result_panel.sum_panel import FAILURES, LEFT, SumOf, SumPanel
+from gui.panels.panel import CANCELLED
+from tests.gui.panels.result_panel.sum_panel import FAILURES, LEFT, SumBody, SumOf, SumPanel
 from tests.gui.result_stage import ResultStage
 
 
 @pytest.fixture
 def slow(qtbot, hand_jobs):
     """A panel whose answers come when the test says so."""
-    return ResultStage(qtbot, SumPanel, hand_jobs)
+    return ResultStage(qtbot, SumPanel(), hand_jobs)
 
 
 def words(panel):
-    return panel.message.text() if panel.message.isVisible() else ""
+    return panel.words.message.text() if panel.words.message.isVisible() else ""
 
 
 # The four states.
@@ -30,7 +30,7 @@ def words(panel):
 
 def test_nothing_open_says_what_it_will_show(stage):
     assert words(stage.panel) == SumPanel.empty
-    assert not stage.panel.button.isVisible()
+    assert not stage.panel.words.button.isVisible()
     assert not stage.panel.header.more.isEnabled()
     assert stage.panel.result is None
 
@@ -44,10 +44,10 @@ def test_opening_says_so(stage):
 
 def test_a_result_is_shown_with_its_caption(opened, helix):
     panel = opened.panel
-    assert panel.label.isVisible()
-    assert panel.label.text() == f"{helix()[:, 0].sum():.3f}"
-    assert panel.header.caption.text() == "column 0"
-    assert not panel.message.isVisible()
+    assert panel.content.label.isVisible()
+    assert panel.content.label.text() == f"{helix()[:, 0].sum():.3f}"
+    assert panel.caption() == "column 0"
+    assert not panel.words.message.isVisible()
     assert not panel.strip.isVisible()
 
 
@@ -69,7 +69,7 @@ def test_work_is_told_of_once_it_takes_a_moment(slow, hand_jobs, write_table):
     assert (panel.strip.geometry().center() - middle).manhattanLength() <= 2
     hand_jobs.deliver_all()
     assert not panel.strip.isVisible()
-    assert panel.label.isVisible()
+    assert panel.content.label.isVisible()
 
 
 def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, write_table):
@@ -80,8 +80,8 @@ def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, 
     hand_jobs.drag_on(job)
     hand_jobs.tell(job, Progress(0.5, "Adding up", np.array([1.5, 0.0])))
     panel = slow.panel
-    assert panel.label.isVisible()
-    assert panel.label.text() == "1.500"
+    assert panel.content.label.isVisible()
+    assert panel.content.label.text() == "1.500"
     assert panel.strip.isVisible()
     assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
     assert not panel.header.more.isEnabled()
@@ -89,7 +89,7 @@ def test_what_is_known_of_a_result_is_shown_but_not_taken_away(slow, hand_jobs, 
     QApplication.sendEvent(panel, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
     assert QApplication.activePopupWidget() is None
     hand_jobs.deliver_all()
-    assert panel.label.text() != "1.500"
+    assert panel.content.label.text() != "1.500"
     assert panel.header.more.isEnabled()
 
 
@@ -103,9 +103,9 @@ def test_escape_gives_up_and_leaves_the_rest_alone(slow, hand_jobs, write_table)
     QTest.keyClick(slow.panel, Qt.Key.Key_Escape)
     assert not hand_jobs.waiting
     assert words(slow.panel) == CANCELLED
-    QTest.mouseClick(slow.panel.button, LEFT)
+    QTest.mouseClick(slow.panel.words.button, LEFT)
     hand_jobs.deliver_all()
-    assert slow.panel.label.isVisible()
+    assert slow.panel.content.label.isVisible()
 
 
 def test_cancel_and_compute_again(slow, hand_jobs, write_table):
@@ -114,46 +114,45 @@ def test_cancel_and_compute_again(slow, hand_jobs, write_table):
     QTest.mouseClick(slow.panel.strip.cancel, LEFT)
     assert not hand_jobs.waiting
     assert words(slow.panel) == CANCELLED
-    assert slow.panel.button.text() == "Compute"
+    assert slow.panel.words.button.text() == "Compute"
     slow.panel.ask()  # a listener that fires does not begin it anew
     assert not hand_jobs.waiting
-    QTest.mouseClick(slow.panel.button, LEFT)
+    QTest.mouseClick(slow.panel.words.button, LEFT)
     hand_jobs.deliver_all()
-    assert slow.panel.label.isVisible()
+    assert slow.panel.content.label.isVisible()
 
 
 def test_the_result_before_stays_while_the_next_is_computed(slow, hand_jobs, write_table):
     slow.open(write_table())
     hand_jobs.deliver_all()
-    slow.panel.column = 3
-    slow.panel.ask()
+    slow.panel.configure(column=3)
     hand_jobs.drag_on(next(iter(hand_jobs.waiting)))
     panel = slow.panel
-    assert panel.label.isVisible()
+    assert panel.content.label.isVisible()
     assert panel.strip.isVisible()
     assert panel.strip.geometry().right() > panel.width() - 40  # in a corner
-    assert panel.answered == SumOf(0)
+    assert panel.view().question == SumOf(0)
     hand_jobs.deliver_all()
-    assert panel.answered == SumOf(3)
-    assert panel.header.caption.text() == "column 3"
+    assert panel.view().question == SumOf(3)
+    assert panel.caption() == "column 3"
 
 
 def test_not_possible_says_why_and_what_else_works(stage, write_table):
     FAILURES.append(TensorUnavailable("no such column in this checkpoint", "Open the full one."))
     stage.open(write_table())
     assert words(stage.panel) == "No such column in this checkpoint."
-    assert stage.panel.advice.text() == "Open the full one. Other columns still work."
-    assert not stage.panel.button.isVisible()
+    assert stage.panel.words.advice.text() == "Open the full one. Other columns still work."
+    assert not stage.panel.words.button.isVisible()
     assert not stage.panel.header.more.isEnabled()
 
 
 def test_what_may_work_the_next_time_can_be_tried_again(stage, write_table):
     FAILURES.append(HelixscopeError("The line is down."))
     stage.open(write_table())
-    assert stage.panel.button.text() == "Try again"
+    assert stage.panel.words.button.text() == "Try again"
     FAILURES.clear()
-    QTest.mouseClick(stage.panel.button, LEFT)
-    assert stage.panel.label.isVisible()
+    QTest.mouseClick(stage.panel.words.button, LEFT)
+    assert stage.panel.content.label.isVisible()
 
 
 def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
@@ -171,15 +170,15 @@ def test_a_large_download_is_agreed_to(stage, write_table, monkeypatch):
     stage.panel.show()
     assert words(stage.panel) == "This takes 154 MB from the Hub.".replace(" MB", "\xa0MB")
     assert asked == [("W_E", 0)]
-    QTest.mouseClick(stage.panel.button, LEFT)
-    assert stage.panel.label.isVisible()
+    QTest.mouseClick(stage.panel.words.button, LEFT)
+    assert stage.panel.content.label.isVisible()
 
 
 # When it asks.
 
 
 def test_a_hidden_panel_asks_nothing_until_it_is_shown(qtbot, hand_jobs, write_table):
-    stage = ResultStage(qtbot, SumPanel, hand_jobs, show=False)
+    stage = ResultStage(qtbot, SumPanel(), hand_jobs, show=False)
     stage.open(write_table())
     assert not hand_jobs.started
     stage.panel.show()
@@ -202,7 +201,7 @@ def test_leaving_the_front_gives_up_and_coming_back_asks_again(slow, hand_jobs, 
     assert not slow.panel.strip.isVisible()
     slow.panel.set_in_front(True)
     hand_jobs.deliver_all()
-    assert slow.panel.label.isVisible()
+    assert slow.panel.content.label.isVisible()
 
 
 def test_it_asks_only_when_its_question_changes(slow, hand_jobs, write_table):
@@ -212,8 +211,7 @@ def test_it_asks_only_when_its_question_changes(slow, hand_jobs, write_table):
     slow.panel.set_in_front(False)
     slow.panel.set_in_front(True)
     assert len(hand_jobs.started) == 1
-    slow.panel.column = 1
-    slow.panel.ask()
+    slow.panel.configure(column=1)
     assert len(hand_jobs.started) == 2
 
 
@@ -222,22 +220,22 @@ def test_another_model_is_asked_about_and_the_old_result_goes(slow, hand_jobs, w
     hand_jobs.deliver_all()
     slow.open(write_table(helix(50), "short"))
     assert slow.panel.result is None
-    assert not slow.panel.label.isVisible()
+    assert not slow.panel.content.label.isVisible()
     hand_jobs.deliver_all()
-    assert slow.panel.label.text() == f"{helix(50)[:, 0].sum():.3f}"
-    assert slow.panel.built == 1
+    assert slow.panel.content.label.text() == f"{helix(50)[:, 0].sum():.3f}"
+    assert len(slow.panel.findChildren(SumBody)) == 1
 
 
 def test_other_slots_answers_are_none_of_its_business(opened):
     opened.answers.ask("other", SumOf(7))
-    assert opened.panel.answered == SumOf(0)
+    assert opened.panel.view().question == SumOf(0)
 
 
 def test_a_released_panel_hears_nothing(opened, write_table, helix):
     opened.panel.release()
-    before = opened.panel.label.text()
+    before = opened.panel.content.label.text()
     opened.open(write_table(helix(50), "short"))
-    assert opened.panel.label.text() == before
+    assert opened.panel.content.label.text() == before
 
 
 def test_options_it_does_not_have_are_refused(opened):

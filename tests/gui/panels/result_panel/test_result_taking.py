@@ -52,8 +52,8 @@ def test_right_click_and_button_show_the_menu(opened):
     panel = opened.panel
     at = QPoint(5, 5)
     QApplication.sendEvent(
-        panel.label,
-        QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, panel.label.mapToGlobal(at)),
+        panel.content.label,
+        QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, panel.content.label.mapToGlobal(at)),
     )
     shown = QApplication.activePopupWidget()
     assert isinstance(shown, QMenu)
