@@ -106,6 +106,7 @@ class SharedWindow:
         window.docks["norms"].raise_()
         QCoreApplication.processEvents()
         self._forget_panels(window)
+        window.results.need("norms")  # it is in front
         session.change(**self._fields, notice=None)
 
         def look_as_at_first() -> None:
