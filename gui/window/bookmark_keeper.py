@@ -26,7 +26,7 @@ from gui.style.listening import Listening
 from gui.window.palette_items import Item
 
 if TYPE_CHECKING:
-    from gui.panels.bookmarks import BookmarksPanel
+    from gui.panels.side.bookmarks import BookmarksPanel
     from gui.state.aligned_curve import CurveAlignment
     from gui.state.work import OtherView, Work
     from gui.window.host import HostWindow
@@ -78,7 +78,7 @@ class BookmarkKeeper:
         """Build the panel if necessary."""
         if not self._begun or self._panel is not None:
             return
-        from gui.panels.bookmarks import BookmarksPanel
+        from gui.panels.side.bookmarks import BookmarksPanel
 
         self._load()
         panel = self._window.make_panel(DOCK)

@@ -99,31 +99,31 @@ class Dock:
 
 
 def _models(session: Session, theme: Theme) -> Panel:
-    from gui.panels.models.models import ModelPanel
+    from gui.panels.side.models.models import ModelPanel
 
     return ModelPanel(session, theme)
 
 
 def _positions(session: Session, theme: Theme) -> Panel:
-    from gui.panels.positions import PositionsPanel
+    from gui.panels.side.positions import PositionsPanel
 
     return PositionsPanel(session, theme)
 
 
 def _view(session: Session, theme: Theme) -> Panel:
-    from gui.panels.view import ViewPanel
+    from gui.panels.side.view import ViewPanel
 
     return ViewPanel(session, theme)
 
 
 def _inspector(session: Session, theme: Theme) -> Panel:
-    from gui.panels.inspector import InspectorPanel
+    from gui.panels.side.inspector import InspectorPanel
 
     return InspectorPanel(session, theme)
 
 
 def _prompt(session: Session, theme: Theme) -> Panel:
-    from gui.panels.prompt import PromptPanel
+    from gui.panels.side.prompt import PromptPanel
 
     return PromptPanel(session, theme)
 
@@ -141,13 +141,13 @@ def _result(name: str) -> Callable[[Session, Theme], Panel]:
 
 
 def _lesson(session: Session, theme: Theme) -> Panel:
-    from gui.panels.lesson import LessonPanel
+    from gui.panels.side.lesson import LessonPanel
 
     return LessonPanel(session, theme)
 
 
 def _bookmarks(session: Session, theme: Theme) -> Panel:
-    from gui.panels.bookmarks import BookmarksPanel
+    from gui.panels.side.bookmarks import BookmarksPanel
 
     return BookmarksPanel(session, theme)
 

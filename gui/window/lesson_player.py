@@ -114,7 +114,7 @@ class LessonPlayer(QObject):
     def _build(self) -> None:
         if DOCK in self._window.panels:
             return
-        from gui.panels.lesson import LessonPanel
+        from gui.panels.side.lesson import LessonPanel
 
         panel = self._window.make_panel(DOCK)
         assert isinstance(panel, LessonPanel)

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QFileDialog, QMenu
 
-from gui.panels.models.model_line import identity
-from gui.panels.models.model_rows import source_title
+from gui.panels.side.models.model_line import identity
+from gui.panels.side.models.model_rows import source_title
 from gui.services.loading import path_exists, remembered_name
 from gui.state.session import MAIN, Session
 from gui.state.values import Notice

@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 
 from geometry.checkpoints.transfer import Cancelled, TransferProgress
 from geometry.models import catalogue
-from gui.panels.prompt import PromptPanel
+from gui.panels.side.prompt import PromptPanel
 from gui.services.controller import Controller
 from gui.services.prompting import CANCELLED, MISHAP
 from gui.style.theme import LIGHT, format_bytes

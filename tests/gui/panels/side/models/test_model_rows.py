@@ -6,8 +6,8 @@ import pytest
 
 from geometry.measures.synthetic import SyntheticCurve
 from geometry.models.catalogue import SAMPLE, CatalogueEntry, read_catalogue
-from gui.panels.models.model_line import identity, matches
-from gui.panels.models.model_rows import MAX_RECENT, list_groups, source_title
+from gui.panels.side.models.model_line import identity, matches
+from gui.panels.side.models.model_rows import MAX_RECENT, list_groups, source_title
 from gui.services.loading import remembered_name, short_name
 from gui.state.session import Session
 from gui.state.values import ModelRow

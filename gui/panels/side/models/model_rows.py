@@ -9,14 +9,21 @@ from pathlib import PurePath
 from geometry.hub.address import parse_address
 from geometry.models.catalogue import CatalogueEntry
 from geometry.models.computed import is_computed
-from gui.panels.models.hub_rows import (
+from gui.panels.side.models.hub_rows import (
     ONLY_THE_TABLE,
     address_line,
     hub_group,
     is_explicit,
     typed_address,
 )
-from gui.panels.models.model_line import Group, Line, address_identity, identity, is_path, matches
+from gui.panels.side.models.model_line import (
+    Group,
+    Line,
+    address_identity,
+    identity,
+    is_path,
+    matches,
+)
 from gui.services.loading import short_name
 from gui.state.session import Session
 from gui.state.values import ModelRow, ModelState

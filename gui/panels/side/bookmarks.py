@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel
-from gui.panels.bookmark_row import BookmarkRow
+from gui.panels.side.bookmark_row import BookmarkRow
 from gui.state.session import Session
 from gui.state.work import Bookmark
 from gui.style.theme import GRID, Theme

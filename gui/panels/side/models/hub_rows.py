@@ -7,7 +7,7 @@ from collections.abc import Container
 from geometry.checkpoints.files import SUFFIXES
 from geometry.hub.address import HubAddress, parse_address
 from geometry.models.catalogue import CatalogueEntry, canonical
-from gui.panels.models.model_line import Group, Line, identity, is_path
+from gui.panels.side.models.model_line import Group, Line, identity, is_path
 from gui.state.session import Session
 from gui.style.theme import format_count, format_rough
 

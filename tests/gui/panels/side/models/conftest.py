@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.gui.panels.models.models_stage import hear, listed, show_models
+from tests.gui.panels.side.models.models_stage import hear, listed, show_models
 
 
 @pytest.fixture

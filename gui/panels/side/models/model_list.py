@@ -18,9 +18,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from gui.panels.models.model_delegate import ROLE, ModelDelegate
-from gui.panels.models.model_line import Group, Line
-from gui.panels.models.sticky_offer import HEIGHT, StickyOffer
+from gui.panels.side.models.model_delegate import ROLE, ModelDelegate
+from gui.panels.side.models.model_line import Group, Line
+from gui.panels.side.models.sticky_offer import HEIGHT, StickyOffer
 from gui.style.theme import Theme
 from gui.widgets.tooltips import wrapped
 
@@ -34,7 +34,7 @@ class ModelList(QListView):
     """Lines under headings. A click on a line, or Enter on the current one, chooses it."""
 
     chosen = Signal(object)
-    """The :class:`~gui.panels.models.model_line.Line` that was clicked or entered."""
+    """The :class:`~gui.panels.side.models.model_line.Line` that was clicked or entered."""
     menuRequested = Signal(object, QPoint)
     """A line whose menu is wanted, and where on the screen."""
     copyRequested = Signal(object)

@@ -13,7 +13,7 @@ from geometry.measures.neighbours import position_details
 from geometry.measures.norms import norm_profile
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.panels.inspector import InspectorPanel
+from gui.panels.side.inspector import InspectorPanel
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
 from gui.widgets.position_table import PositionTable

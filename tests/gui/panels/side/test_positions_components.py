@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.panels.components import put_on_axis
+from gui.panels.side.components import put_on_axis
 from gui.state.session import Session
 from tests.gui.positions_stage import N, fill, follow, record, shown, table
 

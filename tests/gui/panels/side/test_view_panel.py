@@ -7,7 +7,7 @@ from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.view import ViewPanel
+from gui.panels.side.view import ViewPanel
 from gui.state.session import Session
 from gui.style.theme import COLORMAPS, DARK, LIGHT
 from tests.gui.on_screen import put_on_screen

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from geometry.models.sources import open_source
 from geometry.models.tokens import TokenizedPrompt
-from gui.panels.prompt import PromptPanel
+from gui.panels.side.prompt import PromptPanel
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.panels.base import Panel
-from gui.panels.lesson_page import ANSWER, LessonPage
-from gui.panels.lesson_question import FactsOf
+from gui.panels.side.lesson_page import ANSWER, LessonPage
+from gui.panels.side.lesson_question import FactsOf
 from gui.services.lessons.text import Facts, text_for, wanted_for
 from gui.state.answer import Answer
 from gui.state.lessons import PANEL_LINK, Course, Section

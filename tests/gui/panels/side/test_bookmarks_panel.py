@@ -11,8 +11,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from gui.export.save_picture import PictureOptions
-from gui.panels.bookmark_row import PICTURE, SMALLER
-from gui.panels.bookmarks import EMPTY, BookmarksPanel
+from gui.panels.side.bookmark_row import PICTURE, SMALLER
+from gui.panels.side.bookmarks import EMPTY, BookmarksPanel
 from gui.services.work_files.work_file import read_work
 from gui.style.theme import DARK, LIGHT
 from gui.window.palette import items_of

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from geometry.measures.neighbours import PairDistance
-from gui.panels.position_card import Number
+from gui.panels.side.position_card import Number
 from gui.style.theme import GRID, format_count, format_number
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import (
 
 from geometry.hub.address import parse_address
 from gui.panels.base import Panel
-from gui.panels.models.model_line import Line, identity
-from gui.panels.models.model_list import ModelList
-from gui.panels.models.model_rows import list_groups
+from gui.panels.side.models.model_line import Line, identity
+from gui.panels.side.models.model_list import ModelList
+from gui.panels.side.models.model_rows import list_groups
 from gui.services.loading import has_versions, remembered_name, short_name
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme

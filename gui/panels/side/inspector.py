@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 
 from geometry.measures.neighbours import Neighbour, PositionDetails
 from gui.panels.base import Panel
-from gui.panels.go_to import GoTo
-from gui.panels.inspector_text import details_text, selection_text
-from gui.panels.pair_card import PairCard
-from gui.panels.position_card import PositionCard
+from gui.panels.side.go_to import GoTo
+from gui.panels.side.inspector_text import details_text, selection_text
+from gui.panels.side.pair_card import PairCard
+from gui.panels.side.position_card import PositionCard
 from gui.services.loading import short_name
 from gui.state import selection as select
 from gui.state.session import Session

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry
 from gui.state.values import ModelRow
-from tests.gui.panels.models.models_stage import (
+from tests.gui.panels.side.models.models_stage import (
     COMMIT,
     GPT2,
     LEFT,

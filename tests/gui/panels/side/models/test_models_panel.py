@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.models.catalogue import CatalogueEntry, read_catalogue
-from gui.panels.models.models import ModelPanel
+from gui.panels.side.models.models import ModelPanel
 from gui.state.session import Session
 from gui.state.values import ModelRow
 from gui.style.theme import DARK, LIGHT

@@ -9,7 +9,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from tests.gui.panels.models.models_stage import (
+from tests.gui.panels.side.models.models_stage import (
     COMMIT,
     GPT2,
     LEFT,

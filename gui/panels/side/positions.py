@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
 )
 
 from gui.panels.base import Panel
-from gui.panels.components import ComponentChooser
-from gui.panels.presets import Preset, range_presets
+from gui.panels.side.components import ComponentChooser
+from gui.panels.side.presets import Preset, range_presets
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme, format_count
 from gui.widgets.label import label

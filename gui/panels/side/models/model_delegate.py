@@ -8,12 +8,12 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextLayout, QTextOption
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from gui.panels.models.model_line import Group, Line
+from gui.panels.side.models.model_line import Group, Line
 from gui.style.theme import GRID, SMALL, TEXT, Theme
 
 Index = QModelIndex | QPersistentModelIndex
 ROLE = Qt.ItemDataRole.UserRole
-"""Of a row's :class:`~gui.panels.models.model_line.Line`, or, of a heading, its ``Group``."""
+"""Of a row's :class:`~gui.panels.side.models.model_line.Line`, or, of a heading, its ``Group``."""
 
 _ROW_HEIGHT, _HEADING_HEIGHT = 24, 22
 _MARK = 14

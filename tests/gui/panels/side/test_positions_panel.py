@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from geometry.pca.curve import place_curve
 from geometry.pca.pca import fit_pca
-from gui.panels.presets import longest_run, range_presets
+from gui.panels.side.presets import longest_run, range_presets
 from gui.state.session import Session
 from gui.style.theme import DARK
 from tests.gui.positions_stage import fill, follow, record, shown, table

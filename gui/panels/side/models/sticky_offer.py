@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from gui.panels.models.model_line import Line
+from gui.panels.side.models.model_line import Line
 from gui.style.theme import GRID, Theme
 from gui.widgets.tooltips import wrapped
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextBlock
 from PySide6.QtTest import QTest
 
-from gui.panels.lesson import LessonPanel
-from gui.panels.lesson_question import FactsOf
+from gui.panels.side.lesson import LessonPanel
+from gui.panels.side.lesson_question import FactsOf
 from gui.services.lessons.reader import parse_lesson
 from gui.services.lessons.text import wanted_for
 from gui.state.answer import Answer

@@ -4,7 +4,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from gui.panels.go_to import GoTo
+from gui.panels.side.go_to import GoTo
 
 
 @pytest.fixture
