@@ -19,7 +19,7 @@ from gui.commands.arguments import (
     Source,
     Table,
     ThemeName,
-    View,
+    ViewName,
     Whole,
     check_ending,
     command_first,
@@ -151,7 +151,7 @@ def render(
         float, typer.Option(min=0.1, max=8, help="Magnification; texts and lines grow with it.")
     ] = 1.0,
     transparent: Annotated[bool, typer.Option(help="No background.")] = False,
-    view: Annotated[View, typer.Option(help="Where the camera is.")] = View.article,
+    view: Annotated[ViewName, typer.Option(help="Where the camera is.")] = ViewName.article,
     theme: Annotated[ThemeName, typer.Option(help="Colours.")] = ThemeName.light,
     table: Table = None,
     offline: Offline = False,

@@ -158,7 +158,7 @@ def test_components_and_sizes_as_typed():
 
 
 def test_views_and_themes_are_the_windows_own():
-    assert {view.value for view in command_line.View} == set(VIEWS)
+    assert {view.value for view in command_line.ViewName} == set(VIEWS)
     assert {theme.value for theme in command_line.ThemeName} == set(THEMES)
 
 

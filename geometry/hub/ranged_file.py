@@ -14,11 +14,11 @@ from geometry.checkpoints.errors import SourceError
 from geometry.checkpoints.sizes import size_text
 from geometry.checkpoints.transfer import Transfer
 from geometry.hub.address import HubAddress, parse_address, without_login
-from geometry.hub.answers import Answer, read_answer
 from geometry.hub.connections import Connections
 from geometry.hub.explanations import explained
 from geometry.hub.faults import BrokenTransfer, HubError, WholeDownload
 from geometry.hub.pieces import Piece, Sweep
+from geometry.hub.range_response import RangeResponse, read_response
 from geometry.hub.retry_policy import RetryPolicy
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class RangedFile:
         with self._connections.answer(
             self.transfer, self._url, self._endpoint, self.address, headers=part
         ) as response:
-            answer = read_answer(response, self.name)
+            answer = read_response(response, self.name)
             if not self.commit:
                 self._learn(answer)
             if self._size is None and answer.size is not None:
@@ -185,7 +185,7 @@ class RangedFile:
             self._admit(answer, piece)
             self._take(response, answer, piece)
 
-    def _learn(self, answer: Answer) -> None:
+    def _learn(self, answer: RangeResponse) -> None:
         """Store what the first answer tells: the commit, and the URL for further requests."""
         if not _COMMIT.fullmatch(answer.commit):
             raise BrokenTransfer(
@@ -220,7 +220,7 @@ class RangedFile:
                 "Open another model.",
             )
 
-    def _admit(self, answer: Answer, piece: Piece | Sweep) -> None:
+    def _admit(self, answer: RangeResponse, piece: Piece | Sweep) -> None:
         """Check that the answer is the requested part of the same file as before."""
         known = self._tags.setdefault(answer.host, answer.tag)
         linked = answer.linked_etag or self.etag
@@ -249,7 +249,7 @@ class RangedFile:
             return self._longest is not None
         return (piece.start, piece.stop) == (0, self._size)
 
-    def _take(self, response: httpx2.Response, answer: Answer, piece: Piece | Sweep) -> None:
+    def _take(self, response: httpx2.Response, answer: RangeResponse, piece: Piece | Sweep) -> None:
         """Read the body into the piece; of a whole file, only the part that belongs there."""
         came, before = 0, piece.at - answer.start
         if before and self._size is not None:

@@ -220,7 +220,7 @@ def _parts(
         part = config.get(key)
         part = part if isinstance(part, dict) else {}
         word = "text_model." if key == "text_config" else f"{key}."
-        names = _Part(index, tuple(name for name in index if f".{word}" in f".{name}"))
+        names = _Subset(index, tuple(name for name in index if f".{word}" in f".{name}"))
         kind = str(config.get("model_type"))
         settings = {"model_type": f"{kind}_text_model" if key == "text_config" else None, **part}
         towers, _ = _towers(names, settings)
@@ -228,7 +228,7 @@ def _parts(
     return found, ""
 
 
-class _Part(Mapping[str, TensorInfo]):
+class _Subset(Mapping[str, TensorInfo]):
     """Some tensors of an index whose shapes may be read lazily."""
 
     def __init__(self, index: Index, names: tuple[str, ...]) -> None:

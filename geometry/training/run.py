@@ -13,7 +13,7 @@ import numpy as np
 from geometry.training.gradients import Gradients
 from geometry.training.memory import Memory
 from geometry.training.network import bfloat16_is_faster, new_network, new_optimizer
-from geometry.training.place import Place
+from geometry.training.run_folder import RunFolder
 from geometry.training.schedule import learning_rate, snapshot_steps
 from geometry.training.settings import TrainingError, TrainingSettings
 from geometry.training.state import read_state, write_state
@@ -88,7 +88,7 @@ def train(
         the loss has become NaN.
     """
     corpus = Corpus(folder, settings.seed)
-    place = Place(out, settings, corpus.fingerprint())
+    place = RunFolder(out, settings, corpus.fingerprint())
     if place.finished:
         return False
     tell = on_progress or (lambda _: None)
@@ -101,7 +101,7 @@ def train(
 
 def _tokens(
     corpus: Corpus,
-    place: Place,
+    place: RunFolder,
     settings: TrainingSettings,
     tell: Callable[[TrainingProgress], None],
 ) -> tuple[np.ndarray[Any, Any], int]:
@@ -127,7 +127,7 @@ class _Run:
 
     def __init__(
         self,
-        place: Place,
+        place: RunFolder,
         settings: TrainingSettings,
         tokens: np.ndarray[Any, Any],
         end: int,

@@ -11,7 +11,7 @@ import typer
 from typer.main import get_group
 
 
-class View(StrEnum):
+class ViewName(StrEnum):
     """Named camera positions; the article's is elevation 20°, azimuth 45°."""
 
     article = "article"

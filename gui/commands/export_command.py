@@ -15,7 +15,7 @@ from gui.commands.arguments import (
     Source,
     Table,
     ThemeName,
-    View,
+    ViewName,
     Whole,
     check_ending,
     parse_components,
@@ -48,8 +48,8 @@ def export(
         str, typer.Option(help="Principal components on the three axes, in a scene or a film.")
     ] = "1,2,3",
     view: Annotated[
-        View, typer.Option(help="Where the camera is, in .html, or at a film's beginning.")
-    ] = View.article,
+        ViewName, typer.Option(help="Where the camera is, in .html, or at a film's beginning.")
+    ] = ViewName.article,
     theme: Annotated[
         ThemeName, typer.Option(help="Colours, in a scene or a film.")
     ] = ThemeName.light,

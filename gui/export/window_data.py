@@ -51,7 +51,7 @@ class Datum:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Shown:
+class ModelData:
     """The numbers of one model.
 
     Attributes
@@ -69,7 +69,7 @@ class Shown:
     data: Mapping[str, Datum]
 
 
-def shown_of(session: Session) -> Shown | None:
+def model_data(session: Session) -> ModelData | None:
     """Return the numbers behind a session's curve; None if there is none.
 
     Arrays with a row for each position of the table: ``position``, ``in_range``, ``selected``,
@@ -97,7 +97,7 @@ def shown_of(session: Session) -> Shown | None:
     data["color"] = Datum(
         state.scale.values, f"what colours the point: {state.scale.title}", column=_color(session)
     )
-    return Shown(model, said, data)
+    return ModelData(model, said, data)
 
 
 def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
@@ -207,7 +207,7 @@ class WindowData:
         The panels' numbers, by the panels' names.
     """
 
-    shown: tuple[Shown, ...]
+    shown: tuple[ModelData, ...]
     panels: Mapping[str, Mapping[str, np.ndarray]]
 
     @classmethod
@@ -221,16 +221,16 @@ class WindowData:
         HelixscopeError
             No model is open.
         """
-        first = shown_of(session)
+        first = model_data(session)
         if first is None:
             raise HelixscopeError("There is nothing to export yet", "Open a model first.")
-        others = (shown_of(one.session) for one in session.compared)
+        others = (model_data(one.session) for one in session.compared)
         return cls((first, *(one for one in others if one is not None)), panels or {})
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return all arrays by name, with their description as JSON under :data:`README`.
 
-        Those of the open model have the names of :func:`shown_of`, those of compared models the
+        Those of the open model have the names of :func:`model_data`, those of compared models the
         prefixes ``compared_1/``, ``compared_2/``, …, and those of panels ``panels/`` and the
         panel's name.
         """
@@ -289,7 +289,7 @@ class WindowData:
         write_numbers(numbers, out)
 
 
-def _columns(shown: Shown) -> dict[str, list[object]]:
+def _columns(shown: ModelData) -> dict[str, list[object]]:
     """Return one model's columns of a table."""
     columns: dict[str, list[object]] = {}
     for datum in shown.data.values():

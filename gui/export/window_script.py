@@ -74,10 +74,10 @@ def script(
     """
     assert session.model is not None
     begin = opening(session.model)
-    parts = [_HEAD + _Part(session, sight).text()]
+    parts = [_HEAD + _ModelLines(session, sight).text()]
     parts += [f"# {title}\n{text.removeprefix(begin).strip()}" for title, text in panels.items()]
     parts += [
-        _Part(one.session, others.get(one.key, sight), number).text()
+        _ModelLines(one.session, others.get(one.key, sight), number).text()
         for number, one in enumerate(session.compared, start=1)
         if one.session.model is not None and one.session.curve is not None
     ]
@@ -92,7 +92,7 @@ from geometry import fit_pca, norm_profile, place_curve
 """
 
 
-class _Part:
+class _ModelLines:
     """The lines for one model; ``number`` is 0 for the open one."""
 
     def __init__(self, session: Session, sight: Sight, number: int = 0) -> None:

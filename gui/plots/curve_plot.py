@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.plots.hover_label import HoverLabel
 from gui.plots.log_axis import LogAxis
-from gui.plots.plot import CLICK_RADIUS, Plot
+from gui.plots.plot import CLICK_RADIUS, PlotWidget
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule, Style
 from gui.style.theme import Theme
@@ -33,7 +33,7 @@ BEHIND = -1
 """Z value of compared models' curves."""
 
 
-class CurvePlot(Plot):
+class CurvePlot(PlotWidget):
     """Curves over one pair of axes.
 
     Parameters

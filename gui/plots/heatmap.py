@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QWidget
 from gui.plots.heatmap_marks import HeatmapMarks
 from gui.plots.hover_label import HoverLabel
 from gui.plots.matrix_image import MatrixImage
-from gui.plots.plot import WHEEL_STEP, Plot
+from gui.plots.plot import WHEEL_STEP, PlotWidget
 from gui.state.colors import lookup_table
 from gui.style.theme import Theme
 
@@ -26,7 +26,7 @@ MARGINS = (0, 4, 16, 0)
 ZOOMING = "Wheel zooms, drag pans, double-click or F shows everything."
 
 
-class Heatmap(Plot):
+class Heatmap(PlotWidget):
     """``values[i, j]`` with i down and j across.
 
     Parameters

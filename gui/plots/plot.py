@@ -44,7 +44,7 @@ _KEYS = {
 }
 
 
-class Plot(pg.GraphicsView):
+class PlotWidget(pg.GraphicsView):
     """Two axes and a view that zooms, pans and resets, but never leaves its data.
 
     The wheel zooms along x about the mouse (over the y axis: along y), a horizontal wheel and a

@@ -17,7 +17,7 @@ LABEL_LIMIT = 200
 """More labels than this cannot find a place anyway."""
 
 
-class Marks(PlotLayer):
+class PlotMarks(PlotLayer):
     """A veil outside a range of positions, rings around some of them, and their numbers.
 
     Everything is placed in pixels and painted by one item, so that moving the range costs a

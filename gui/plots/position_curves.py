@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 
 from gui.plots.curve_plot import CurvePlot
 from gui.plots.plot_layer import Frame
-from gui.plots.plot_marks import Marks
+from gui.plots.plot_marks import PlotMarks
 from gui.plots.plot_view import Span
 from gui.plots.spec import Curve, Rule
 from gui.style.theme import Theme
@@ -40,7 +40,7 @@ class PositionCurves(CurvePlot):
         self, theme: Theme, x_title: str, y_title: str, parent: QWidget | None = None
     ) -> None:
         self._selected: tuple[int, ...] = ()
-        self.marks = Marks(theme, lambda: Frame(self.view.rect(), *self.view.spans()))
+        self.marks = PlotMarks(theme, lambda: Frame(self.view.rect(), *self.view.spans()))
         self._chosen = pg.ScatterPlotItem(pxMode=True)
         self._chosen.setZValue(7)
         super().__init__(theme, x_title, y_title, whole_x=True, parent=parent)

@@ -81,7 +81,7 @@ class SceneState:
     guides: tuple[Guide, ...] = ()
 
     def visible(self, position: int) -> bool:
-        """Tell whether a position has a point on the screen."""
+        """Return whether a position has a point on the screen."""
         first, last = self.positions
         return self.outside == "faint" or first <= position <= last
 

@@ -38,7 +38,7 @@ FAULT = "This is a fault of Helixscope; its log has the details."
 
 
 @dataclass(eq=False, slots=True)
-class _Run:
+class _Pending:
     """A question being answered."""
 
     job: str
@@ -67,7 +67,7 @@ class Answers:
         self._stream: ResidualStream | None = None
         self._once = Memo()
         self._wanted: dict[str, Question[object]] = {}
-        self._running: dict[Question[object], _Run] = {}
+        self._running: dict[Question[object], _Pending] = {}
         self._listening = Listening()
         self._listening.to(session.events.model, self._follow_model)
 
@@ -159,7 +159,7 @@ class Answers:
         from gui.services.questions import Progress, ProgressThrottle, QuestionContext
 
         assert self._model is not None
-        model, stream, run = self._model, self._stream_of(self._model), _Run(self._free_job())
+        model, stream, run = self._model, self._stream_of(self._model), _Pending(self._free_job())
         once = self._once
         agreed, self._running[question] = self._agreed.get(question, 0), run
 
@@ -253,7 +253,7 @@ class Answers:
             answer = Answer(question, "impossible", why=why, advice=FAULT, retry=True)
         self._tell_all(question, answer)
 
-    def _working(self, question: Question[object], run: _Run) -> Answer:
+    def _working(self, question: Question[object], run: _Pending) -> Answer:
         return Answer(question, "working", run.so_far, fraction=run.fraction, message=run.message)
 
     def _tell_all(self, question: Question[object], answer: Answer) -> None:

@@ -11,7 +11,7 @@ from geometry.checkpoints.transfer import Transfer
 from geometry.hub.faults import WholeDownload
 from gui.services.fetching import Fetch, Fetching
 from gui.services.jobs.jobs import Jobs
-from gui.services.loading import Wanted
+from gui.services.loading import OpenRequest
 from gui.services.notices import ONLINE, notice_of
 from gui.state.checkpoint_download import DownloadState
 from gui.state.session import Session
@@ -71,7 +71,7 @@ class CheckpointDownload:
             return
 
         def work(transfer: Transfer) -> _Listed:
-            return _list(model, lambda: fetching.network(transfer, Wanted(model.source)))
+            return _list(model, lambda: fetching.network(transfer, OpenRequest(model.source)))
 
         fetch = Fetch(work)
         self._jobs.start(
@@ -181,7 +181,7 @@ class CheckpointDownload:
         if before is None or not same or whole != self._whole:
             network = None
             if plan.origin.kind == "hub":
-                wanted = Wanted(plan.origin.source, whole=whole)
+                wanted = OpenRequest(plan.origin.source, whole=whole)
                 network = self._fetching.network(Transfer(), wanted)
             before = Begun(plan, network)
         self._gathering, self._whole = before, whole

@@ -12,7 +12,7 @@ from gui.services.fetching import Fetching
 from gui.services.fitting import Fitter
 from gui.services.jobs.jobs import Jobs
 from gui.services.jobs.slotted_jobs import SlottedJobs
-from gui.services.loading import Opened, Wanted, short_name
+from gui.services.loading import Opened, OpenRequest, short_name
 from gui.services.measuring import Measuring
 from gui.services.opening import Opening
 from gui.services.pair_measuring import PairMeasuring
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class OpenModel:
     """A model with everything needed to show it again, and the request that opened it."""
 
-    wanted: Wanted
+    wanted: OpenRequest
     opened: Opened
 
     @classmethod
@@ -97,7 +97,7 @@ class ComparedView:
         self.opening.take(held.wanted)
         self.show(held.wanted, held.opened, read=False)
 
-    def show(self, wanted: Wanted, opened: Opened, *, read: bool = True) -> None:
+    def show(self, wanted: OpenRequest, opened: Opened, *, read: bool = True) -> None:
         """Show a model; ``read`` means loaded for this view, not taken from another."""
         session, model = self.session, opened.model
         self._fitter.pause()

@@ -16,7 +16,7 @@ from gui.services.compared_model import ComparedView, OpenModel
 from gui.services.fetching import Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.linked_marks import LinkedMarks
-from gui.services.loading import Wanted, remembered_name
+from gui.services.loading import OpenRequest, remembered_name
 from gui.services.notices import notice_beside
 from gui.state.colors import own_scale, shared_limits
 from gui.state.session import MAIN, Session
@@ -102,7 +102,7 @@ class Comparing:
         return tuple(keys)
 
     @property
-    def opened(self) -> tuple[tuple[int, Session, Wanted], ...]:
+    def opened(self) -> tuple[tuple[int, Session, OpenRequest], ...]:
         """The loaded models beside the open one, in order: key, session, request.
 
         Without those still loading.
@@ -166,7 +166,7 @@ class Comparing:
         for name in _COLORED_BY:
             self._coloring[key].to(cell.session.events[name], self._share_colors)
         self._arrange([*self.keys, key])
-        cell.opening.open(Wanted(source, table, positions))
+        cell.opening.open(OpenRequest(source, table, positions))
         return key if key in self._cells else None
 
     def add_all(self, sources: Iterable[str]) -> None:

@@ -27,7 +27,7 @@ from gui.services.hub_search import HubSearch
 from gui.services.jobs.jobs import Jobs, P, T
 from gui.services.loading import (
     Opened,
-    Wanted,
+    OpenRequest,
     list_models,
     path_exists,
     remember,
@@ -155,10 +155,10 @@ class Controller:
         if is_work(source):
             self._reopening.open(Path(source).expanduser())
         else:
-            self._opening.open(Wanted(source, table, positions, whole, fresh))
+            self._opening.open(OpenRequest(source, table, positions, whole, fresh))
 
     @property
-    def shown(self) -> Wanted | None:
+    def shown(self) -> OpenRequest | None:
         """The request behind the shown model."""
         return self._opening.shown
 
@@ -254,7 +254,7 @@ class Controller:
         self._opening.take(held.wanted)
         self._show(held.wanted, held.opened, components=held.opened.curve.components)
 
-    def _show(self, wanted: Wanted, opened: Opened, **more: object) -> None:
+    def _show(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
         session, model = self.session, opened.model
         self._fitter.pause()
         session.change(

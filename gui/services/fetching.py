@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Generic
 
 from geometry.checkpoints.transfer import Transfer, TransferProgress
 from gui.services.jobs.jobs import T
-from gui.services.loading import Wanted
+from gui.services.loading import OpenRequest
 from gui.state.session import Session
 from gui.style.listening import Listening
 
@@ -94,7 +94,7 @@ class Fetching:
                     self._cache.max_bytes = self._cache_limit
             return self._cache
 
-    def network(self, transfer: Transfer, wanted: Wanted) -> Network:
+    def network(self, transfer: Transfer, wanted: OpenRequest) -> Network:
         """Return the network for an opening; thread-safe."""
         from geometry.hub.network import Network
 

@@ -33,7 +33,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OpenRequest:
     """A request to open a source.
 
     Attributes
@@ -97,7 +97,7 @@ def open_from(
 
 
 def load(
-    wanted: Wanted,
+    wanted: OpenRequest,
     look: InitialView,
     network: Callable[[], Network],
     opener: Callable[..., PositionalModel] | None = None,
@@ -153,7 +153,7 @@ def first_source(last: str) -> tuple[str | None, str | None]:
 
 
 def path_exists(source: str | Path) -> bool:
-    """Tell whether a source is an accessible local file or folder."""
+    """Return whether a source is an accessible local file or folder."""
     try:
         return Path(source).exists()
     except OSError:  # a disconnected disk, or no access
@@ -190,7 +190,7 @@ def remember(session: Session, source: str) -> None:
 
 
 def has_versions(model: PositionalModel) -> bool:
-    """Tell whether the Hub may have a newer version of an open model."""
+    """Return whether the Hub may have a newer version of an open model."""
     from geometry.hub.address import parse_address
     from geometry.models.sources import is_on_hub
 

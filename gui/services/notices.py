@@ -18,7 +18,7 @@ UNSET = "Unset HF_HUB_OFFLINE and start Helixscope again."
 
 
 def is_offline_by_environment() -> bool:
-    """Tell whether HF_HUB_OFFLINE disables requests, regardless of the switch."""
+    """Return whether HF_HUB_OFFLINE disables requests, regardless of the switch."""
     if "HF_HUB_OFFLINE" not in os.environ:  # the usual case, without importing the client
         return False
     from geometry.hub.connections import offline_by_environment

@@ -11,7 +11,7 @@ from gui.services.jobs.jobs import Jobs
 from gui.services.loading import (
     InitialView,
     Opened,
-    Wanted,
+    OpenRequest,
     first_source,
     has_versions,
     load,
@@ -48,18 +48,18 @@ class Opening:
         session: Session,
         jobs: Jobs,
         fetching: Fetching,
-        on_opened: Callable[[Wanted, Opened], None],
+        on_opened: Callable[[OpenRequest, Opened], None],
         on_error: Callable[[Exception, str, str], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._on_opened, self._on_error = on_opened, on_error
         self._opener = opener
-        self._shown: Wanted | None = None
-        self._failed: Wanted | None = None
+        self._shown: OpenRequest | None = None
+        self._failed: OpenRequest | None = None
         self._progress: TransferProgress | None = None
 
-    def open(self, wanted: Wanted, *, instead: str | None = None) -> None:
+    def open(self, wanted: OpenRequest, *, instead: str | None = None) -> None:
         """Open a source.
 
         Parameters
@@ -79,7 +79,7 @@ class Opening:
         def found(sources: tuple[str | None, str | None]) -> None:
             source, instead = sources
             if source is not None:
-                self.open(Wanted(source, positions=positions), instead=instead)
+                self.open(OpenRequest(source, positions=positions), instead=instead)
 
         self._jobs.start(
             "first",
@@ -89,11 +89,11 @@ class Opening:
         )
 
     @property
-    def shown(self) -> Wanted | None:
+    def shown(self) -> OpenRequest | None:
         """The request behind the shown model."""
         return self._shown
 
-    def take(self, wanted: Wanted) -> None:
+    def take(self, wanted: OpenRequest) -> None:
         """Record that a model opened elsewhere is shown."""
         self._shown = wanted
 
@@ -113,7 +113,7 @@ class Opening:
         model = self._session.model
         if model is not None and model.sides:
             other = next(side for side in model.sides if side != model.side)
-            self.open(Wanted(model.source, other))
+            self.open(OpenRequest(model.source, other))
 
     def check_for_update(self) -> None:
         """Ask the Hub for the open model's current commit, and open it if it has changed."""
@@ -128,7 +128,7 @@ class Opening:
             return
         self.open(replace(shown, positions=session.positions, fresh=True))
 
-    def _start(self, wanted: Wanted, instead: str | None = None) -> None:
+    def _start(self, wanted: OpenRequest, instead: str | None = None) -> None:
         session, network = self._session, self._fetching.network
         look = InitialView(session.components, session.norms_centred)
         verb = "Checking for a newer version of" if wanted.fresh else "Opening"
@@ -158,7 +158,7 @@ class Opening:
         if self._session.opening:  # only once it has been announced
             self._session.transfer = progress
 
-    def _show(self, wanted: Wanted, opened: Opened) -> None:
+    def _show(self, wanted: OpenRequest, opened: Opened) -> None:
         session, before, commit = self._session, self._session.model, opened.model.commit
         name = short_name(wanted.source)
         old = "" if before is None or not wanted.fresh else before.commit or ""
@@ -174,10 +174,10 @@ class Opening:
                 f"is open now in place of {old[:SHORT_COMMIT]}."
             )
 
-    def _fail(self, error: Exception, wanted: Wanted, instead: str | None) -> None:
+    def _fail(self, error: Exception, wanted: OpenRequest, instead: str | None) -> None:
         self._session.change(opening="", transfer=None)
         self._failed = wanted
         name = short_name(wanted.source)
         self._on_error(error, f"{name} could not be opened", wanted.source)
         if instead is not None:
-            self._start(Wanted(instead))
+            self._start(OpenRequest(instead))

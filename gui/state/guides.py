@@ -86,7 +86,7 @@ def with_guide(guides: Mapping[str, Guide], slot: str, guide: Guide | None) -> M
 
 
 def same_basis(pca: PositionPCA, other: PositionPCA, components: tuple[int, ...]) -> bool:
-    """Tell whether two fits have the same coordinates in some components, from 1."""
+    """Return whether two fits have the same coordinates in some components, from 1."""
     if pca is other:
         return True
     count = min(len(pca.components), len(other.components))

@@ -35,7 +35,7 @@ class BadSetup(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class ConditionTerm:
     """A part of a condition: a name, its range, and whether it is negated."""
 
     name: str
@@ -43,7 +43,7 @@ class Term:
     negated: bool = False
 
 
-Condition = tuple[Term, ...]
+Condition = tuple[ConditionTerm, ...]
 """Conjunction of terms."""
 
 
@@ -148,7 +148,7 @@ def parse_condition(words: str) -> Condition:
             raise BadSetup(f"“{words}” is no condition, such as “if tokens and not helix”")
         if found[3]:
             check_rule(found[3])
-        terms.append(Term(found[2], found[3] or "", bool(found[1])))
+        terms.append(ConditionTerm(found[2], found[3] or "", bool(found[1])))
     return tuple(terms)
 
 

@@ -56,7 +56,7 @@ def has_bytes(text: str) -> bool:
 
 
 def is_special(text: str) -> bool:
-    """Tell whether a token looks like a control token: ``<|endoftext|>``, ``[CLS]``, ``</s>``."""
+    """Return whether a token looks like a control token: ``<|endoftext|>``, ``[CLS]``, ``</s>``."""
     return _SPECIAL.fullmatch(text) is not None
 
 

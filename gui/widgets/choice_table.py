@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
 from gui.widgets.position_rows import Column
-from gui.widgets.position_table import PositionTable
+from gui.widgets.position_table import PositionTableView
 
 NARROW = 560
 """Narrower panels (pixels) omit spare columns."""
@@ -19,7 +19,7 @@ TINT = 72
 """Opacity of a curve's colour behind its row, of 255."""
 
 
-class ChoiceTable(PositionTable):
+class ChoiceTable(PositionTableView):
     """Rows for entries or directions; a click draws one, Shift-click several.
 
     Parameters

@@ -25,7 +25,7 @@ _BY_TAB = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
 _NAVIGATION = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 
 
-class PositionTable(QTableView):
+class PositionTableView(QTableView):
     """Positions in rows.
 
     Parameters

@@ -38,7 +38,7 @@ from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.widgets.choice_table import ChoiceTable
 from gui.widgets.label import label
 from gui.widgets.position_rows import Column, Row
-from gui.widgets.position_table import PositionTable
+from gui.widgets.position_table import PositionTableView
 from gui.widgets.tooltips import wrapped
 
 BESIDE, WIDE = 560, 880
@@ -66,7 +66,9 @@ class LayerNormBody(PanelBody):
         self.plots = PaintedRow(session, theme)
         self.plots.hoverRequested.connect(self.hoverRequested)
         self.plots.selectionRequested.connect(self.selectionRequested)
-        self.tokens = PositionTable(TOKENS, "Click to select position {position}", scrolls_from=3)
+        self.tokens = PositionTableView(
+            TOKENS, "Click to select position {position}", scrolls_from=3
+        )
         self.tokens.setAccessibleName("Tokens most like a position")
         self.tokens.hovered.connect(self.hoverRequested)
         self.tokens.chosen.connect(lambda position, _: self.selectionRequested.emit((position,)))

@@ -28,7 +28,7 @@ from gui.style.theme import GRID, Theme, format_count, format_number
 from gui.style.token_text import token_label
 from gui.widgets.label import label
 from gui.widgets.position_rows import REMOVE, Column, Row
-from gui.widgets.position_table import PositionTable
+from gui.widgets.position_table import PositionTableView
 from gui.widgets.tooltips import wrapped
 
 PATIENCE_MS = 120
@@ -72,8 +72,12 @@ class InspectorPanel(Panel):
         self.go_to = GoTo()
         self.card = PositionCard()
         self.copy = _button("Copy", "Copy these numbers as tab-separated text")
-        self.beside = PositionTable(_OTHERS, "Click to inspect position {position}", least_rows=2)
-        self.nearest = PositionTable(_OTHERS, "Click to inspect position {position}", header=False)
+        self.beside = PositionTableView(
+            _OTHERS, "Click to inspect position {position}", least_rows=2
+        )
+        self.nearest = PositionTableView(
+            _OTHERS, "Click to inspect position {position}", header=False
+        )
         self.pair = PairCard()
         self.listed = _selection_table()
         self.listed_title = label(role="heading")
@@ -344,14 +348,14 @@ def _other_row(current: int, other: Neighbour) -> Row:
     return Row(other.position, cells)
 
 
-def _selection_table() -> PositionTable:
+def _selection_table() -> PositionTableView:
     columns = (
         Column("Position", "A selected position; click to make it the current one", 60),
         Column("Token", "The prompt's token at this position", left=True),
         Column("Norm", "Norm of the row, as in the norms panel: raw or row-centred", 60),
         Column("", "Take out of the selection", 24),
     )
-    table = PositionTable(
+    table = PositionTableView(
         columns, "Click to make position {position} the current one", scrolls_from=4
     )
     table.setAccessibleName("Selected positions")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gui.services.lessons.facts import FEATURES
-from gui.state.lesson_setup import Condition, Setup, Term, range_of
+from gui.state.lesson_setup import Condition, ConditionTerm, Setup, range_of
 from gui.state.lessons import PLACEHOLDER, SECTIONS, Lesson, Section, Step
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def text_for(step: Step, model: PositionalModel, facts: Facts | None) -> dict[Se
     usual = setup_for(step, model).positions
     said: dict[Section, list[str]] = {section: [] for section in SECTIONS}
 
-    def holds(term: Term) -> bool:
+    def holds(term: ConditionTerm) -> bool:
         if term.name in FEATURES:
             return FEATURES[term.name](model) is not term.negated
         if facts is None:

@@ -13,7 +13,7 @@ import numpy as np
 from geometry.checkpoints.errors import HelixscopeError
 from geometry.models.computed import is_computed
 from gui.scene.shown_range import inside
-from gui.services.loading import Wanted, path_exists, remember, remembered_name
+from gui.services.loading import OpenRequest, path_exists, remember, remembered_name
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.camera import Place
 from gui.state.session import MAIN, Session
@@ -32,7 +32,7 @@ OTHER = "The model has changed since this work was saved: the curve is that of t
 
 
 def take_work(
-    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None
+    session: Session, wanted: OpenRequest, place: Place | None, path: Path | None = None
 ) -> Work:
     """Return the saved state of a session, without that of the window.
 
@@ -61,7 +61,7 @@ def take_work(
 
 
 def take_other(
-    session: Session, wanted: Wanted, place: Place | None, path: Path | None = None,
+    session: Session, wanted: OpenRequest, place: Place | None, path: Path | None = None,
     *, in_grid: bool = True,
 ) -> OtherView:  # fmt: skip
     """Return the saved state of a compared model's session; see :func:`take_work`."""
@@ -86,7 +86,7 @@ def take_alignment(session: Session, keys: Sequence[int]) -> CurveAlignment | No
     return replace(alignment, what=OfCompared(keys.index(alignment.what.key)))
 
 
-def _model_of(session: Session, wanted: Wanted, path: Path | None) -> ModelFields:
+def _model_of(session: Session, wanted: OpenRequest, path: Path | None) -> ModelFields:
     assert session.model is not None
     source = remembered_name(wanted.source)
     return {
@@ -98,7 +98,7 @@ def _model_of(session: Session, wanted: Wanted, path: Path | None) -> ModelField
 
 
 def is_work(source: str) -> bool:
-    """Tell whether a source is a file of saved work, by its suffix."""
+    """Return whether a source is a file of saved work, by its suffix."""
     return source.lower().endswith(ENDING)
 
 
@@ -122,14 +122,14 @@ class Reopening:
     def __init__(
         self,
         session: Session,
-        open_model: Callable[[Wanted], None],
+        open_model: Callable[[OpenRequest], None],
         on_error: Callable[[Exception, str, str], None],
-        shown: Callable[[], Wanted | None],
+        shown: Callable[[], OpenRequest | None],
         comparing: Comparing,
     ) -> None:
         self._session, self._open_model, self._on_error = session, open_model, on_error
         self._shown, self._comparing = shown, comparing
-        self._pending: tuple[Wanted, Work, Path | None, str] | None = None
+        self._pending: tuple[OpenRequest, Work, Path | None, str] | None = None
 
     def open(self, path: Path) -> None:
         """Open a file of saved work; if it cannot be read, a notice gives the reason."""
@@ -185,7 +185,7 @@ class Reopening:
         self._pending = wanted, work, path, said
         self._open_model(wanted)
 
-    def on_shown(self, wanted: Wanted) -> None:
+    def on_shown(self, wanted: OpenRequest) -> None:
         """Show the state of saved work if the shown model is the one it waits for."""
         pending, self._pending = self._pending, None
         model = self._session.model
@@ -235,8 +235,10 @@ class Reopening:
         self._session.alignment = alignment
 
 
-def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel | None) -> bool:
-    """Tell whether a model and its request are those of saved work."""
+def _is_of(
+    work: Work | OtherView, wanted: OpenRequest | None, model: PositionalModel | None
+) -> bool:
+    """Return whether a model and its request are those of saved work."""
     if wanted is None or model is None:
         return False
     if (wanted.table, model.commit) != (work.table, work.commit):
@@ -247,14 +249,14 @@ def _is_of(work: Work | OtherView, wanted: Wanted | None, model: PositionalModel
     return one == other
 
 
-def _wanted(work: Work | OtherView, path: Path | None) -> Wanted:
+def _wanted(work: Work | OtherView, path: Path | None) -> OpenRequest:
     """Return the request for saved work: a model on the Hub at its commit."""
     from geometry.models.sources import is_on_hub
 
     source = found(work, path)
     if is_on_hub(source) and work.commit is not None:
         source = f"{source.partition('@')[0]}@{work.commit}"
-    return Wanted(source, work.table, work.positions)
+    return OpenRequest(source, work.table, work.positions)
 
 
 def found(work: Work | OtherView, path: Path | None) -> str:

@@ -16,7 +16,7 @@ from geometry.pca.pca import fit_pca
 from gui.panels.side.inspector import InspectorPanel
 from gui.state.session import Session
 from gui.style.theme import DARK, LIGHT, format_number
-from gui.widgets.position_table import PositionTable
+from gui.widgets.position_table import PositionTableView
 
 N_POSITIONS = 64
 
@@ -89,11 +89,11 @@ def make(qtbot):
         panel.release()
 
 
-def spot(table: PositionTable, row: int, column: int = 0) -> QPoint:
+def spot(table: PositionTableView, row: int, column: int = 0) -> QPoint:
     return table.visualRect(table.model().index(row, column)).center()
 
 
-def click(table: PositionTable, row: int, column: int = 0, keys=Qt.KeyboardModifier.NoModifier):
+def click(table: PositionTableView, row: int, column: int = 0, keys=Qt.KeyboardModifier.NoModifier):
     QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, keys, spot(table, row, column))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gui.services.lessons.facts import CONDITIONS, FEATURES, NUMBERS
 from gui.services.lessons.reader import LessonError, find_lessons, parse_lesson
-from gui.state.lesson_setup import Setup, Term, position_of, range_of
+from gui.state.lesson_setup import ConditionTerm, Setup, position_of, range_of
 from gui.window.docks import DOCKS
 from gui.window.lesson_player import SHIPPED
 
@@ -56,14 +56,17 @@ def test_a_lesson_is_read():
     assert [one.title, two.title] == ["One", "Two"]
     assert [one.line, two.line] == [6, 30]
     (condition, first), (usual, second) = one.setups
-    assert condition == (Term("tokens"),)
+    assert condition == (ConditionTerm("tokens"),)
     assert (first.panel, dict(first.options)) == ("capture", {"k": 12})
     assert usual == ()
     assert second.positions == "100-last or 20%-last"
     assert second.select == ("0", "last")
     assert [p.section for p in one.paragraphs] == ["", "", "question", "answer"]
     assert one.paragraphs[0].placeholders == (("variance", ""), ("variance", "1-last"))
-    assert one.paragraphs[1].condition == (Term("helix", "1-last"), Term("tokens", negated=True))
+    assert one.paragraphs[1].condition == (
+        ConditionTerm("helix", "1-last"),
+        ConditionTerm("tokens", negated=True),
+    )
     assert one.paragraphs[1].text == "With {turns} turns."
     assert two.setups == (((), Setup()),)
 

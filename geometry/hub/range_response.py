@@ -17,7 +17,7 @@ _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RangeResponse:
     """The headers of an answer, including those of redirects, before its body is read.
 
     Attributes
@@ -54,7 +54,7 @@ class Answer:
     linked_size: str
 
 
-def read_answer(response: httpx2.Response, filename: str) -> Answer:
+def read_response(response: httpx2.Response, filename: str) -> RangeResponse:
     """Read an answer's headers.
 
     Raises
@@ -70,7 +70,7 @@ def read_answer(response: httpx2.Response, filename: str) -> Answer:
     said: Mapping[str, str] = {} if hub is None else hub.headers
     if size is None:  # given by the Hub in its redirect
         stop = size = _count(said.get("X-Linked-Size", ""))
-    return Answer(
+    return RangeResponse(
         host=host_of(response),
         url=str(response.url),
         hub_url="" if hub is None else str(hub.url),

@@ -18,7 +18,7 @@ from geometry.training.settings import TrainingError, TrainingSettings
 _ABOUT = "training.json"
 
 
-class Place:
+class RunFolder:
     """A run's output folder, with a subfolder for its saved state.
 
     Parameters
