@@ -60,7 +60,7 @@ class HostWindow(QMainWindow):
             self.controller.open(file)
 
     def set_field(self, field: str, value: object) -> None:
-        """Set a field of the session."""
+        """Set a field of the session that is for the user to set."""
         self.session.want(**{field: value})
 
     def focus_on(self, dock: str) -> None:

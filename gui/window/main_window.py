@@ -497,7 +497,7 @@ def connect_centre(window: MainWindow) -> None:
     viewport.menuRequested.connect(window.show_menu)
     viewport.marquee.armedChanged.connect(lambda shape: _on_armed(window, shape))
     viewport.firstFrame.connect(window.build_panels, Qt.ConnectionType.QueuedConnection)
-    window.notice_bar.dismissed.connect(lambda: window.set_field("notice", None))
+    window.notice_bar.dismissed.connect(lambda: setattr(window.session, "notice", None))
     window.notice_bar.tableRequested.connect(
         lambda source, table: controller.open(source, table=table)
     )
