@@ -12,15 +12,15 @@ from PySide6.QtWidgets import QApplication
 
 from gui.commands.application import Application
 from gui.export.save_picture import PictureOptions
+from gui.state.session import WANTED
 from gui.window.docks import DOCKS
 from gui.window.settings.settings import Settings
 
-FIELDS = ("dragging", "components", "color_by", "color_component", "colormap", "outside",
-          "projection", "keep_turned", "selection", "hover", "prompt", "norms_centred",
-          "norms_quantity", "norms_after", "norms_relative", "hidden_curves", "sphere", "measure",
-          "basis", "snapshot", "alignment", "ranges_linked", "cameras_linked", "offline", "recent",
-          "lesson", "bookmarks")  # fmt: skip
-"""What the user wants of the session, besides the range, which comes with the model."""
+FIELDS = (WANTED - {"positions"}) | {"recent", "lesson", "bookmarks"}
+"""Of the session; the range comes with the model."""
+
+FRONT = "norms"
+"""The panel in front of those below the viewport."""
 
 
 class SharedWindow:
@@ -103,10 +103,9 @@ class SharedWindow:
         if window.saveState() != self._layout:
             window.restoreState(self._layout)
             window.layout().activate()
-        window.docks["norms"].raise_()
+        window.docks[FRONT].raise_()
         QCoreApplication.processEvents()
         self._forget_panels(window)
-        window.results.need("norms")  # it is in front
         session.change(**self._fields, notice=None)
 
         def look_as_at_first() -> None:
@@ -122,7 +121,7 @@ class SharedWindow:
 
     @staticmethod
     def _forget_panels(window: Any) -> None:
-        """Take away the panels that are built when they are first seen."""
+        """Build panels anew, when they are seen; now the one in front."""
         for name in (dock.name for dock in DOCKS if dock.lazy):
             panel = window._panels.pop(name, None)
             if panel is not None:
@@ -130,3 +129,4 @@ class SharedWindow:
                 window.docks[name].setWidget(None)
                 panel.deleteLater()
         window.bookmarks._panel = None
+        window.results.need(FRONT)
