@@ -2,7 +2,7 @@
 
 A panel asks one question about a model and shows the answer. Its spec says so as data and pure
 functions: controls, question, plots, caption, numbers and script. The window makes a dock, a menu
-entry, saved options and overlays of compared models out of it, `helixscope report` its figures.
+entry, saved options and curves of compared models out of it, `helixscope report` its figures.
 Nothing here knows a toolkit: :mod:`gui.panels.panel` makes the widget when a panel is first seen.
 """
 
@@ -19,7 +19,7 @@ import numpy as np
 from geometry.measures.directions import Side
 from geometry.models.residual_stream import NAMES, Subject
 from gui.plots.spec import Part
-from gui.services.overlay_curves import told_apart
+from gui.services.compared_curves import told_apart
 from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.aligned_curve import CurveAlignment
 from gui.state.guides import Guide

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QBoxLayout, QMenu, QPushButton, QStackedLayout, QV
 
 from gui.export.save_result import ResultSaver
 from gui.panels.base import Panel
+from gui.panels.compared_legend import ComparedLegend
 from gui.panels.controls import ControlRow
 from gui.panels.kit import (
     AnyPanel,
@@ -32,12 +33,11 @@ from gui.panels.kit import (
     changed,
     saved,
 )
-from gui.panels.overlay_legend import OverlayLegend
 from gui.panels.playback import Playback
 from gui.panels.result_header import ResultHeader
+from gui.services.compared_curves import ComparedCurve, ComparedCurves, compared_color
 from gui.services.controller import Controller
 from gui.services.loading import short_name
-from gui.services.overlay_curves import OverlayCurve, OverlayCurves, overlay_color
 from gui.state.answer import Answer
 from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
@@ -218,7 +218,7 @@ class ResultPanel(Panel):
         self.buttons = {button.text: self._button(button) for button in spec.buttons}
         for made in self.buttons.values():
             self.header.add(made)
-        self.legend = OverlayLegend(theme)
+        self.legend = ComparedLegend(theme)
         self.legend.hide()
         self.legend.toggled.connect(self._on_toggled)
         self.legend.fetchRequested.connect(self._on_fetch)
@@ -232,7 +232,7 @@ class ResultPanel(Panel):
             self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._build_layout()
         self._follow_model()
-        self.others = OverlayCurves(
+        self.others = ComparedCurves(
             session,
             spec.name,
             self._question_beside,
@@ -401,7 +401,7 @@ class ResultPanel(Panel):
                 curve.result,
                 theme,
                 curve.name,
-                overlay_color(curve.color, theme),
+                compared_color(curve.color, theme),
                 token_at=sessions[curve.key].token_at,
             )
             for curve in self._drawn()
@@ -440,7 +440,7 @@ class ResultPanel(Panel):
         # A revision such as gpt2@refs/pr/1 is no folder.
         return f"{self.session.model.name.replace('/', '-')} {self.spec.name}"
 
-    def _drawn(self) -> tuple[OverlayCurve, ...]:
+    def _drawn(self) -> tuple[ComparedCurve, ...]:
         if not self.spec.compares(self.choices):
             return ()
         return tuple(curve for curve in self.others.curves if curve.drawn)
@@ -497,7 +497,7 @@ class ResultPanel(Panel):
         if words:
             self.legend.show_curves(words, curves, self._summary)
 
-    def _summary(self, curve: OverlayCurve) -> str:
+    def _summary(self, curve: ComparedCurve) -> str:
         for other in () if self._ready is None else self.view().others:
             if other.name == curve.name:
                 return self.spec.summary(other)

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, QRect, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from gui.services.compared_curves import compared_color
 from gui.services.comparing import Comparing
-from gui.services.overlay_curves import overlay_color
 from gui.state.session import MAIN, Session
 from gui.style.listening import Listening
 from gui.style.theme import Theme
@@ -195,7 +195,7 @@ class ViewGrid(QWidget):
         for key, cell in self.cells.items():
             number = self._session.compared_colors.get(key, 0)
             own = key == MAIN
-            cell.set_mark(self._theme.text if own else overlay_color(number, self._theme))
+            cell.set_mark(self._theme.text if own else compared_color(number, self._theme))
 
     def _keys(self) -> tuple[int, ...]:
         return tuple(key for key in self._comparing.keys if key in self.cells)

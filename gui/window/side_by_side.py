@@ -54,7 +54,7 @@ class SideBySide:
 
         With ``in_grid`` the chosen one gets a view of its own; otherwise only panels draw it.
         """
-        menu = self._make_menu() if in_grid else self._make_overlay_menu()
+        menu = self._make_menu() if in_grid else self._make_panels_menu()
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
@@ -82,7 +82,7 @@ class SideBySide:
         else:
             self._comparing.add(source)
 
-    def _make_overlay_menu(self) -> QMenu:
+    def _make_panels_menu(self) -> QMenu:
         """Make the menu of models to draw in panels; a second choice takes one out again."""
         menu, comparing, session = QMenu(self._window), self._comparing, self._window.session
         drawn = [one.key for one in session.compared if not one.in_grid]

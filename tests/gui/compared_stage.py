@@ -1,4 +1,4 @@
-"""Models beside the open one, each in a session of its own: what tests of overlays share."""
+"""Models beside the open one, each in a session of its own: what tests of compared models share."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from gui.panels import kit
 from gui.panels.kit import Choice, Layer, Matrices, Number, Toggle
 from gui.panels.table import PANELS
 from gui.plots.spec import Image, Plot
-from gui.services.overlay_curves import overlay_color
+from gui.services.compared_curves import compared_color
 from gui.style.theme import DARK, LIGHT
 from tests.geometry.history_stage import write_record
 from tests.gui.compared_stage import ComparedStage
@@ -270,11 +270,11 @@ def test_compared_models_are_drawn_hidden_and_written(name, compared):
     panel = stage.panel
     assert panel.legend.isVisible()
     assert {c.name: c.color for c in curves(panel, DARK)} == {
-        "long": overlay_color(0, DARK), "short": overlay_color(1, DARK)
+        "long": compared_color(0, DARK), "short": compared_color(1, DARK)
     }  # fmt: skip
     printed = printed_names(panel.figure()())
     (long,) = [one for one in printed if one.startswith("long")]
-    assert printed[long] == overlay_color(0, LIGHT)
+    assert printed[long] == compared_color(0, LIGHT)
     assert any(column.startswith("short: ") for column in panel.numbers())
     assert "# Beside it, short:" in panel.python()
     assert panel.legend.chips[1].toolTip()

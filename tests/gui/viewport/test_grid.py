@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu
 
 from gui.export.save_picture import PictureOptions
 from gui.scene.scene_state import resolve_scene
-from gui.services.overlay_curves import overlay_color
+from gui.services.compared_curves import compared_color
 from gui.state.aligned_curve import CurveAlignment, OfCompared
 from gui.state.session import MAIN
 from gui.style.theme import DARK, LIGHT
@@ -364,7 +364,7 @@ def test_real_models_and_tiny_ones(
 
 def test_headers_have_the_colours_of_the_plots(application, grid, beside, short):
     (one,) = beside(short)
-    color = overlay_color(application.session.compared_colors[one.key], LIGHT)
+    color = compared_color(application.session.compared_colors[one.key], LIGHT)
     seen = one.mark.grab().toImage()
     assert seen.pixelColor(seen.rect().center()).name() == color
     application.choose_theme("dark")

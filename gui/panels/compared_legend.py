@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolButton, QWidget
 
-from gui.services.overlay_curves import OverlayCurve, overlay_color
+from gui.services.compared_curves import ComparedCurve, compared_color
 from gui.style.theme import GRID, SMALL, Theme, format_bytes
 from gui.widgets.label import label
 from gui.widgets.tooltips import wrapped
@@ -19,7 +19,7 @@ NAMED = 72
 """Pixels in which a model can be told by its name: its colour, and some letters."""
 
 
-class OverlayLegend(QWidget):
+class ComparedLegend(QWidget):
     """One row: what is drawn of the compared models, and a button for each.
 
     Names are cut where there is no room for them; tooltips have them whole.
@@ -37,16 +37,16 @@ class OverlayLegend(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._curves: tuple[OverlayCurve, ...] = ()
-        self._said: Callable[[OverlayCurve], str] = lambda _: ""
-        self.chips: dict[int, OverlayChip] = {}
+        self._curves: tuple[ComparedCurve, ...] = ()
+        self._said: Callable[[ComparedCurve], str] = lambda _: ""
+        self.chips: dict[int, ComparedChip] = {}
         self.words = label("", "small")
         self.words.setParent(self)
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_curves(
-        self, words: str, curves: Sequence[OverlayCurve], said: Callable[[OverlayCurve], str]
+        self, words: str, curves: Sequence[ComparedCurve], said: Callable[[ComparedCurve], str]
     ) -> None:
         """Show these models.
 
@@ -110,8 +110,8 @@ class OverlayLegend(QWidget):
             chip.setGeometry(x, 0, width, HEIGHT)
             x += width + gap
 
-    def _make(self, key: int) -> OverlayChip:
-        chip = OverlayChip(self)
+    def _make(self, key: int) -> ComparedChip:
+        chip = ComparedChip(self)
         chip.clicked.connect(lambda: self._on_clicked(key))
         return chip
 
@@ -133,7 +133,7 @@ def shares(wanted: Sequence[int], room: int) -> list[int]:
     return widths
 
 
-class OverlayChip(QToolButton):
+class ComparedChip(QToolButton):
     """A short piece of a model's curve, and its name."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -144,14 +144,14 @@ class OverlayChip(QToolButton):
         self._color, self._text, self._faint = QColor(), "", False
 
     def show_curve(
-        self, curve: OverlayCurve, theme: Theme, said: Callable[[OverlayCurve], str]
+        self, curve: ComparedCurve, theme: Theme, said: Callable[[ComparedCurve], str]
     ) -> None:
         """Show how a model's curve looks, or why there is none."""
         self.setChecked(curve.shown)
         note, why = _state(curve)
         faint = not curve.shown or bool(note)
         text = f"{curve.name} {note}".rstrip()
-        color = QColor(overlay_color(curve.color, theme))
+        color = QColor(compared_color(curve.color, theme))
         if (text, color, faint) != (self._text, self._color, self._faint):
             self._text, self._color, self._faint = text, color, faint
             self._tone = QColor(theme.muted if faint else theme.text)
@@ -204,14 +204,14 @@ class OverlayChip(QToolButton):
         return font
 
 
-def _ranged(curve: OverlayCurve) -> str:
+def _ranged(curve: ComparedCurve) -> str:
     first, last = curve.positions
     where = f"positions {first}–{last}"
     assert curve.model is not None
     return f"{curve.model.name} · {where}"
 
 
-def _state(curve: OverlayCurve) -> tuple[str, str]:
+def _state(curve: ComparedCurve) -> tuple[str, str]:
     """Return a sign and a sentence for a model that has no curve; both empty for others."""
     answer = curve.answer
     if curve.model is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class OverlayCurve:
+class ComparedCurve:
     """A compared model's curve in a panel.
 
     Attributes
@@ -58,7 +58,7 @@ class OverlayCurve:
         return self.shown and self.result is not None
 
 
-class OverlayCurves:
+class ComparedCurves:
     """Asks a panel's question about the compared models too, and reports the results.
 
     Parameters
@@ -86,7 +86,7 @@ class OverlayCurves:
         self._session, self._slot = session, slot
         self._question_of, self._ask, self._changed = question_of, ask, changed
         self._asking = False
-        self._curves = overlay_curves(session, slot, question_of)
+        self._curves = compared_curves(session, slot, question_of)
         self._listening, self._others = Listening(), Listening()
         events = session.events
         self._listening.to(events.compared, self._follow)
@@ -100,7 +100,7 @@ class OverlayCurves:
         self._others.stop()
 
     @property
-    def curves(self) -> tuple[OverlayCurve, ...]:
+    def curves(self) -> tuple[ComparedCurve, ...]:
         """A curve for each compared model, in order; the same tuple until one changes."""
         return self._curves
 
@@ -151,16 +151,16 @@ class OverlayCurves:
             self._ask(key, question)
 
     def _show(self) -> None:
-        curves = overlay_curves(self._session, self._slot, self._question_of)
+        curves = compared_curves(self._session, self._slot, self._question_of)
         if list(map(_looks, curves)) != list(map(_looks, self._curves)):
             self._curves = curves
             self._changed()
 
 
-def overlay_curves(
+def compared_curves(
     session: Session, slot: str, question_of: Callable[[Session], Question[object] | None]
-) -> tuple[OverlayCurve, ...]:
-    """Return a panel's curves of the compared models; see :class:`OverlayCurves`."""
+) -> tuple[ComparedCurve, ...]:
+    """Return a panel's curves of the compared models; see :class:`ComparedCurves`."""
     found = []
     for number, (compared, name) in enumerate(zip(session.compared, _names(session), strict=True)):
         other = compared.session
@@ -168,7 +168,7 @@ def overlay_curves(
         if answer is not None and not _still_fits(answer.question, question_of(other)):
             answer = None
         found.append(
-            OverlayCurve(
+            ComparedCurve(
                 compared.key,
                 name,
                 session.compared_colors.get(compared.key, number),
@@ -195,7 +195,7 @@ def _names(session: Session) -> list[str]:
     return told_apart(names)
 
 
-def overlay_color(number: int, theme: Theme) -> str:
+def compared_color(number: int, theme: Theme) -> str:
     """Return one of the colours for several curves, none of which is the open model's."""
     colors = SERIES[theme.name][1:]
     return colors[number % len(colors)]
@@ -219,7 +219,7 @@ def _still_fits(answered: object, question: object) -> bool:
     return all(values[0][name] == values[1][name] for name in values[0] if name != "positions")
 
 
-def _looks(curve: OverlayCurve) -> tuple[object, ...]:
+def _looks(curve: ComparedCurve) -> tuple[object, ...]:
     """Return what determines a curve's look, for comparison with the previous one."""
     named = (curve.key, curve.name, curve.color, curve.shown, curve.positions)
     return (*named, id(curve.model), id(curve.answer))

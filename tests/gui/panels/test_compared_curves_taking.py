@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.panels.kit import all_numbers
-from gui.services.overlay_curves import overlay_curves, told_apart
+from gui.services.compared_curves import compared_curves, told_apart
 from gui.state.session import Compared, Session
 from tests.gui.compared_stage import Beside
 from tests.scripts import run_script
@@ -109,7 +109,7 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
         named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),
         named(4, "gpt2", (0, 9)),
     )  # fmt: skip
-    names = [curve.name for curve in overlay_curves(session, "", lambda _: None)]
+    names = [curve.name for curve in compared_curves(session, "", lambda _: None)]
     assert names == ["gpt2 1–99", "opt", "gpt2 1–99 (2)", "gpt2 0–9"]
 
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from gui.panels.overlay_legend import shares
+from gui.panels.compared_legend import shares
 from gui.panels.table import PANELS
 from gui.services.controller import Controller
 from gui.state.session import Session
