@@ -10,6 +10,8 @@ from typing import Annotated
 import typer
 from typer.main import get_group
 
+from gui.panels.table import PANELS
+
 
 class ViewName(StrEnum):
     """Named camera positions; the article's is elevation 20°, azimuth 45°."""
@@ -58,25 +60,19 @@ Table = Annotated[
     typer.Option(metavar="TENSOR", help="Tensor that holds the positions (unknown models)."),
 ]
 
-REPORT_HELP = """Write report.json and the figures.
+FIGURES = {
+    "helix": "the curve in 3D; as .png the view of the window",
+    "spectrum": "singular values of P",
+    **{name: words for entry in PANELS.values() for name, words in entry.figures.items()},
+}
+"""File names of a report's figures without suffixes, with what they show, as they are drawn."""
+
+_LISTED = "\n".join(f"  {name:20}  {words}" for name, words in FIGURES.items())
+REPORT_HELP = f"""Write report.json and the figures.
 
 \b
 Figures, each as .png and .svg:
-  helix                             the curve in 3D; as .png the view of the window
-  norms, spectrum                   of P
-  spectra, spectra-weights          singular values of P and E; of the layer's weights
-  capture                           of E's directions by P's strongest
-  overlaps-P-E                      of P's directions with E's
-  overlaps-attention, overlaps-mlp  of the layer's weights with P and E
-  directions                        P's strongest, over position and over entries
-  similarity, similarity-projected  of positions: raw, and in three components
-  dimensions, dimensions-projected  single entries over position, likewise
-  layernorm                         what it costs to take token and position apart
-  interference                      two sums of token and position among random ones
-  shape                             the curve that the positions follow
-  lookback                          looking back N tokens as a rotation and a shift
-  kernels                           where the layer's heads look by position alone
-  claims                            the ledger; as .md and .csv too
+{_LISTED}
 
 What a model lacks is left out, and named with the reason in report.json under figures.skipped.
 """

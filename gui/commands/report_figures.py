@@ -12,9 +12,6 @@ from gui.export.figures import helix_figure, spectrum_figure
 from gui.panels.kit import Reported, report_view
 from gui.panels.table import PANELS
 
-ENTRIES = 3
-"""Number of columns of P in one figure, those of the largest variance."""
-
 
 def figure(name: str, reported: Reported) -> Figure:
     """Draw one of :data:`gui.commands.report_files.FIGURES`.
@@ -29,7 +26,7 @@ def figure(name: str, reported: Reported) -> Figure:
         The table or the range is too small for it, or too large.
     """
     for entry in PANELS.values():
-        if name in entry.spec.figures:
+        if name in entry.figures:
             return entry.spec.figure(report_view(entry.spec, reported, name))
     return _DRAW[name](reported)
 
@@ -37,7 +34,7 @@ def figure(name: str, reported: Reported) -> Figure:
 def texts(name: str, reported: Reported) -> Mapping[str, Callable[[], str]]:
     """Return functions that write a figure's content as text, by suffix."""
     for entry in PANELS.values():
-        if name in entry.spec.figures:
+        if name in entry.figures:
             found = entry.spec.texts(report_view(entry.spec, reported, name))
             return {} if found is None else {end: write for end, (_, write) in found.kinds.items()}
     return {}

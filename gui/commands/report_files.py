@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,17 +16,12 @@ from geometry.claims.measurements import Measurements, Scope
 from geometry.claims.report import NOT_HERE, describe
 from geometry.hub.faults import Offline
 from geometry.models.model import PositionalModel
+from gui.commands.arguments import FIGURES
+from gui.panels.table import PANELS, PanelEntry
 
 if TYPE_CHECKING:
-    pass
+    from gui.panels.kit import Reported
 
-FIGURES = (
-    "helix", "norms", "spectrum", "spectra", "spectra-weights", "capture", "overlaps-P-E",
-    "overlaps-attention", "overlaps-mlp", "directions", "similarity", "similarity-projected",
-    "dimensions", "dimensions-projected", "layernorm", "interference", "shape", "lookback",
-    "kernels", "claims",
-)  # fmt: skip
-"""Names of the figures without suffix, in drawing order."""
 FORMATS = ("png", "svg")
 
 
@@ -122,11 +117,31 @@ class ReportFiles:
 
     def _measure(self) -> None:
         self._json = describe(self._measured, self._check)
+        for entry in PANELS.values():
+            if entry.section:
+                self._json[entry.name] = self._section(entry)
         try:
             self._request.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _not_written(self._request.folder, error) from error
         self._write_json()
+
+    def _section(self, entry: PanelEntry) -> Mapping[str, object] | None:
+        """Return a panel's section; None, with the reason in ``missing``, where there is none."""
+        try:
+            return entry.spec.section(self._reported)
+        except (TensorUnavailable, RangeError) as error:
+            missing = self._json["missing"]
+            assert isinstance(missing, dict)
+            missing[entry.name] = str(error).rstrip(".")
+            return None
+
+    @property
+    def _reported(self) -> Reported:
+        from gui.panels.kit import Reported
+
+        request = self._request
+        return Reported(self._measured, self._verdicts, request.layer, request.fold_ln)
 
     def _check(self, measured: Measurements) -> tuple[Verdict, ...]:
         self._verdicts = check_claims(measured)
@@ -138,11 +153,10 @@ class ReportFiles:
 
     def _draw(self, name: str) -> None:
         """Write one figure in all formats, or record why there is none."""
-        from gui.commands.report_figures import Reported, figure, texts
+        from gui.commands.report_figures import figure, texts
         from gui.export.figures import save_figure
 
-        request = self._request
-        reported = Reported(self._measured, self._verdicts, request.layer, request.fold_ln)
+        reported = self._reported
         try:
             drawn = figure(name, reported)
         except Offline:

@@ -111,7 +111,6 @@ class CapturePanel(PanelSpec[Choices, Captures]):
             most=lambda captures: len(captures.by_rank),
         ),
     )
-    figures = {"capture": {}}
     claims = {f"capture.{which}": {"name": "E"} for which in ("weak", "strong", "first")}
 
     def question(self, scope: Scope, choices: Choices) -> CaptureOf:

@@ -219,7 +219,7 @@ class DimensionsPanel(PanelSpec[Choices, Dimensions]):
             ),
         ),
     )
-    figures = {"dimensions": {}, "dimensions-projected": {"rows": "projected"}}
+    figures = {"dimensions-projected": {"rows": "projected"}}
     follows_drag = True
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:

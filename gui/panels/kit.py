@@ -613,7 +613,7 @@ class PanelSpec(ABC, Generic[C, R]):
     form: ClassVar[str] = ""
     """"module:class" of a widget with controls for which the row of them has no room."""
     figures: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Names of the figures that a report draws, each with the choices it takes."""
+    """Choices of the figures that a report draws, by their names, where these are no defaults."""
     claims: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """Claims of the ledger that the panel shows with choices of their own, by their ids."""
 
@@ -707,9 +707,21 @@ class PanelSpec(ABC, Generic[C, R]):
             others=names, own=own, what=self.compares(view.choices),
         )  # fmt: skip
 
+    def section(self, reported: Reported) -> Mapping[str, object]:
+        """Return what a report's numbers have under the panel's name, ready for JSON.
+
+        Asked for where the panel's entry in :mod:`gui.panels.table` says so.
+
+        Raises
+        ------
+        TensorUnavailable, RangeError
+            There is none of this model.
+        """
+        raise NotImplementedError
+
     def choices_for_report(self, reported: Reported, figure: str) -> C:
-        """Return the choices that a figure of a report takes, of those in :attr:`figures`."""
-        choices: C = changed(self, self.defaults, self.figures[figure])
+        """Return the choices that a figure of a report takes."""
+        choices: C = changed(self, self.defaults, self.figures.get(figure, {}))
         return choices
 
     def result_for_report(self, reported: Reported, choices: C) -> tuple[Any, R]:

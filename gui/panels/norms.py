@@ -208,7 +208,6 @@ class NormsPanel(PanelSpec[Choices, Values]):
             lambda at: AddModel(at, in_grid=False),
         ),
     )
-    figures = {"norms": {}}
 
     def headline(self, choices: Choices) -> tuple[str, str, str]:
         centred = choices.norms_centred and choices.norms_quantity != "residual"

@@ -151,7 +151,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
             ),
         ),
     )
-    figures = {"similarity": {}, "similarity-projected": {"rows": "projected"}}
+    figures = {"similarity-projected": {"rows": "projected"}}
     claims = {
         "similarity.periodic": {"rows": "raw"},
         "similarity.explained": {"rows": "projected"},

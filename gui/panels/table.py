@@ -6,11 +6,14 @@ needed: the window shows its docks and its menu before that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from gui.panels.kit import AnyPanel
+if TYPE_CHECKING:
+    from gui.panels.kit import AnyPanel
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +28,17 @@ class PanelEntry:
         Of its dock and in menus.
     spec_class
         "module:class" below :mod:`gui.panels`.
+    figures
+        The figures that a report draws of it, each with what it shows.
+    section
+        Whether it writes a section of its own into a report's numbers.
     """
 
     name: str
     title: str
     spec_class: str
+    figures: Mapping[str, str] = field(default_factory=dict)
+    section: bool = False
 
     @property
     def spec(self) -> AnyPanel:
@@ -47,21 +56,69 @@ def _load(spec_class: str) -> AnyPanel:
 PANELS = {
     entry.name: entry
     for entry in (
-        PanelEntry("norms", "Norms", "norms:NormsPanel"),
-        PanelEntry("spectra", "Spectra", "spectra:SpectraPanel"),
-        PanelEntry("capture", "Capture", "capture:CapturePanel"),
-        PanelEntry("overlaps", "Overlaps", "overlaps.spec:OverlapsPanel"),
-        PanelEntry("directions", "Directions", "directions:DirectionsPanel"),
-        PanelEntry("similarity", "Similarity", "similarity:SimilarityPanel"),
-        PanelEntry("dimensions", "Dimensions", "dimensions:DimensionsPanel"),
-        PanelEntry("layernorm", "LayerNorm", "layernorm.spec:LayerNormPanel"),
-        PanelEntry("shape", "Shape", "shape.spec:ShapePanel"),
-        PanelEntry("lookback", "Look back", "lookback.spec:LookBackPanel"),
-        PanelEntry("kernels", "Kernels", "kernels.spec:KernelsPanel"),
+        PanelEntry("norms", "Norms", "norms:NormsPanel", {"norms": "of P's rows, by position"}),
+        PanelEntry(
+            "spectra", "Spectra", "spectra:SpectraPanel",
+            {
+                "spectra": "singular values of P and E",
+                "spectra-weights": "singular values of the layer's weights",
+            },
+        ),
+        PanelEntry(
+            "capture", "Capture", "capture:CapturePanel",
+            {"capture": "of E's directions by P's strongest"},
+        ),
+        PanelEntry(
+            "overlaps", "Overlaps", "overlaps.spec:OverlapsPanel",
+            {
+                "overlaps-P-E": "of P's directions with E's",
+                "overlaps-attention": "of the layer's attention weights with P and E",
+                "overlaps-mlp": "of the layer's MLP with P and E",
+            },
+        ),
+        PanelEntry(
+            "directions", "Directions", "directions:DirectionsPanel",
+            {"directions": "P's strongest, over position and over entries"},
+        ),
+        PanelEntry(
+            "similarity", "Similarity", "similarity:SimilarityPanel",
+            {
+                "similarity": "of positions",
+                "similarity-projected": "of positions, in three components",
+            },
+        ),
+        PanelEntry(
+            "dimensions", "Dimensions", "dimensions:DimensionsPanel",
+            {
+                "dimensions": "single entries over position",
+                "dimensions-projected": "single entries, of three components alone",
+            },
+        ),
+        PanelEntry(
+            "layernorm", "LayerNorm", "layernorm.spec:LayerNormPanel",
+            {
+                "layernorm": "what it costs to take token and position apart",
+                "interference": "two sums of token and position among random ones",
+            },
+        ),
+        PanelEntry(
+            "shape", "Shape", "shape.spec:ShapePanel", {"shape": "the curve that positions follow"}
+        ),
+        PanelEntry(
+            "lookback", "Look back", "lookback.spec:LookBackPanel",
+            {"lookback": "looking back N tokens as a rotation and a shift"},
+        ),
+        PanelEntry(
+            "kernels", "Kernels", "kernels.spec:KernelsPanel",
+            {"kernels": "where the layer's heads look by position alone"},
+        ),
         PanelEntry("experiment", "Line or helix", "experiment.spec:ExperimentPanel"),
         PanelEntry("training", "Training", "training.spec:TrainingPanel"),
         PanelEntry("compare", "Compare", "compare.spec:ComparePanel"),
-        PanelEntry("claims", "Claims", "claims.spec:ClaimsPanel"),
+        PanelEntry(
+            "claims", "Claims", "claims.spec:ClaimsPanel",
+            {"claims": "the ledger; as .md and .csv too"},
+        ),
     )
-}
+}  # fmt: skip
 """By name, in the order of the docks."""

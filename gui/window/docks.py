@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
 
 from gui.panels.base import Panel
+from gui.panels.table import PANELS, PanelEntry
 from gui.state.session import Session
 from gui.style.theme import GRID, Theme
 from gui.widgets.label import label
@@ -128,14 +129,13 @@ def _prompt(session: Session, theme: Theme) -> Panel:
     return PromptPanel(session, theme)
 
 
-def _result(name: str) -> Callable[[Session, Theme], Panel]:
+def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
     """Return a factory of a spec's panel."""
 
     def make(session: Session, theme: Theme) -> Panel:
         from gui.panels.panel import ResultPanel
-        from gui.panels.table import PANELS
 
-        return ResultPanel(PANELS[name].spec, session, theme)
+        return ResultPanel(entry.spec, session, theme)
 
     return make
 
@@ -158,21 +158,7 @@ DOCKS = (
     Dock("view", "View", LEFT, _view),
     Dock("inspector", "Inspector", RIGHT, _inspector),
     Dock("prompt", "Prompt", RIGHT, _prompt),
-    Dock("norms", "Norms", BOTTOM, _result("norms"), lazy=True),
-    Dock("spectra", "Spectra", BOTTOM, _result("spectra"), lazy=True),
-    Dock("capture", "Capture", BOTTOM, _result("capture"), lazy=True),
-    Dock("overlaps", "Overlaps", BOTTOM, _result("overlaps"), lazy=True),
-    Dock("directions", "Directions", BOTTOM, _result("directions"), lazy=True),
-    Dock("similarity", "Similarity", BOTTOM, _result("similarity"), lazy=True),
-    Dock("dimensions", "Dimensions", BOTTOM, _result("dimensions"), lazy=True),
-    Dock("layernorm", "LayerNorm", BOTTOM, _result("layernorm"), lazy=True),
-    Dock("shape", "Shape", BOTTOM, _result("shape"), lazy=True),
-    Dock("lookback", "Look back", BOTTOM, _result("lookback"), lazy=True),
-    Dock("kernels", "Kernels", BOTTOM, _result("kernels"), lazy=True),
-    Dock("experiment", "Line or helix", BOTTOM, _result("experiment"), lazy=True),
-    Dock("training", "Training", BOTTOM, _result("training"), lazy=True),
-    Dock("compare", "Compare", BOTTOM, _result("compare"), lazy=True),
-    Dock("claims", "Claims", BOTTOM, _result("claims"), lazy=True),
+    *(Dock(one.name, one.title, BOTTOM, _result(one), lazy=True) for one in PANELS.values()),
     Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
     Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),
 )

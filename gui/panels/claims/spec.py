@@ -153,7 +153,6 @@ class ClaimsPanel(PanelSpec[Choices, Ledger]):
         ),
     )
     body = "gui.panels.claims.table:ClaimsBody"
-    figures = {"claims": {}}
 
     def question(self, scope: Shown, choices: Choices) -> ClaimsOf:
         return ClaimsOf(scope.positions)

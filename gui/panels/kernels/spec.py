@@ -175,7 +175,6 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
         ),
     )
     body = "gui.panels.kernels.body:KernelsBody"
-    figures = {"kernels": {}}
     claims = {
         "kernels.local": {"layer": 0, "sort": "near", "averaged": False},
         "kernels.averaged": {"layer": 0, "sort": "previous", "averaged": True},

@@ -166,7 +166,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         Saved(field="sums", check=_are_sums, optional=True),
     )
     body = "gui.panels.layernorm.body:LayerNormBody"
-    figures = {"layernorm": {}, "interference": {"page": "interference"}}
+    figures = {"interference": {"page": "interference"}}
     claims = {
         "layernorm.orthogonal": {"page": "errors"},
         "layernorm.sum_of_squares": {"page": "errors", "version": "orthogonal"},

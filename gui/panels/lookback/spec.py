@@ -159,7 +159,6 @@ class LookBackPanel(PanelSpec[Choices, LookedBack]):
             works=_movable,
         ),
     )
-    figures = {"lookback": {}}
     claims = {
         "lookback.everywhere": {"lag": 50, "space": "3", "scoring": "halves"},
         "lookback.rotation": {"lag": 50, "space": "3", "scoring": "even_odd"},

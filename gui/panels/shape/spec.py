@@ -279,7 +279,6 @@ class ShapePanel(PanelSpec[Choices, Shape]):
         ),
     )
     body = "gui.panels.shape.body:ShapeBody"
-    figures = {"shape": {}}
 
     def choices_for(self, model: PositionalModel, choices: Choices) -> Choices:
         """Show the best curve of another model."""

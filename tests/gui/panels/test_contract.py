@@ -132,6 +132,7 @@ def test_it_says_what_it_is(name):
     assert spec.empty.startswith("Open a model to see ")
     assert spec.formula
     assert kit.has_fields_for_controls(spec)
+    assert set(spec.figures) <= set(PANELS[name].figures)
 
 
 @pytest.mark.parametrize("name", PANELS)
