@@ -669,7 +669,7 @@ class PanelSpec(ABC, Generic[C, R]):
         """Return what is drawn of compared models, in a few words; "" for nothing."""
         return ""
 
-    def question_beside(self, scope: Scope, choices: C) -> Question[R] | None:
+    def compared_question(self, scope: Scope, choices: C) -> Question[R] | None:
         """Return what to ask about a compared model."""
         return self.question(scope, choices)
 

@@ -168,7 +168,7 @@ class ResultPanel(Panel):
 
     asked = Signal(object, bool)
     """A question; whether the user agrees to a large download."""
-    askedBeside = Signal(int, object, bool)
+    comparedAsked = Signal(int, object, bool)
     """A compared model's key, a question about it, and whether a large download is agreed to."""
     unwatched = Signal()
     """Nobody looks at the panel any more: what it waits for may be given up."""
@@ -235,8 +235,8 @@ class ResultPanel(Panel):
         self.others = ComparedCurves(
             session,
             spec.name,
-            self._question_beside,
-            lambda key, question: self.askedBeside.emit(key, question, False),
+            self._compared_question,
+            lambda key, question: self.comparedAsked.emit(key, question, False),
             self._on_others_changed,
         )
         self._listen()
@@ -374,10 +374,10 @@ class ResultPanel(Panel):
     def _question(self, session: Session) -> Any:
         return self.spec.question(_scope(session), self.choices)
 
-    def _question_beside(self, session: Session) -> Any:
+    def _compared_question(self, session: Session) -> Any:
         if session.model is None or not self.spec.compares(self.choices):
             return None
-        return self.spec.question_beside(_scope(session), self.choices)
+        return self.spec.compared_question(_scope(session), self.choices)
 
     @property
     def result(self) -> Any:
@@ -720,7 +720,7 @@ class ResultPanel(Panel):
     def _on_fetch(self, key: int) -> None:
         question = self.others.question_about(key)
         if question is not None:
-            self.askedBeside.emit(key, question, True)
+            self.comparedAsked.emit(key, question, True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Do what the keys do; else give up waiting with Esc: it may be its own window."""
@@ -850,7 +850,7 @@ def connect(panel: ResultPanel, controller: Controller, intend: Callable[[object
     """
     name, answers, others = panel.spec.name, controller.answers, controller.compared_answers
     panel.asked.connect(lambda question, fetch: answers.ask(name, question, fetch=fetch))
-    panel.askedBeside.connect(
+    panel.comparedAsked.connect(
         lambda key, question, fetch: others.ask(name, key, question, fetch=fetch)
     )
     panel.unwatched.connect(lambda: answers.forget(name))

@@ -161,7 +161,7 @@ class SimilarityPanel(PanelSpec[Choices, Similarity | ByLag]):
     def question(self, scope: Scope, choices: Choices) -> SimilarityOf:
         return SimilarityOf(scope.positions, _components(scope, choices))
 
-    def question_beside(self, scope: Scope, choices: Choices) -> ByLagOf:
+    def compared_question(self, scope: Scope, choices: Choices) -> ByLagOf:
         return ByLagOf(scope.positions, _components(scope, choices))
 
     def result_for_report(

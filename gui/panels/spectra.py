@@ -197,7 +197,7 @@ class SpectraPanel(PanelSpec[Choices, Spectra]):
     def question(self, scope: Scope, choices: Choices) -> SpectraOf:
         return SpectraOf(choices.subjects)
 
-    def question_beside(self, scope: Scope, choices: Choices) -> SpectraOf:
+    def compared_question(self, scope: Scope, choices: Choices) -> SpectraOf:
         """Ask for the first matrix alone: all of all models could not be told apart."""
         return SpectraOf(choices.subjects[:1])
 

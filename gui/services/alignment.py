@@ -28,7 +28,7 @@ from gui.state.aligned_curve import (
     find_more,
 )
 from gui.state.guides import Guide, with_guide
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from gui.style.listening import Listening
 from gui.style.sentences import as_sentence
 from gui.style.theme import format_count
@@ -145,7 +145,7 @@ class CurveAligner:
 
     # ---- the other curve ----
 
-    def _compared(self) -> Compared | None:
+    def _compared(self) -> ComparedModel | None:
         alignment = self._session.alignment
         if alignment is None or not isinstance(alignment.what, OfCompared):
             return None

@@ -16,7 +16,7 @@ from gui.services.loading import Opened, OpenRequest, short_name
 from gui.services.measuring import Measuring
 from gui.services.opening import Opening
 from gui.services.pair_measuring import PairMeasuring
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 
 if TYPE_CHECKING:
     from geometry.models.model import PositionalModel
@@ -39,13 +39,13 @@ class OpenModel:
         return cls(wanted, Opened(model, fast, curve, norms))
 
 
-class ComparedView:
+class ComparedKeeper:
     """Loads a compared model, and fits and measures it for its session.
 
     Parameters
     ----------
     key, source, in_grid
-        As in :class:`gui.state.session.Compared`.
+        As in :class:`gui.state.session.ComparedModel`.
     jobs, fetching, opener
         As for :class:`gui.services.opening.Opening`; the slots are its own.
     on_shown
@@ -67,7 +67,7 @@ class ComparedView:
         in_grid: bool = True,
     ) -> None:
         self.session = session = Session()
-        self.compared = Compared(key, source, short_name(source), session, in_grid)
+        self.compared = ComparedModel(key, source, short_name(source), session, in_grid)
         self._on_shown = on_shown
         self._jobs = SlottedJobs(jobs, f"view {key}")
 

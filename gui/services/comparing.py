@@ -12,12 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gui.scene.shown_range import inside
-from gui.services.compared_model import ComparedView, OpenModel
+from gui.services.compared_model import ComparedKeeper, OpenModel
 from gui.services.fetching import Fetching
 from gui.services.jobs.jobs import Jobs
 from gui.services.linked_marks import LinkedMarks
 from gui.services.loading import OpenRequest, remembered_name
-from gui.services.notices import notice_beside
+from gui.services.notices import compared_notice
 from gui.state.colors import own_scale, shared_limits
 from gui.state.session import MAIN, Session
 from gui.state.values import Notice
@@ -69,7 +69,7 @@ class Comparing:
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
         self._held, self._show_main, self._opener = held, show, opener
-        self._cells: dict[int, ComparedView] = {}
+        self._keepers: dict[int, ComparedKeeper] = {}
         self._newest = MAIN
         self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
         self._listening = Listening()
@@ -86,7 +86,7 @@ class Comparing:
         """Stop listening and cancel work."""
         self._listening.stop()
         self.marks.close()
-        for key in tuple(self._cells):
+        for key in tuple(self._keepers):
             self._let_go(key)
 
     # ---- which models ------------------------------------------------------------------
@@ -107,17 +107,17 @@ class Comparing:
 
         Without those still loading.
         """
-        cells = [self._cells[key] for key in self.keys if key != MAIN]
+        keepers = [self._keepers[key] for key in self.keys if key != MAIN]
         return tuple(
-            (cell.compared.key, cell.session, cell.held.wanted)
-            for cell in cells
-            if cell.held is not None
+            (keeper.compared.key, keeper.session, keeper.held.wanted)
+            for keeper in keepers
+            if keeper.held is not None
         )
 
     @property
     def room(self) -> int:
         """Number of models for which the grid has room."""
-        return MOST - 1 - len(self._cells) if self._session.model is not None else 0
+        return MOST - 1 - len(self._keepers) if self._session.model is not None else 0
 
     def add(
         self,
@@ -156,18 +156,18 @@ class Comparing:
             )
             return None
         self._newest = key = self._newest + 1
-        cell = self._cells[key] = ComparedView(
+        keeper = self._keepers[key] = ComparedKeeper(
             key, source, self._jobs, self._fetching, self._on_shown, self._on_failed, self._opener,
             in_grid=in_grid,
         )  # fmt: skip
-        self._follow(cell.session)
-        cell.session.components = components or session.components
+        self._follow(keeper.session)
+        keeper.session.components = components or session.components
         self._coloring[key] = Listening()
         for name in _COLORED_BY:
-            self._coloring[key].to(cell.session.events[name], self._share_colors)
+            self._coloring[key].to(keeper.session.events[name], self._share_colors)
         self._arrange([*self.keys, key])
-        cell.opening.open(OpenRequest(source, table, positions))
-        return key if key in self._cells else None
+        keeper.opening.open(OpenRequest(source, table, positions))
+        return key if key in self._keepers else None
 
     def add_all(self, sources: Iterable[str]) -> None:
         """Show further models beside the open one, except those already shown."""
@@ -183,14 +183,14 @@ class Comparing:
         name, model = remembered_name(source), self._session.model
         if model is not None and remembered_name(model.source) == name:
             return MAIN
-        cells = (cell.compared for cell in self._cells.values())
-        return next((one.key for one in cells if remembered_name(one.source) == name), None)
+        models = (keeper.compared for keeper in self._keepers.values())
+        return next((one.key for one in models if remembered_name(one.source) == name), None)
 
     def give_view(self, key: int) -> None:
         """Give a model that only panels show a view of its own."""
-        cell = self._cells.get(key)
-        if cell is not None and not cell.compared.in_grid:
-            cell.compared = replace(cell.compared, in_grid=True)
+        keeper = self._keepers.get(key)
+        if keeper is not None and not keeper.compared.in_grid:
+            keeper.compared = replace(keeper.compared, in_grid=True)
             self._arrange(list(self.keys))
 
     def remove(self, key: int) -> None:
@@ -202,17 +202,17 @@ class Comparing:
             places, at = self.keys, self._session.main_at
             near = sorted(range(len(places)), key=lambda place: (abs(place - at), place < at))
             key = next((places[p] for p in near if self.make_main(places[p])), MAIN)
-        if key in self._cells:
+        if key in self._keepers:
             keys = [other for other in self.keys if other != key]
             self._let_go(key)
             self._arrange(keys)
             self._share_colors()
-            if not self._cells:  # relevant for another table only
+            if not self._keepers:  # relevant for another table only
                 self.marks.narrow()
 
     def clear(self) -> None:
         """Remove all models but the open one."""
-        for key in tuple(self._cells):
+        for key in tuple(self._keepers):
             self.remove(key)
 
     def move(self, key: int, step: int) -> None:
@@ -228,17 +228,17 @@ class Comparing:
 
         In the grid both keep their places. False if there is no such model, or it is still loading.
         """
-        cell, ours = self._cells.get(key), self._held()
-        theirs = None if cell is None else cell.held
-        if cell is None or theirs is None or ours is None:
+        keeper, ours = self._keepers.get(key), self._held()
+        theirs = None if keeper is None else keeper.held
+        if keeper is None or theirs is None or ours is None:
             return False
         keys = list(self.keys)
-        if cell.compared.in_grid:
+        if keeper.compared.in_grid:
             here, there = keys.index(MAIN), keys.index(key)
             keys[here], keys[there] = key, MAIN
         linked, self._session.ranges_linked = self._session.ranges_linked, False
         with self.marks.kept():
-            cell.take(ours)
+            keeper.take(ours)
             self._show_main(theirs)
             self._session.ranges_linked = linked
             self._arrange(keys)
@@ -246,62 +246,62 @@ class Comparing:
 
     def _let_go(self, key: int) -> None:
         self._coloring.pop(key).stop()
-        self._cells.pop(key).close()
+        self._keepers.pop(key).close()
 
     def _arrange(self, keys: list[int]) -> None:
-        keys.sort(key=lambda key: key != MAIN and not self._cells[key].compared.in_grid)
+        keys.sort(key=lambda key: key != MAIN and not self._keepers[key].compared.in_grid)
         self._session.change(
-            compared=tuple(self._cells[key].compared for key in keys if key != MAIN),
+            compared=tuple(self._keepers[key].compared for key in keys if key != MAIN),
             main_at=keys.index(MAIN),
         )
 
     def _on_shown(self, key: int, read: bool) -> None:
-        cell, session = self._cells.get(key), self._session
-        if cell is None or cell.session.model is None:
+        keeper, session = self._keepers.get(key), self._session
+        if keeper is None or keeper.session.model is None:
             return
         self._arrange(list(self.keys))
         self._share_range()
         self.marks.show()
-        odd = " ".join(cell.session.model.warnings) if read else ""
+        odd = " ".join(keeper.session.model.warnings) if read else ""
         # Errors of a removed view are reported nowhere else.
         if odd and (session.notice is None or not session.notice.details):
-            session.notice = Notice(f"{cell.compared.name}: {odd}")
+            session.notice = Notice(f"{keeper.compared.name}: {odd}")
 
     def _on_failed(self, key: int, error: Exception, what: str) -> None:
         log.error("%s", what, exc_info=error)
-        cell = self._cells.get(key)
-        if cell is not None and cell.session.model is not None:
-            what = f"{what} for {cell.compared.name}"
+        keeper = self._keepers.get(key)
+        if keeper is not None and keeper.session.model is not None:
+            what = f"{what} for {keeper.compared.name}"
         else:
             self.remove(key)  # there is nothing to show
-        self._session.notice = notice_beside(error, what)
+        self._session.notice = compared_notice(error, what)
 
     # ---- links ---------------------------------------------------------------------------
 
     def request_positions(self, key: int, first: int, last: int) -> None:
         """Show a range of one of the models, clipped to its table."""
-        cell = self._cells.get(key)
-        if cell is not None and cell.session.model is not None:
-            cell.session.positions = inside((first, last), cell.session.model.n_positions)
+        keeper = self._keepers.get(key)
+        if keeper is not None and keeper.session.model is not None:
+            keeper.session.positions = inside((first, last), keeper.session.model.n_positions)
 
     def _sessions(self) -> list[Session]:
-        return [self._session, *(cell.session for cell in self._cells.values())]
+        return [self._session, *(keeper.session for keeper in self._keepers.values())]
 
     def _follow(self, session: Session) -> None:
         for name in _FOLLOWED:
             setattr(session, name, getattr(self._session, name))
 
     def _share(self) -> None:
-        for cell in self._cells.values():
-            self._follow(cell.session)
+        for keeper in self._keepers.values():
+            self._follow(keeper.session)
 
     def _share_range(self) -> None:
         """Copy the open model's range and components to all, if they are linked."""
         session = self._session
         if not session.ranges_linked or session.model is None:
             return
-        for cell in self._cells.values():
-            theirs = cell.session
+        for keeper in self._keepers.values():
+            theirs = keeper.session
             if theirs.model is not None:
                 span = inside(session.positions, theirs.model.n_positions)
                 wanted: dict[str, object] = {"positions": span}
@@ -314,8 +314,8 @@ class Comparing:
         """Use common colour limits in all views; not with every tick of a drag."""
         if self._session.dragging:
             return
-        cells = [cell for cell in self._cells.values() if cell.compared.in_grid]
-        seen = (self._session, *(cell.session for cell in cells))
+        keepers = [keeper for keeper in self._keepers.values() if keeper.compared.in_grid]
+        seen = (self._session, *(keeper.session for keeper in keepers))
         shown = [s for s in seen if s.model is not None and s.curve is not None]
         limits = shared_limits([own_scale(s) for s in shown]) if len(shown) > 1 else None
         for session in self._sessions():

@@ -61,7 +61,7 @@ def notice_of(error: Exception, what: str, source: str = "") -> Notice:
     return Notice(text, advice, details, candidates, source, retry, whole)
 
 
-def notice_beside(error: Exception, what: str) -> Notice:
+def compared_notice(error: Exception, what: str) -> Notice:
     """Return the notice for an error while opening a compared model.
 
     Without buttons, which would replace the open model.

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 MAIN = 0
-"""The key of the open model in the grid; no :class:`Compared` has it."""
+"""The key of the open model in the grid; no :class:`ComparedModel` has it."""
 
 
 @dataclass(eq=False, repr=False)
@@ -180,7 +180,7 @@ class Open:
     transfer: TransferProgress | None = None
     jobs: int = 0
     shown: int = 0
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[ComparedModel, ...] = ()
     main_at: int = 0
     compared_colors: Mapping[int, int] = field(default_factory=lambda: MappingProxyType({}))
     history: History | None = None
@@ -358,7 +358,7 @@ class Session(Wanted, Open, Found, Messages):
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Compared:
+class ComparedModel:
     """One of the models beside the open one.
 
     Attributes

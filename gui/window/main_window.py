@@ -120,8 +120,8 @@ class MainWindow(HostWindow):
         self.viewport = Viewport(session, theme)
         self.empty_state = EmptyState(session, theme)
         self.notice_bar = NoticeBar(session, theme)
-        self.beside = SideBySide(self, theme)
-        self.grid = self.beside.grid
+        self.side_by_side = SideBySide(self, theme)
+        self.grid = self.side_by_side.grid
         self.pictures = PictureSaver(self, self.grid, session, controller.in_background)
         self.scenes = SceneSaver(self, self.viewport, controller)
         self.data = DataSaver(self)
@@ -135,7 +135,7 @@ class MainWindow(HostWindow):
         for dock in DOCKS:
             self._build_dock(dock)
         self.results = ResultDocks(
-            self, self.docks, self._panels, controller, self.films, self.beside.choose_at
+            self, self.docks, self._panels, controller, self.films, self.side_by_side.choose_at
         )
         self.bookmarks = BookmarkKeeper(self, settings.bookmarks)
         camera = self.viewport.camera
@@ -440,11 +440,11 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "lesson_previous": lambda: window.teaching.go_on(-1),
         "lesson_next": lambda: window.teaching.go_on(1),
         "palette": lambda: _show_palette(window),
-        "compare_add": window.beside.choose,
-        "compare_nine": window.beside.show_nine,
-        "compare_next": lambda: window.beside.go_on(1),
-        "compare_previous": lambda: window.beside.go_on(-1),
-        "compare_alone": window.beside.toggle_alone,
+        "compare_add": window.side_by_side.choose,
+        "compare_nine": window.side_by_side.show_nine,
+        "compare_next": lambda: window.side_by_side.go_on(1),
+        "compare_previous": lambda: window.side_by_side.go_on(-1),
+        "compare_alone": window.side_by_side.toggle_alone,
         "cameras_linked": window.grid.link_cameras,
         "ranges_linked": lambda on: window.set_field("ranges_linked", on),
         "lay_over": lambda: window.start_in("compare"),

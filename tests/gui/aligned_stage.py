@@ -10,7 +10,7 @@ import numpy as np
 from gui.scene.scene_state import resolve_scene
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 
 KEY = 7
 """Of the first model that is put beside the open one."""
@@ -34,7 +34,7 @@ class Beside:
         self._made.append(controller)
         path = str(self._write(W_pos, name))
         controller.open(path, positions=positions)
-        made = Compared(key, path, name, controller.session)
+        made = ComparedModel(key, path, name, controller.session)
         self._session.compared = (*self._session.compared, made)
         return controller
 

@@ -14,7 +14,7 @@ from gui.panels.compare.words import COLUMNS
 from gui.panels.kit import AddModel, MakeMain, RemoveModel
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs, Jobs
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from gui.style.theme import LIGHT, Theme
 from tests.gui.result_stage import ResultStage
 
@@ -61,7 +61,7 @@ class CompareStage(ResultStage):
         self.others.append(controller)
         if source is not None:
             controller.open(str(source))
-        made = Compared(len(self.others), str(source), name, controller.session)
+        made = ComparedModel(len(self.others), str(source), name, controller.session)
         self.session.compared = (*self.session.compared, made)
         QApplication.processEvents()
         return controller.session

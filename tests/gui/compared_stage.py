@@ -12,7 +12,7 @@ from gui.plots.curve_plot import CurvePlot
 from gui.plots.spec import Curve, Plot
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from tests.gui.result_stage import ResultStage, write_small_gpt2
 
 
@@ -25,7 +25,7 @@ class ComparedStage:
 
     def add(
         self, source: Path | str, positions: tuple[int, int] | None = None, key: int = 0
-    ) -> Compared:
+    ) -> ComparedModel:
         """Show a model beside the others; its name is that of the model."""
         other = Session()
         controller = Controller(other, InlineJobs())
@@ -33,7 +33,7 @@ class ComparedStage:
         controller.open(str(source), positions=positions)
         assert other.model is not None, other.notice
         key = key or 1 + max((c.key for c in self.session.compared), default=0)
-        made = Compared(key, str(source), other.model.name, other)
+        made = ComparedModel(key, str(source), other.model.name, other)
         self.session.compared = (*self.session.compared, made)
         return made
 

@@ -188,7 +188,7 @@ class KernelsPanel(PanelSpec[Choices, Kernels | NearestHead]):
     def question(self, scope: Scope, choices: Choices) -> KernelsOf:
         return KernelsOf(choices.of, scope.positions, choices.head)
 
-    def question_beside(self, scope: Scope, choices: Choices) -> NearestHeadOf:
+    def compared_question(self, scope: Scope, choices: Choices) -> NearestHeadOf:
         return NearestHeadOf(choices.of, scope.positions)
 
     def choices_for_report(self, reported: Reported, figure: str) -> Choices:

@@ -194,7 +194,7 @@ class LayerNormPanel(PanelSpec[Choices, Result]):
         one, other = (Typed(token, min(position, last)) for token, position in choices.sums)
         return InterferenceOf(one, other)
 
-    def question_beside(self, scope: Scope, choices: Choices) -> Question[Result]:
+    def compared_question(self, scope: Scope, choices: Choices) -> Question[Result]:
         """Ask for the errors alone: all tokens with all positions take longer."""
         return ErrorsOf(scope.positions)
 

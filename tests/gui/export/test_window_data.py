@@ -13,7 +13,7 @@ from geometry.checkpoints.errors import HelixscopeError
 from gui.export.window_data import README, WindowData
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def beside(looked_at, write_table, helix):
     path = str(write_table(helix(90, 16, 3), "other"))
     controller.open(path)
     other.components = (1, 2, 3)
-    looked_at.compared = (Compared(1, path, "other", other),)
+    looked_at.compared = (ComparedModel(1, path, "other", other),)
     yield looked_at
     controller.close()
 
@@ -107,7 +107,7 @@ def test_models_beside_it_come_too(beside, tmp_path):
 
 
 def test_a_model_that_is_still_read_is_left_out(looked_at):
-    looked_at.compared = (Compared(1, "x", "x", Session()),)
+    looked_at.compared = (ComparedModel(1, "x", "x", Session()),)
     assert len(WindowData.of(looked_at).shown) == 1
 
 

@@ -17,7 +17,7 @@ from gui.services.jobs.jobs import InlineJobs
 from gui.state.camera import CameraPose, view_pose
 from gui.state.colors import point_colors
 from gui.state.guides import Guide, with_guide
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from gui.style.theme import COLORMAPS, THEMES
 from gui.window.copy_window import window_script
 from tests.scripts import check_imports, run_script
@@ -190,7 +190,7 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
     path = str(write_table(helix(90, 16, 3), "other"))
     controller.open(path, positions=(0, 60))
     opened.compared = (
-        Compared(1, path, "other", other), Compared(2, "later", "later", Session()),
+        ComparedModel(1, path, "other", other), ComparedModel(2, "later", "later", Session()),
     )  # fmt: skip
     printed = run(script(opened, SIGHT)).splitlines()
     controller.close()

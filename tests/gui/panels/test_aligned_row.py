@@ -10,7 +10,7 @@ from gui.panels.compare.aligned_row import NOTHING, RANGE, STEP, AlignedRow
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from gui.style.theme import LIGHT
 from tests.gui.training_stage import write_trained
 from tests.scripts import run_script
@@ -23,7 +23,7 @@ def other(opened, write_table, helix):
     """A model beside the open one."""
     controller = Controller(Session(), InlineJobs())
     controller.open(str(write_table(helix(120, 24, 9), "other")))
-    opened.compared = (Compared(4, "other", "other", controller.session),)
+    opened.compared = (ComparedModel(4, "other", "other", controller.session),)
     yield controller.session
     controller.close()
 

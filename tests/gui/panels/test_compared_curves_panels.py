@@ -95,9 +95,9 @@ def test_one_that_is_being_read_or_worked_out_says_so(beside, write_table, helix
     made = beside("spectra")
     jobs, other = HandJobs(), Session()
     controller = Controller(other, jobs)
-    from gui.state.session import Compared
+    from gui.state.session import ComparedModel
 
-    made.session.compared = (Compared(7, "slow", "slow", other),)
+    made.session.compared = (ComparedModel(7, "slow", "slow", other),)
     assert made.chips[7].shown_text == "slow …"
     assert "being read" in made.chips[7].toolTip()
     controller.open(str(write_table(helix(40), "slow")))

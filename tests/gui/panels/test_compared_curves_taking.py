@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from gui.panels.kit import all_numbers
 from gui.services.compared_curves import compared_curves, told_apart
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from tests.gui.compared_stage import Beside
 from tests.scripts import run_script
 
@@ -103,7 +103,7 @@ def test_models_of_one_name_are_told_by_their_ranges_and_then_by_numbers():
     def named(key, name, positions):
         other = Session()
         other.change(model=SimpleNamespace(name=name), positions=positions)
-        return Compared(key, name, name, other)
+        return ComparedModel(key, name, name, other)
 
     session.compared = (
         named(1, "gpt2", (1, 99)), named(2, "opt", (1, 99)), named(3, "gpt2", (1, 99)),

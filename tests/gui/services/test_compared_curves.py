@@ -85,9 +85,9 @@ def test_what_has_to_be_fetched_is_asked_for_by_a_press(beside):
     made = beside("spectra")
     panel = made.add_both()
     asked = []
-    panel.askedBeside.connect(lambda *said: asked.append(said))
+    panel.comparedAsked.connect(lambda *said: asked.append(said))
     other = made.session.compared[0].session
-    question = panel.spec.question_beside(panel.view().scope, panel.choices)
+    question = panel.spec.compared_question(panel.view().scope, panel.choices)
     other.answers = {"spectra": Answer(question, "to fetch", bytes_to_fetch=154_000_000)}
     assert made.chips[1].shown_text == "long ↓ 154\N{NO-BREAK SPACE}MB"
     assert "Press to fetch 154" in made.chips[1].toolTip()

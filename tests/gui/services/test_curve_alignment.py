@@ -17,7 +17,7 @@ from gui.services.alignment_text import caption, readout
 from gui.services.controller import Controller
 from gui.services.jobs.jobs import InlineJobs
 from gui.state.aligned_curve import CurveAlignment, OfCompared, OfRange, OfStep
-from gui.state.session import Compared, Session
+from gui.state.session import ComparedModel, Session
 from tests.gui.aligned_stage import KEY, Beside, lines
 from tests.gui.conftest import D_MODEL
 
@@ -147,7 +147,7 @@ def test_it_goes_with_the_model_that_is_taken_away(opened, beside, copy):
 def test_what_is_still_read_is_waited_for(opened, write_table, copy):
     other = Controller(Session(), InlineJobs())
     path = str(write_table(copy, "slow"))
-    opened.compared = (Compared(KEY, path, "slow", other.session),)
+    opened.compared = (ComparedModel(KEY, path, "slow", other.session),)
     opened.alignment = CurveAlignment(OfCompared(KEY))
     assert (opened.aligned, opened.not_aligned) == (None, "slow is being read…")
     other.open(path)
@@ -368,7 +368,7 @@ def test_minilm_over_gpt2(gpt2_folder, minilm_folder, session, controller):
     controller.open(str(gpt2_folder))
     other = Controller(Session(), InlineJobs())
     other.open(str(minilm_folder))
-    session.compared = (Compared(KEY, str(minilm_folder), "MiniLM", other.session),)
+    session.compared = (ComparedModel(KEY, str(minilm_folder), "MiniLM", other.session),)
     session.alignment = CurveAlignment(OfCompared(KEY), "scaled")
     a, b = (s.curve.coordinates[1:512] for s in (session, other.session))
     assert session.aligned.alignment.disparity == pytest.approx(scipy.spatial.procrustes(a, b)[2])

@@ -4,7 +4,7 @@ import pytest
 
 from geometry.checkpoints.errors import SourceError
 from geometry.hub import faults
-from gui.services.notices import ONLINE, UNSET, notice_beside, notice_of
+from gui.services.notices import ONLINE, UNSET, compared_notice, notice_of
 
 GPT2 = "openai-community/gpt2"
 WHAT = "gpt2 could not be opened"
@@ -60,7 +60,7 @@ def test_what_no_hub_has_to_do_with_is_not_tried_again():
     ids=["whole", "network"],
 )
 def test_what_cannot_be_shown_beside_offers_nothing_that_would_open_it(error):
-    notice, plain = notice_beside(error, WHAT), notice_of(error, WHAT)
+    notice, plain = compared_notice(error, WHAT), notice_of(error, WHAT)
     assert (notice.text, notice.advice) == (plain.text, plain.advice)
     assert (notice.candidates, notice.retry, notice.whole) == ((), False, 0)
     assert plain.retry or plain.whole

@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from geometry.models.catalogue import read_catalogue
-from gui.state.session import Compared, ModelRow, Session
+from gui.state.session import ComparedModel, ModelRow, Session
 from gui.window.side_by_side import models_at_hand
 from tests.gui.compared_stage import other_curves
 from tests.gui.result_stage import named
@@ -127,7 +127,7 @@ def test_one_that_is_laid_over_can_get_a_view(application, wait_until_idle, writ
     session.recent = (session.recent[0], other)
     application.controller.comparing.add(other, in_grid=False)
     wait_until_idle(application)
-    window.beside.choose()
+    window.side_by_side.choose()
     pick(QApplication.activePopupWidget(), "other.npy")
     wait_until_idle(application)
     assert [one.in_grid for one in session.compared] == [True]
@@ -168,7 +168,7 @@ def test_models_at_hand_are_those_that_are_here(tmp_path):
     session.recent = (here.id, str(file), gone, away.id, too_long)
     session.model = SimpleNamespace(source=here.id)
     assert models_at_hand(session) == ((str(file), "table.npy"), (cached.id, cached.title))
-    session.compared = (Compared(1, cached.id, cached.id, Session()),)
+    session.compared = (ComparedModel(1, cached.id, cached.id, Session()),)
     assert models_at_hand(session) == ((str(file), "table.npy"),)
     session.model = None
     assert here.id in dict(models_at_hand(session))
