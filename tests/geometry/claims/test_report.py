@@ -20,6 +20,12 @@ def gpt2(gpt2_folder):
     return open_source(gpt2_folder)
 
 
+@pytest.fixture(scope="module")
+def measured(gpt2):
+    """The report of GPT-2 without options."""
+    return report(gpt2)
+
+
 @pytest.fixture
 def bare_table(tmp_path):
     def save(table):
@@ -29,8 +35,7 @@ def bare_table(tmp_path):
     return save
 
 
-def test_gpt2(gpt2, gpt2_folder):
-    measured = report(gpt2)
+def test_gpt2(measured, gpt2, gpt2_folder):
     assert set(measured) == SECTIONS
     assert measured["model"] == {
         "source": str(gpt2_folder), "family": "gpt2", "fingerprint": gpt2.fingerprint,
@@ -49,8 +54,7 @@ def test_gpt2(gpt2, gpt2_folder):
     assert round(100 * measured["spectrum"]["energy_top30"]["P"], 2) == 99.91
 
 
-def test_what_the_partial_checkpoint_lacks(gpt2):
-    measured = report(gpt2)
+def test_what_the_partial_checkpoint_lacks(measured):
     missing = measured["missing"]
     assert missing["overlaps.E_P"] == "no token embeddings in this checkpoint"
     assert missing["spectrum.E"] == "no token embeddings in this checkpoint"
@@ -60,8 +64,8 @@ def test_what_the_partial_checkpoint_lacks(gpt2):
     assert measured["spectrum"]["E"] is None
 
 
-def test_where_heads_look(gpt2):
-    kernels = report(gpt2)["kernels"]
+def test_where_heads_look(measured):
+    kernels = measured["kernels"]
     assert kernels["layer"] == 0
     near = [head["mass_lag_0_10"] for head in kernels["heads"]]
     assert [number for number, mass in enumerate(near) if mass > 0.9] == [3, 4, 7]
@@ -84,10 +88,19 @@ def test_a_complete_checkpoint_lacks_nothing(minilm_folder):
     assert measured["norms"]["outliers"] == [0, 127, 510, 511]
 
 
-def test_it_is_json_as_it_is(gpt2):
+def test_it_is_json_as_it_is_and_looks_back(gpt2):
     measured = report(gpt2, positions=(100, 1022))
     assert json.loads(json.dumps(measured, allow_nan=False)) == measured
     assert measured["pca"]["positions"] == [100, 1022]
+    section = measured["lookback"]
+    assert section["components"] == 3
+    assert list(section["fit_r2"]) == ["1", "5", "10", "20", "50", "100", "200"]
+    fifty = section["fit_r2"]["50"]
+    assert set(fifty) == {"screw", "translation", "rotation", "halves", "angles_deg"}
+    assert round(fifty["screw"], 3) == 0.983
+    assert round(fifty["translation"], 3) == 0.726
+    assert round(fifty["halves"]["screw"], 3) == 0.942
+    assert fifty["angles_deg"] == pytest.approx([33.54], abs=0.01)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 1), (12, 4)])

@@ -104,18 +104,6 @@ def test_gpt2(gpt2_folder):
 # The report.
 
 
-def test_the_report_of_gpt2(gpt2_folder):
-    section = report(open_source(gpt2_folder), positions=(100, 1022))["lookback"]
-    assert section["components"] == 3
-    assert list(section["fit_r2"]) == ["1", "5", "10", "20", "50", "100", "200"]
-    fifty = section["fit_r2"]["50"]
-    assert set(fifty) == {"screw", "translation", "rotation", "halves", "angles_deg"}
-    assert round(fifty["screw"], 3) == 0.983
-    assert round(fifty["translation"], 3) == 0.726
-    assert round(fifty["halves"]["screw"], 3) == 0.942
-    assert fifty["angles_deg"] == pytest.approx([33.54], abs=0.01)
-
-
 @pytest.mark.parametrize(
     ("n", "lags"),
     [(9, [1]), (13, [1, 5]), (128, [1, 5, 10, 20, 50, 100]), (208, [1, 5, 10, 20, 50, 100, 200])],

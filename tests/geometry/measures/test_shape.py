@@ -29,7 +29,7 @@ def helix(
     return points @ pose(seed) + [3, -1, 5] + jitter
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.floats(1, 60), st.floats(0.5, 5), st.floats(0.5, 20), st.floats(0, 6.28),
     st.integers(0, 10_000), st.floats(0, 0.3),
@@ -76,7 +76,7 @@ def test_half_a_turn_is_no_helix():
     assert fit_shapes(helix(turns=0.6, climb=1)).best not in ("helix", "drifting_helix")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 1000), st.floats(1e-3, 1e3))
 def test_pose_and_size_do_not_matter(seed, size):
     points = helix(200, 2.4, noise=0.2, seed=3)

@@ -59,7 +59,7 @@ def test_a_circle_that_goes_round_as_often(turns, noise):
     assert shapes.best == "circle"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     m=st.integers(200, 1100),
     turns=st.floats(1, 60),
