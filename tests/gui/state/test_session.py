@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gui.state.session import Found, Messages, Open, Session, Wanted
+from gui.panels.kit import Shared
+from gui.panels.table import PANELS
+from gui.state.session import WANTED, Found, Messages, Open, Session, Wanted
+from gui.window.lesson_layout import ALWAYS, OF_MODEL
 
 ROOT = Path(__file__).resolve().parents[3]
 GROUPS = [Wanted, Open, Found, Messages]
@@ -67,6 +70,31 @@ def test_only_what_the_user_wants_is_set_by_name():
     with pytest.raises(AttributeError, match="set: curve, model"):
         session.want(hover=3, model=None, curve=None)
     assert session.hover is None
+
+
+def set_by_name(tree):
+    """Yield the names that a module gives to what calls ``Session.want``."""
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Call(func=ast.Attribute(attr="set_field"), args=[ast.Constant(value=name), _])
+                | ast.Call(func=ast.Name(id="ChangeShared"), args=[ast.Constant(value=name), _])
+            ):
+                yield name
+
+
+def test_what_the_window_and_panels_set_by_name_is_wanted():
+    trees = [ast.parse(path.read_text("utf-8")) for path in (ROOT / "gui").rglob("*.py")]
+    named = {name for tree in trees for name in set_by_name(tree)}
+    assert len(named) > 8
+    shared = {
+        control.field
+        for entry in PANELS.values()
+        for control in entry.spec.controls
+        if control.shared and not isinstance(control, Shared)
+    }
+    assert len(shared) > 4
+    assert named | shared | {*ALWAYS, *OF_MODEL} <= WANTED
 
 
 # ---- who writes them -------------------------------------------------------------------
