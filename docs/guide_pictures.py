@@ -152,7 +152,7 @@ def picture_laid_over(application: Application, path: Path) -> None:
     for one in session.compared:
         if one.source != HELIX:
             application.controller.comparing.remove(one.key)
-    session.laying = CurveAlignment(OfCompared(session.compared[0].key), "scaled")
+    session.alignment = CurveAlignment(OfCompared(session.compared[0].key), "scaled")
     window.bring("compare")
     _do(application, "compare_alone")
     window.viewport.camera.frame()

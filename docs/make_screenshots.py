@@ -29,7 +29,7 @@ from geometry.models.catalogue import SAMPLE
 from geometry.models.residual_stream import Subject
 from geometry.models.sources import open_source
 from gui.commands.application import Application, prepare_qt
-from gui.export.timelapse_film import make_lapse, write_timelapse
+from gui.export.timelapse_film import timeline_session, write_timelapse
 from gui.state.aligned_curve import CurveAlignment, OfRange
 
 MINILM = "sentence-transformers/all-MiniLM-L6-v2"
@@ -104,7 +104,7 @@ def picture_laid(qt: Any, source: str, gallery: Path) -> None:
         assert session.model is not None
         half, last = session.model.n_positions // 2, session.model.n_positions - 2
         application.controller.request_positions(1, half - 1)
-        session.laying = CurveAlignment(OfRange((half, last)), "basis")
+        session.alignment = CurveAlignment(OfRange((half, last)), "basis")
         window.bring("compare")
         settle(application)
         window.viewport.camera.frame()
@@ -141,7 +141,7 @@ def picture_sample(qt: Any, gallery: Path) -> None:
         for wanted in OF_SAMPLE:
             picture_panel(application, wanted, gallery)
     model = open_source(SAMPLE)
-    session = make_lapse(model, history_here(model))
+    session = timeline_session(model, history_here(model))
     write_timelapse(session, gallery / "forming.gif", size=FILM)
 
 

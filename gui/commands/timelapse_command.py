@@ -55,7 +55,7 @@ def timelapse(
     norms, positions, basis, mean, components.
     """
     from gui.commands.training_history import history_for_command
-    from gui.export.timelapse_film import FORMATS, make_lapse, write_timelapse
+    from gui.export.timelapse_film import FORMATS, timeline_session, write_timelapse
     from gui.style.theme import THEMES
 
     shown, pixels = parse_positions(positions), parse_size(size)
@@ -67,6 +67,6 @@ def timelapse(
             offline=offline, whole=whole, on_progress=step.tell,
         )  # fmt: skip
         history = step("Reading the history", read)
-        session = step("Computing", lambda: make_lapse(model, history, basis.value, shown))
+        session = step("Computing", lambda: timeline_session(model, history, basis.value, shown))
         write_timelapse(session, out, size=pixels, fps=fps, theme=THEMES[theme.value], step=step)
     say_written(str(out), model)

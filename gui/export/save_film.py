@@ -58,14 +58,17 @@ class FilmSaver:
         """Ask for options and a file, with a suggested name, and save a film."""
         from gui.export.film_dialog import FilmDialog, FilmOptions
 
-        lapse = self._session.lapse
-        if lapse is None:
+        timeline = self._session.timeline
+        if timeline is None:
             return
         if self.busy:
             self._session.status = "Another film is being saved"
             return
         dialog = FilmDialog(
-            self._options or FilmOptions(), self._viewport.size(), lapse.n_snapshots, self._window
+            self._options or FilmOptions(),
+            self._viewport.size(),
+            timeline.n_snapshots,
+            self._window,
         )
         accepted = dialog.exec() == QDialog.DialogCode.Accepted
         options = dialog.options()
@@ -81,7 +84,7 @@ class FilmSaver:
     def save(self, out: Path, options: FilmOptions) -> None:
         """Save a film; a notice reports failures."""
         from gui.export.film import Film
-        from gui.export.timelapse_film import FilmLook, LapseFrames
+        from gui.export.timelapse_film import FilmLook, TimelineFrames
 
         self.cancel()
         viewport = self._viewport.interactor
@@ -94,7 +97,7 @@ class FilmSaver:
             lines=max(1, min(viewport.height(), options.height)),
         )
         try:
-            frames = LapseFrames(self._session, look)
+            frames = TimelineFrames(self._session, look)
         except HelixscopeError as error:
             self._session.notice = Notice(str(error), error.advice)
             return
@@ -106,11 +109,11 @@ class FilmSaver:
 
     def ask_numbers(self, name: str) -> None:
         """Ask for a file, with a suggested name, and write the coordinates as NPZ."""
-        from gui.export.timelapse_film import write_lapse_numbers
+        from gui.export.timelapse_film import write_timeline_numbers
 
-        lapse = self._session.lapse
-        path = None if lapse is None else ask_where(self._window, "Save coordinates", name, _NPZ)
-        if path is None or lapse is None:
+        timeline = self._session.timeline
+        path = None if timeline is None else ask_where(self._window, "Save coordinates", name, _NPZ)
+        if path is None or timeline is None:
             return
 
         def done(_: None) -> None:
@@ -118,7 +121,7 @@ class FilmSaver:
 
         self._controller.in_background(
             NUMBERS,
-            lambda: write_lapse_numbers(lapse, path),
+            lambda: write_timeline_numbers(timeline, path),
             done,
             "The coordinates could not be saved",
         )

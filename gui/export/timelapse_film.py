@@ -73,7 +73,7 @@ def off_screen(look: FilmLook, *, compact: bool = False) -> OffScreen:
     return OffScreen(look.theme, logical, scale=scale, compact=compact)
 
 
-class LapseFrames:
+class TimelineFrames:
     """Draws the frames of a session's timeline, independent of later changes of the session.
 
     Created, used and closed on one thread: that of the window, if there is one.
@@ -81,7 +81,7 @@ class LapseFrames:
     Parameters
     ----------
     session
-        Its ``lapse`` is drawn as shown now, without the hovered position.
+        Its ``timeline`` is drawn as shown now, without the hovered position.
     look
         Options.
 
@@ -93,30 +93,30 @@ class LapseFrames:
 
     def __init__(self, session: Session, look: FilmLook) -> None:
         self._session = replace(session, hover=None, snapshot=0)
-        lapse = self._session.shown_lapse
-        if lapse is None:
+        timeline = self._session.shown_timeline
+        if timeline is None:
             raise HelixscopeError(
                 "There is no time-lapse of what is shown now",
                 "Save it when Training shows the one of this range.",
             )
-        self._lapse = lapse
-        self._stage = off_screen(look)
+        self._timeline = timeline
+        self._off_screen = off_screen(look)
         self._pose = look.pose or self._overview(look.size)
 
     def __len__(self) -> int:
         """Return the number of frames."""
-        return self._lapse.n_snapshots
+        return self._timeline.n_snapshots
 
     def draw(self, snapshot: int) -> np.ndarray:
         """Draw a frame: (height, width, 3) uint8."""
         self._session.snapshot = snapshot
         state = resolve_scene(self._session)
         assert state is not None
-        return self._stage.draw(state, self._pose)
+        return self._off_screen.draw(state, self._pose)
 
     def close(self) -> None:
         """Release the graphics."""
-        self._stage.close()
+        self._off_screen.close()
 
     def _overview(self, size: tuple[int, int]) -> CameraPose:
         """Frame the range at all snapshots together, so that it never leaves the picture."""
@@ -124,13 +124,13 @@ class LapseFrames:
 
         state = resolve_scene(self._session)
         assert state is not None
-        inside = self._lapse.coordinates[:, self._lapse.timelapse.in_range]
+        inside = self._timeline.coordinates[:, self._timeline.timelapse.in_range]
         columns = columns_for(self._session.components)
         points = inside[..., columns].reshape(-1, len(COMPONENTS)) @ state.turn.T
         return view_pose("article", points, state.turn, size[0] / size[1])
 
 
-def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
+def write_film(frames: TimelineFrames, out: Path, look: FilmLook) -> None:
     """Draw all frames into a film, MP4 or GIF by the file's suffix.
 
     Raises
@@ -141,7 +141,7 @@ def write_film(frames: LapseFrames, out: Path, look: FilmLook) -> None:
     Film(out, look.size, look.fps).write(len(frames), frames.draw)
 
 
-def lapse_numbers(lapse: TrainingTimeline) -> dict[str, np.ndarray]:
+def timeline_numbers(timeline: TrainingTimeline) -> dict[str, np.ndarray]:
     """Return a timeline's arrays by name; n snapshots of p positions in d dimensions.
 
     ``steps`` (n,); ``tokens`` (n,) and ``losses`` (n,) where they are known; ``coordinates``
@@ -151,40 +151,40 @@ def lapse_numbers(lapse: TrainingTimeline) -> dict[str, np.ndarray]:
     ``components`` (≤ 3, d) of the last snapshot: frozen coordinates are
     ``(table - mean) @ components.T``.
     """
-    history, timelapse = lapse.history, lapse.timelapse
+    history, timelapse = timeline.history, timeline.timelapse
     told = {"tokens": history.tokens, "losses": history.losses}
     return {
         "steps": timelapse.steps,
         **{name: values for name, values in told.items() if values is not None},
-        "coordinates": lapse.coordinates,
+        "coordinates": timeline.coordinates,
         "variance": timelapse.explained_variance_ratio,
         "frozen_variance": timelapse.frozen_variance_ratio,
         "norms": timelapse.norms,
         "positions": np.array(timelapse.positions),
-        "basis": np.array(lapse.basis),
+        "basis": np.array(timeline.basis),
         "mean": timelapse.pca.mean,
         "components": timelapse.pca.components[: len(COMPONENTS)],
     }
 
 
-def write_lapse_numbers(lapse: TrainingTimeline, out: Path) -> None:
-    """Write :func:`lapse_numbers` as NPZ, atomically.
+def write_timeline_numbers(timeline: TrainingTimeline, out: Path) -> None:
+    """Write :func:`timeline_numbers` as NPZ, atomically.
 
     Raises
     ------
     HelixscopeError
         It cannot be written.
     """
-    write_numbers(lapse_numbers(lapse), out)
+    write_numbers(timeline_numbers(timeline), out)
 
 
-def make_lapse(
+def timeline_session(
     model: PositionalModel,
     history: History,
     basis: Basis = "frozen",
     positions: tuple[int, int] | None = None,
 ) -> Session:
-    """Return a session with a model's timeline, for :class:`LapseFrames`.
+    """Return a session with a model's timeline, for :class:`TimelineFrames`.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def make_lapse(
         model=model,
         curve=place_curve(model.W_pos, timelapse.pca, COMPONENTS),
         norms=norm_profile(model.W_pos),
-        lapse=TrainingTimeline(history, timelapse, basis),
+        timeline=TrainingTimeline(history, timelapse, basis),
     )
 
 
@@ -217,7 +217,7 @@ def write_timelapse(
     Parameters
     ----------
     session
-        From :func:`make_lapse`.
+        From :func:`timeline_session`.
     out
         ``.mp4``, ``.gif`` or ``.npz``.
     size, fps, theme
@@ -230,13 +230,13 @@ def write_timelapse(
     HelixscopeError
         It cannot be drawn or written.
     """
-    assert session.lapse is not None
-    lapse = session.lapse
+    assert session.timeline is not None
+    timeline = session.timeline
     if out.suffix.lower() == ".npz":
-        step("Writing", lambda: write_lapse_numbers(lapse, out))
+        step("Writing", lambda: write_timeline_numbers(timeline, out))
         return
     look = FilmLook(film_size(size, out), fps, theme)
-    frames = LapseFrames(session, look)
+    frames = TimelineFrames(session, look)
     try:
         step(f"Drawing {len(frames)} frames", lambda: write_film(frames, out, look))
     finally:

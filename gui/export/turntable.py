@@ -104,7 +104,7 @@ class TurnFrames:
         self._pose = look.pose or view_pose("article", shown, state.turn, aspect)
         axes = dict(zip(("x", "y", "z"), state.turn.T, strict=True))
         self._axis = axes.get(turn.about, self._pose.up)
-        self._stage = off_screen(look, compact=compact)
+        self._off_screen = off_screen(look, compact=compact)
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -113,11 +113,11 @@ class TurnFrames:
     def draw(self, index: int) -> np.ndarray:
         """Draw a frame: (height, width, 3) uint8."""
         angle = 2.0 * np.pi * index / self._count
-        return self._stage.draw(self._state, turned(self._pose, self._axis, angle))
+        return self._off_screen.draw(self._state, turned(self._pose, self._axis, angle))
 
     def close(self) -> None:
         """Release the graphics."""
-        self._stage.close()
+        self._off_screen.close()
 
 
 def export_turntable(

@@ -102,7 +102,7 @@ def model_data(session: Session) -> ModelData | None:
 
 def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
     """Return the arrays by position, in the order of a table's columns."""
-    model, curve, lapse = session.model, session.curve, session.shown_lapse
+    model, curve, timeline = session.model, session.curve, session.shown_timeline
     assert model is not None
     assert curve is not None
     count = model.n_positions
@@ -124,15 +124,15 @@ def _of_rows(session: Session, coordinates: np.ndarray) -> dict[str, Datum]:
         "coordinates": Datum(
             coordinates,
             "the row minus the range’s mean, along the shown components"
-            if lapse is None
+            if timeline is None
             else f"as the curve was at {_snapshot(session)}",
             _TABLE,
             names,
         ),
     }
-    if lapse is not None:
+    if timeline is not None:
         assert session.snapshot is not None
-        norms = lapse.timelapse.norms[session.snapshot]
+        norms = timeline.timelapse.norms[session.snapshot]
         return {**rows, "norm": Datum(norms, "length of the row then", _TABLE, "norm")}
     if session.norms is not None:
         centred = session.norms.centred
@@ -163,10 +163,10 @@ def _of_aligned(aligned: AlignedCurve) -> dict[str, Datum]:
 
 def _snapshot(session: Session) -> str:
     """Describe the shown snapshot of the training."""
-    lapse = session.shown_lapse
-    assert lapse is not None
+    timeline = session.shown_timeline
+    assert timeline is not None
     assert session.snapshot is not None
-    return lapse.caption(session.snapshot)
+    return timeline.caption(session.snapshot)
 
 
 def _of_basis(session: Session) -> dict[str, Datum]:

@@ -139,16 +139,16 @@ class _ModelLines:
 
     def _points(self) -> list[str]:
         """Return the lines that compute ``points`` and their ``values`` for all positions."""
-        lines, lapse = ["points = curve.coordinates"], self._session.shown_lapse
-        if lapse is not None:
+        lines, timeline = ["points = curve.coordinates"], self._session.shown_timeline
+        if timeline is not None:
             assert self._session.snapshot is not None
-            step = int(lapse.history.steps[self._session.snapshot])
+            step = int(timeline.history.steps[self._session.snapshot])
             columns = list(columns_for(self._curve.components))
             lines = [
                 "from geometry import history_here, make_timelapse",
                 "",
-                f"lapse = make_timelapse(history_here(model), {lapse.positions})",
-                f"ways = lapse.{lapse.basis}[:, :, {columns}]  # of all positions, by step",
+                f"lapse = make_timelapse(history_here(model), {timeline.positions})",
+                f"ways = lapse.{timeline.basis}[:, :, {columns}]  # of all positions, by step",
                 f"snapshot = lapse.steps.tolist().index({step})",
                 "points = ways[snapshot]",
             ]

@@ -91,9 +91,9 @@ def resolve_scene(session: Session) -> SceneState | None:
     curve, model = session.curve, session.model
     if curve is None or model is None:
         return None
-    lapse = session.shown_lapse
-    if lapse is not None:
-        return _resolve_snapshot(session, lapse)
+    timeline = session.shown_timeline
+    if timeline is not None:
+        return _resolve_snapshot(session, timeline)
     shares = curve.explained_variance_ratio
     first, last = curve.pca.positions
     c = curve.components
@@ -132,7 +132,7 @@ def resolve_scene(session: Session) -> SceneState | None:
     )
 
 
-def _resolve_snapshot(session: Session, lapse: TrainingTimeline) -> SceneState:
+def _resolve_snapshot(session: Session, timeline: TrainingTimeline) -> SceneState:
     """Resolve the scene of a snapshot of the training."""
     assert session.model is not None
     assert session.curve is not None
@@ -140,39 +140,41 @@ def _resolve_snapshot(session: Session, lapse: TrainingTimeline) -> SceneState:
     at, components = session.snapshot, session.curve.components
     columns = columns_for(components)
     known = sorted(components) == list(COMPONENTS)
-    first, last = lapse.positions
-    frozen = lapse.basis == "frozen"
+    first, last = timeline.positions
+    frozen = timeline.basis == "frozen"
     names = [f"{'PC' if frozen else 'axis'}\N{NO-BREAK SPACE}{k + 1}" for k in columns]
     return SceneState(
-        coordinates=lapse.coordinates[at][:, columns],
+        coordinates=timeline.coordinates[at][:, columns],
         turn=session.turn if known else np.eye(3),
-        positions=lapse.positions,
+        positions=timeline.positions,
         outside=session.outside,
         projection=session.projection,
         scale=color_scale(session),
         axis_labels=(names[0], names[1], names[2]),
         caption=(
             f"{titled(session.model)} · positions {first}–{last} · centred",
-            f"as it was at {lapse.caption(at)}",
-            lapse.basis_caption(at),
+            f"as it was at {timeline.caption(at)}",
+            timeline.basis_caption(at),
         ),
         sphere=None,
         selection=session.selection,
         hover=session.hover,
         labels=_labels(session),
-        ways=_ways(session, lapse, columns),
+        ways=_ways(session, timeline, columns),
     )
 
 
-def _ways(session: Session, lapse: TrainingTimeline, columns: tuple[int, int, int]) -> Ways | None:
+def _ways(
+    session: Session, timeline: TrainingTimeline, columns: tuple[int, int, int]
+) -> Ways | None:
     from gui.scene.trails import Ways  # imported only if used
 
     assert session.snapshot is not None
-    first, last = (0, None) if session.outside == "faint" else lapse.positions
+    first, last = (0, None) if session.outside == "faint" else timeline.positions
     shown = [p for p in session.selection if first <= p and (last is None or p <= last)]
     if not shown:
         return None
-    points = lapse.coordinates[:, shown[-MAX_TRAILS:]][..., columns]
+    points = timeline.coordinates[:, shown[-MAX_TRAILS:]][..., columns]
     return Ways(points.transpose(1, 0, 2), session.snapshot)
 
 
@@ -215,10 +217,10 @@ def lasting_labels(session: Session) -> dict[int, str]:
 
 def point_text(session: Session, position: int) -> str:
     """Describe a point: its position, norm and token, as far as they are known."""
-    text, lapse = f"position {position}", session.shown_lapse
-    if lapse is not None:
+    text, timeline = f"position {position}", session.shown_timeline
+    if timeline is not None:
         assert session.snapshot is not None
-        norm = float(lapse.timelapse.norms[session.snapshot, position])
+        norm = float(timeline.timelapse.norms[session.snapshot, position])
         text += f" · norm {format_number(norm)}"
     elif session.norms is not None:
         text += f" · norm {format_number(float(session.norms.values[position]))}"

@@ -87,15 +87,15 @@ class ComparedKeeper:
         self._pairs.close()
 
     @property
-    def held(self) -> OpenModel | None:
+    def open_model(self) -> OpenModel | None:
         """The model with everything needed to show it elsewhere; None while it is loading."""
         return OpenModel.of(self.session, self.opening, self._fitter)
 
-    def take(self, held: OpenModel) -> None:
+    def take(self, open_model: OpenModel) -> None:
         """Replace the shown model by another."""
         self.opening.cancel()
-        self.opening.take(held.wanted)
-        self.show(held.wanted, held.opened, read=False)
+        self.opening.take(open_model.wanted)
+        self.show(open_model.wanted, open_model.opened, read=False)
 
     def show(self, wanted: OpenRequest, opened: Opened, *, read: bool = True) -> None:
         """Show a model; ``read`` means loaded for this view, not taken from another."""

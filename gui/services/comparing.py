@@ -45,7 +45,7 @@ class Comparing:
     ----------
     session, jobs, fetching
         The open model's session; runs the work; access to the Hub.
-    held
+    open_model
         Returns the open model, with everything needed to show it again; None if none is open.
     show
         Shows a model in place of the open one.
@@ -63,12 +63,12 @@ class Comparing:
         session: Session,
         jobs: Jobs,
         fetching: Fetching,
-        held: Callable[[], OpenModel | None],
+        open_model: Callable[[], OpenModel | None],
         show: Callable[[OpenModel], None],
         opener: Callable[..., PositionalModel] | None = None,
     ) -> None:
         self._session, self._jobs, self._fetching = session, jobs, fetching
-        self._held, self._show_main, self._opener = held, show, opener
+        self._open_model, self._show_main, self._opener = open_model, show, opener
         self._keepers: dict[int, ComparedKeeper] = {}
         self._newest = MAIN
         self.marks = LinkedMarks(session, lambda: self._sessions()[1:])
@@ -109,9 +109,9 @@ class Comparing:
         """
         keepers = [self._keepers[key] for key in self.keys if key != MAIN]
         return tuple(
-            (keeper.compared.key, keeper.session, keeper.held.wanted)
+            (keeper.compared.key, keeper.session, keeper.open_model.wanted)
             for keeper in keepers
-            if keeper.held is not None
+            if keeper.open_model is not None
         )
 
     @property
@@ -228,8 +228,8 @@ class Comparing:
 
         In the grid both keep their places. False if there is no such model, or it is still loading.
         """
-        keeper, ours = self._keepers.get(key), self._held()
-        theirs = None if keeper is None else keeper.held
+        keeper, ours = self._keepers.get(key), self._open_model()
+        theirs = None if keeper is None else keeper.open_model
         if keeper is None or theirs is None or ours is None:
             return False
         keys = list(self.keys)

@@ -84,12 +84,12 @@ class Controller:
         self._prompting = Prompting(session, jobs, self._fail)
         self.answers = Answers(session, jobs)
         self.compared_answers = ComparedAnswers(session, jobs)
-        self._lapsing = TimelineFollower(session)
+        self._timeline = TimelineFollower(session)
         self._search = HubSearch(session, jobs, self._fetching, self._fail)
         self._measuring = Measuring(session)
         self._pairs = PairMeasuring(session)
         self.comparing = Comparing(
-            session, jobs, self._fetching, self._hold, self._show_held, opener
+            session, jobs, self._fetching, self._hold, self._show_open_model, opener
         )
         self._reopening = Reopening(
             session, self._opening.open, self._fail, lambda: self._opening.shown, self.comparing
@@ -111,7 +111,7 @@ class Controller:
         self._listening.stop()
         self.answers.close()
         self.compared_answers.close()
-        self._lapsing.close()
+        self._timeline.close()
         self._measuring.close()
         self._pairs.close()
         self.comparing.close()
@@ -248,11 +248,13 @@ class Controller:
     def _hold(self) -> OpenModel | None:
         return OpenModel.of(self.session, self._opening, self._fitter)
 
-    def _show_held(self, held: OpenModel) -> None:
+    def _show_open_model(self, open_model: OpenModel) -> None:
         """Show a model that was a compared one, and cancel any opening."""
         self._opening.cancel()
-        self._opening.take(held.wanted)
-        self._show(held.wanted, held.opened, components=held.opened.curve.components)
+        self._opening.take(open_model.wanted)
+        self._show(
+            open_model.wanted, open_model.opened, components=open_model.opened.curve.components
+        )
 
     def _show(self, wanted: OpenRequest, opened: Opened, **more: object) -> None:
         session, model = self.session, opened.model
@@ -264,7 +266,7 @@ class Controller:
             details=None,
             tokens=None,
             snapshot=None,
-            lapse=None,
+            timeline=None,
             history=None,
             gathered=None,
             guides=NO_GUIDES,

@@ -19,7 +19,7 @@ SLOT = "training"
 
 
 class TimelineFollower:
-    """Keeps ``session.history``, ``session.lapse`` and ``session.snapshot`` consistent.
+    """Keeps ``session.history``, ``session.timeline`` and ``session.snapshot`` consistent.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class TimelineFollower:
         if answer is None or answer.result is None:
             return
         found = answer.result
-        before = session.lapse
+        before = session.timeline
         if before is not None and before.timelapse is found.timelapse:
             return
         snapshot = session.snapshot
@@ -55,13 +55,13 @@ class TimelineFollower:
             snapshot = nearest_step(found.history.steps, int(before.history.steps[snapshot]))
         elif snapshot is not None:  # from saved work, perhaps of another training
             snapshot = min(snapshot, len(found.history.steps) - 1)
-        lapse = TrainingTimeline(found.history, found.timelapse, session.basis)
-        session.change(history=found.history, lapse=lapse, snapshot=snapshot)
+        timeline = TrainingTimeline(found.history, found.timelapse, session.basis)
+        session.change(history=found.history, timeline=timeline, snapshot=snapshot)
 
     def _on_basis_changed(self) -> None:
-        lapse = self._session.lapse
-        if lapse is not None:
-            self._session.lapse = replace(lapse, basis=self._session.basis)
+        timeline = self._session.timeline
+        if timeline is not None:
+            self._session.timeline = replace(timeline, basis=self._session.basis)
 
 
 def nearest_step(steps: Steps, step: float) -> int:

@@ -135,7 +135,7 @@ def own_scale(session: Session) -> ColorScale:
     assert session.model is not None
     assert session.curve is not None
     n_positions = session.model.n_positions
-    now = "" if session.shown_lapse is None else " (as it is now)"
+    now = "" if session.shown_timeline is None else " (as it is now)"
     if session.color_by == "position" or (session.color_by == "norm" and session.norms is None):
         last = n_positions - 1
         values = np.arange(n_positions, dtype=np.float32)

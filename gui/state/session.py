@@ -249,7 +249,7 @@ class Found:
     tokens: TokenizedPrompt | None = None
     tokens_missing: str = ""
     tokens_to_fetch: int = 0
-    lapse: TrainingTimeline | None = None
+    timeline: TrainingTimeline | None = None
     answers: Mapping[str, Answer] = field(default_factory=lambda: MappingProxyType({}))
     aligned: AlignedCurve | None = None
     not_aligned: str = ""
@@ -291,16 +291,16 @@ class Session(Wanted, Open, Found, Messages):
         return self.curve.pca if self.curve is not None else None
 
     @property
-    def shown_lapse(self) -> TrainingTimeline | None:
+    def shown_timeline(self) -> TrainingTimeline | None:
         """The timeline whose :attr:`snapshot` is shown; None if the model itself is shown.
 
         The model itself is shown while a range is fitted that differs from the timeline's.
         """
-        lapse, curve, snapshot = self.lapse, self.curve, self.snapshot
-        if lapse is None or curve is None or snapshot is None:
+        timeline, curve, snapshot = self.timeline, self.curve, self.snapshot
+        if timeline is None or curve is None or snapshot is None:
             return None
-        fits = curve.pca.positions == lapse.positions and 0 <= snapshot < lapse.n_snapshots
-        return lapse if fits else None
+        fits = curve.pca.positions == timeline.positions and 0 <= snapshot < timeline.n_snapshots
+        return timeline if fits else None
 
     @property
     def shown_guides(self) -> tuple[Guide, ...]:

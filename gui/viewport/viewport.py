@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _REFRESHED_BY = (
     "turn", "model", "outside", "projection", "color_by", "color_component", "colormap",
-    "color_limits", "sphere", "selection", "hover", "tokens", "snapshot", "lapse", "guides",
+    "color_limits", "sphere", "selection", "hover", "tokens", "snapshot", "timeline", "guides",
 )  # fmt: skip
 
 
@@ -85,8 +85,8 @@ class Viewport(QWidget):
         self.marquee.drawn.connect(self._on_drawn)
         self.focus_ring = FocusRing(self.interactor)
         self._turn_ease = TurnEase(self.interactor, self.scene, self._antialiasing)
-        self._hand = MouseGestures(self)
-        self._connect_hand()
+        self._gestures = MouseGestures(self)
+        self._connect_gestures()
         self.interactor.installEventFilter(self)
         self.interactor.frameSwapped.connect(self._on_frame_swapped)
         self._listening = Listening()
@@ -211,22 +211,22 @@ class Viewport(QWidget):
 
     def _on_mouse(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
         if kind == QEvent.Type.MouseButtonPress:
-            self._hand.press(event)
+            self._gestures.press(event)
             self.camera.press()
         if self.marquee.takes(kind, event):
             self.hoverRequested.emit(None)
             return True
-        return self._hand.heed(kind, event)
+        return self._gestures.heed(kind, event)
 
-    def _connect_hand(self) -> None:
-        hand = self._hand
-        hand.hovered.connect(lambda at: self.hoverRequested.emit(self.position_at(at)))
-        hand.clicked.connect(self._on_clicked)
-        hand.doubleClicked.connect(self._on_double_clicked)
-        hand.menuWanted.connect(self.menuRequested)
-        hand.dragBegan.connect(self._on_drag_began)
-        hand.dragged.connect(self.interactor.update)
-        hand.dragEnded.connect(self._antialiasing.rest)
+    def _connect_gestures(self) -> None:
+        gestures = self._gestures
+        gestures.hovered.connect(lambda at: self.hoverRequested.emit(self.position_at(at)))
+        gestures.clicked.connect(self._on_clicked)
+        gestures.doubleClicked.connect(self._on_double_clicked)
+        gestures.menuWanted.connect(self.menuRequested)
+        gestures.dragBegan.connect(self._on_drag_began)
+        gestures.dragged.connect(self.interactor.update)
+        gestures.dragEnded.connect(self._antialiasing.rest)
 
     def _on_drag_began(self, rotates: bool) -> None:
         self.camera.drag(rotates=rotates)

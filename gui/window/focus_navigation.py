@@ -26,7 +26,7 @@ def in_front(dock: QDockWidget) -> bool:
     return dock.isVisible() and (dock.isFloating() or not dock.visibleRegion().isEmpty())
 
 
-def go_round(window: HostWindow, step: int) -> None:
+def focus_next_panel(window: HostWindow, step: int) -> None:
     """Focus the next visible panel, or the previous one; the 3D view counts as a panel."""
     seen = [dock.name for dock in DOCKS if in_front(window.docks[dock.name])]
     places: list[tuple[QWidget, Callable[[], object]]] = [

@@ -37,7 +37,7 @@ from gui.window.bookmark_keeper import BookmarkKeeper
 from gui.window.copy_window import copy_window
 from gui.window.docks import DOCKS, LEFT, RIGHT, Dock, DockTitle
 from gui.window.empty_state import EmptyState
-from gui.window.focus_navigation import focus_view, go_round, past_hidden
+from gui.window.focus_navigation import focus_next_panel, focus_view, past_hidden
 from gui.window.host import HostWindow
 from gui.window.lesson_player import DOCK as LESSON
 from gui.window.lesson_player import SHIPPED, LessonPlayer
@@ -141,7 +141,7 @@ class MainWindow(HostWindow):
         camera = self.viewport.camera
         self.undo = Undo(session, lambda: camera.place, camera.return_to)
         self.commands = Actions(self, handlers(self))
-        self.teaching = LessonPlayer(self, (SHIPPED, settings.lessons))
+        self.lesson_player = LessonPlayer(self, (SHIPPED, settings.lessons))
         self._build_panel_menu()
         self._build_status()
         connect_centre(self)
@@ -197,7 +197,7 @@ class MainWindow(HostWindow):
         for number, dock in enumerate(DOCKS, start=1):
             action = self.docks[dock.name].toggleViewAction()
             if dock.name == LESSON:  # it does more than show a panel
-                action = self.teaching.action
+                action = self.lesson_player.action
             action.setText(f"{dock.title}\t{number}" if number <= KEYS else dock.title)
             menu.insertAction(first, action)
         menu.insertSeparator(first)
@@ -226,8 +226,8 @@ class MainWindow(HostWindow):
 
     def arrange(self) -> None:
         """Move all docks to their initial places; an active lesson continues."""
-        goes_on = self.teaching.on
-        self.teaching.leave()
+        goes_on = self.lesson_player.on
+        self.lesson_player.leave()
         for dock in DOCKS:
             widget = self.docks[dock.name]
             if widget.isFloating():  # Qt would hide and show it for nothing
@@ -245,7 +245,7 @@ class MainWindow(HostWindow):
         self.resizeDocks(left, [400, 260, 160], vertical)
         self.resizeDocks([self.docks["inspector"], self.docks["prompt"]], [500, 240], vertical)
         if goes_on:
-            self.teaching.open()
+            self.lesson_player.open()
 
     def set_theme(self, theme: Theme, choice: ThemeChoice) -> None:
         """Set the colours, and check the theme in the menu."""
@@ -355,7 +355,7 @@ class MainWindow(HostWindow):
         return Path(urls[0].toLocalFile()) if len(urls) == 1 and urls[0].isLocalFile() else None
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self.teaching.stop()
+        self.lesson_player.stop()
         self.settings.layout = (self.saveGeometry(), self.saveState())
         self.settings.save_session(self.session)
         self.settings.sync()
@@ -433,12 +433,12 @@ def handlers(window: MainWindow) -> dict[str, Callable[..., object]]:
         "theme_dark": lambda _: window.choose_theme("dark"),
         "full_screen": lambda on: window.showFullScreen() if on else window.showNormal(),
         "view_3d": lambda: focus_view(window),
-        "next_panel": lambda: go_round(window, 1),
-        "previous_panel": lambda: go_round(window, -1),
+        "next_panel": lambda: focus_next_panel(window, 1),
+        "previous_panel": lambda: focus_next_panel(window, -1),
         "reset_layout": window.arrange,
-        "lesson": lambda: window.teaching.open(),
-        "lesson_previous": lambda: window.teaching.go_on(-1),
-        "lesson_next": lambda: window.teaching.go_on(1),
+        "lesson": lambda: window.lesson_player.open(),
+        "lesson_previous": lambda: window.lesson_player.go_on(-1),
+        "lesson_next": lambda: window.lesson_player.go_on(1),
         "palette": lambda: _show_palette(window),
         "compare_add": window.side_by_side.choose,
         "compare_nine": window.side_by_side.show_nine,
@@ -490,7 +490,7 @@ def connect_centre(window: MainWindow) -> None:
     window.empty_state.folderRequested.connect(window.open_folder)
     window.empty_state.fileRequested.connect(window.open_file)
     window.empty_state.hubRequested.connect(lambda: window.start_in("models"))
-    window.empty_state.lessonRequested.connect(window.teaching.begin_with_sample)
+    window.empty_state.lessonRequested.connect(window.lesson_player.begin_with_sample)
     window.empty_state.cancelRequested.connect(controller.cancel)
     window.status_bar.cancelRequested.connect(controller.cancel)
     viewport.hoverRequested.connect(lambda position: window.set_field("hover", position))

@@ -61,7 +61,7 @@ class Stage:
         """Report frames of scrubbing through a training beside those of rotating, turn by turn."""
         window = self.ours.window
         window.focus_on("training")
-        run_until(self.qt, lambda: self.ours.idle and self.ours.session.lapse is not None)
+        run_until(self.qt, lambda: self.ours.idle and self.ours.session.timeline is not None)
         slider = window.panels["training"].content.player.slider
         snapshots = cycle(chain(range(SNAPSHOTS), range(SNAPSHOTS - 2, 0, -1)))
         scrubbed, turned = [], []

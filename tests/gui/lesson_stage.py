@@ -117,14 +117,14 @@ class LessonStage:
         self._qtbot.waitUntil(self._is_settled, timeout=TIMEOUT_MS)
 
     def _is_settled(self) -> bool:
-        session, teaching = self.session, self.window.teaching
+        session, lesson_player = self.session, self.window.lesson_player
         if session.model is None:
             return self.application.idle
-        known = not teaching.on or "…" not in self.text
+        known = not lesson_player.on or "…" not in self.text
         pca = session.curve.pca
         fitted = pca.exact and pca.positions == session.positions and session.status == "Ready"
         # What a panel shows may take longer: it says so itself.
-        return fitted and self.window.viewport.idle and not teaching._aim and known
+        return fitted and self.window.viewport.idle and not lesson_player._aim and known
 
     def in_front(self, name: str) -> bool:
         """Tell whether a panel can be seen."""

@@ -85,7 +85,7 @@ class SharedWindow:
                 other.close()
         while controller.cancel():
             pass
-        window.teaching.leave()
+        window.lesson_player.leave()
         window.turntables._chosen = window.films._options = None
         window.pictures._options = PictureOptions()
         window.viewport.marquee.arm(None)

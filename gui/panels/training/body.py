@@ -47,13 +47,13 @@ class TrainingBody(PanelBody):
         self._lay_out()
         self._listening = Listening()
         for signal, slot in (
-            (session.events.lapse, self._on_lapse_changed),
+            (session.events.timeline, self._on_timeline_changed),
             (session.events.snapshot, self._on_snapshot_changed),
             (session.events.gathered, lambda: self.checkpoints.setChecked(False)),
             (session.events.model, self._follow_model),
         ):
             self._listening.to(signal, slot)
-        self._on_lapse_changed()
+        self._on_timeline_changed()
         self._on_snapshot_changed()
         self._follow_model()
 
@@ -100,10 +100,10 @@ class TrainingBody(PanelBody):
 
     def keys(self) -> Mapping[int, Callable[[], None]]:
         """Space plays, arrows step, Home and End go to the ends, Esc shows the model as it is."""
-        player, lapse, state = self.player, self.session.lapse, self.session.gathering
+        player, timeline, state = self.player, self.session.timeline, self.session.gathering
         acts: dict[int, Callable[[], None]] = {}
-        if lapse is not None:
-            last = lapse.n_snapshots - 1
+        if timeline is not None:
+            last = timeline.n_snapshots - 1
             acts = {
                 Qt.Key.Key_Space: player.toggle,
                 Qt.Key.Key_Left: lambda: player.step(-1),
@@ -139,8 +139,8 @@ class TrainingBody(PanelBody):
         self.checkpoints.setChecked(False)
         self._arrange()
 
-    def _on_lapse_changed(self) -> None:
-        self.player.show_lapse(self.session.lapse)
+    def _on_timeline_changed(self) -> None:
+        self.player.show_timeline(self.session.timeline)
 
     def _on_snapshot_changed(self) -> None:
         self.player.show_snapshot(self.session.snapshot)

@@ -42,7 +42,7 @@ class Player(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._lapse: TrainingTimeline | None = None
+        self._timeline: TrainingTimeline | None = None
         self._snapshot: int | None = None
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._advance)
@@ -72,7 +72,7 @@ class Player(QWidget):
         self._lay_out()
         self._connect()
         self.set_theme(theme)
-        self.show_lapse(None)
+        self.show_timeline(None)
 
     def _lay_out(self) -> None:
         row = QHBoxLayout(self)
@@ -99,18 +99,18 @@ class Player(QWidget):
 
     # What is shown.
 
-    def show_lapse(self, lapse: TrainingTimeline | None) -> None:
+    def show_timeline(self, timeline: TrainingTimeline | None) -> None:
         """Take another time-lapse; it is not played on if there is none."""
-        self._lapse = lapse
-        self.setEnabled(lapse is not None)
-        if lapse is None:
+        self._timeline = timeline
+        self.setEnabled(timeline is not None)
+        if timeline is None:
             self.stop()
             self._show_ends("", "")
             return
         blocked = self.slider.blockSignals(True)
-        self.slider.setRange(0, lapse.n_snapshots - 1)
+        self.slider.setRange(0, timeline.n_snapshots - 1)
         self.slider.blockSignals(blocked)
-        steps = lapse.history.steps
+        steps = timeline.history.steps
         self._show_ends(*(format_count(int(step)) for step in (steps[0], steps[-1])))
         self.show_snapshot(self._snapshot)
 
@@ -120,14 +120,14 @@ class Player(QWidget):
         self.now.setEnabled(snapshot is not None)
         if snapshot is None:
             self.stop()
-        if self._lapse is None:
+        if self._timeline is None:
             self.readout.set_text("")
             return
-        at = self._lapse.n_snapshots - 1 if snapshot is None else snapshot
+        at = self._timeline.n_snapshots - 1 if snapshot is None else snapshot
         blocked = self.slider.blockSignals(True)
         self.slider.setValue(at)
         self.slider.blockSignals(blocked)
-        said = "as it is now" if snapshot is None else " · ".join(self._lapse.readout(at))
+        said = "as it is now" if snapshot is None else " · ".join(self._timeline.readout(at))
         self.readout.set_text(said)
 
     def set_theme(self, theme: Theme) -> None:
@@ -153,9 +153,9 @@ class Player(QWidget):
         if self.playing:
             self.stop()
             return
-        if self._lapse is None:
+        if self._timeline is None:
             return
-        if self._at() >= self._lapse.n_snapshots - 1:
+        if self._at() >= self._timeline.n_snapshots - 1:
             self._want(0)
         self._timer.start(self._interval())
         self._show_sign("pause")
@@ -172,8 +172,8 @@ class Player(QWidget):
 
     def go_to(self, snapshot: int) -> None:
         """Go to a snapshot; one beyond the ends is the last one or the first."""
-        if self._lapse is not None:
-            self._want(min(max(snapshot, 0), self._lapse.n_snapshots - 1))
+        if self._timeline is not None:
+            self._want(min(max(snapshot, 0), self._timeline.n_snapshots - 1))
 
     def _at(self) -> int:
         """Return the snapshot that the slider is at."""
@@ -184,9 +184,9 @@ class Player(QWidget):
             self.snapshotRequested.emit(snapshot)
 
     def _advance(self) -> None:
-        assert self._lapse is not None
+        assert self._timeline is not None
         following = self._at() + 1
-        if following < self._lapse.n_snapshots:
+        if following < self._timeline.n_snapshots:
             self._want(following)
         elif self.loop.isChecked():
             self._want(0)

@@ -162,10 +162,10 @@ class TrainingPanel(PanelSpec[Choices, Training]):
         return title, f"{self.caption(view)}. {verdict(view.result)}"
 
     def caption(self, view: View) -> str:
-        history, lapse = view.result.history, view.result.timelapse
-        first, last = lapse.positions
+        history, timeline = view.result.history, view.result.timelapse
+        first, last = timeline.positions
         steps = f"{format_count(int(history.steps[0]))}–{format_count(int(history.steps[-1]))}"
-        top3 = format_percent(float(lapse.top3[-1]))
+        top3 = format_percent(float(timeline.top3[-1]))
         return (
             f"{titled(view.model)} · {history.n_snapshots} snapshots of steps {steps} · positions "
             f"{first}–{last} · at the end {top3} in three components"
@@ -179,21 +179,21 @@ class TrainingPanel(PanelSpec[Choices, Training]):
     def numbers(self, view: View) -> Mapping[str, np.ndarray]:
         """Return a line for each snapshot."""
         training = view.result
-        history, lapse, riddle = training.history, training.timelapse, training.riddle
+        history, timeline, riddle = training.history, training.timelapse, training.riddle
         found: dict[str, np.ndarray] = {"step": history.steps}
         known = {"tokens": history.tokens, "loss": history.losses}
         found |= {name: values for name, values in known.items() if values is not None}
-        for k in range(lapse.explained_variance_ratio.shape[1]):
-            found[f"variance_{k + 1}"] = lapse.explained_variance_ratio[:, k]
-        found["variance_top3"] = lapse.top3
-        found["variance_in_last_components"] = lapse.frozen_variance_ratio
-        found["mean_norm"] = lapse.mean_norms
+        for k in range(timeline.explained_variance_ratio.shape[1]):
+            found[f"variance_{k + 1}"] = timeline.explained_variance_ratio[:, k]
+        found["variance_top3"] = timeline.top3
+        found["variance_in_last_components"] = timeline.frozen_variance_ratio
+        found["mean_norm"] = timeline.mean_norms
         found["last_norm"] = riddle.norms
         found["norms_before_last"] = riddle.neighbour_norms
         found["last_norm_if_only_decayed"] = riddle.predicted_norms
         found["last_departure"] = riddle.departures
         for position in view.choices.selection:
-            found[f"norm_{position}"] = lapse.norms[:, position]
+            found[f"norm_{position}"] = timeline.norms[:, position]
         if training.helices is not None:
             found["helix_r2"] = training.helices.r2
             found["helix_turns"] = training.helices.turns
@@ -274,10 +274,10 @@ def _plot(
 
 def _shares(view: View) -> list[Line]:
     """Return what lies between 0 and 1: variance in three components, R² of the helix."""
-    colors, lapse = SERIES[view.theme.name], view.result.timelapse
+    colors, timeline = SERIES[view.theme.name], view.result.timelapse
     lines = [
-        Line("top 3 PCs", lapse.top3, colors[0], percent=True),
-        Line("last’s PCs", lapse.frozen_variance_ratio, colors[1], percent=True),
+        Line("top 3 PCs", timeline.top3, colors[0], percent=True),
+        Line("last’s PCs", timeline.frozen_variance_ratio, colors[1], percent=True),
     ]
     if view.result.helices is not None:
         lines.append(Line("helix R²", view.result.helices.r2, colors[2]))

@@ -36,7 +36,7 @@ def application(start_application, wait_until_idle, trained):
     made = start_application(trained)
     made.window.focus_on("training")
     wait_until_idle(made)
-    assert made.session.lapse is not None
+    assert made.session.timeline is not None
     return made
 
 
@@ -223,7 +223,7 @@ def test_what_comes_while_the_file_is_asked_for_becomes_a_notice(
 
     def execute(dialog: QFileDialog) -> int:
         if meanwhile == "another model":
-            session.lapse = None
+            session.timeline = None
         else:
             pca = fit_pca(session.model.W_pos, (5, 30))
             session.curve = place_curve(session.model.W_pos, pca, (1, 2, 3))

@@ -205,14 +205,14 @@ def test_models_beside_it_get_pictures_of_their_own(opened, write_table, helix, 
 def test_a_snapshot_of_the_training(session, run, tmp_path, basis):
     from geometry.history.here import history_here
     from geometry.models.sources import open_source
-    from gui.export.timelapse_film import make_lapse
+    from gui.export.timelapse_film import timeline_session
     from tests.geometry.history_stage import growing, write_checkpoint, write_record
 
     steps = [0, 10, 100]
     folder = write_checkpoint(tmp_path / "trained", growing(steps)[-1])
     write_record(folder / "history.safetensors", steps)
     model = open_source(folder)
-    shown = make_lapse(model, history_here(model), basis)
+    shown = timeline_session(model, history_here(model), basis)
     shown.change(snapshot=1, selection=(3, 5))
     text = script(shown, sight(shown, "dark"))
     assert "index(10)" in text

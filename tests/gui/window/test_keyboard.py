@@ -99,7 +99,7 @@ def shows_focus(window, widget):
 def every_panel(window):
     """Bring one panel after the other to the front, with what it has to show."""
     for dock in DOCKS:
-        window.teaching.open() if dock.name == "lesson" else window.bring(dock.name)
+        window.lesson_player.open() if dock.name == "lesson" else window.bring(dock.name)
         window.wait()
         yield dock.name, window.docks[dock.name]
 
@@ -190,7 +190,7 @@ def test_the_view_has_a_ring_for_who_came_by_a_key(window, qtbot):
 
 
 def test_enter_follows_a_link_of_a_lesson(window):
-    window.teaching.open()
+    window.lesson_player.open()
     window.wait()
     page = window.docks["lesson"].widget().findChild(QTextBrowser)
     page.setMarkdown("Read [this](helix:one) and [that](helix:two).")

@@ -162,7 +162,7 @@ def test_a_step_of_the_training_is_there_again(
     assert "training" in read_work(tmp_path / "a.helix").panels
     assert fresh.session.alignment == session.alignment
     assert (fresh.session.aligned is None) is (snapshot is not None)
-    assert (fresh.session.snapshot, fresh.session.lapse is None) == (snapshot, False)
+    assert (fresh.session.snapshot, fresh.session.timeline is None) == (snapshot, False)
     assert np.abs(pixels(fresh) - before).max() <= 3
 
 

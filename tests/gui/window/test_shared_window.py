@@ -37,7 +37,7 @@ def test_whatever_a_test_did_is_undone(
     window.viewport.camera.view("xy")
     window.viewport.marquee.arm("box")
     window.commands.by_name["spin"].trigger()
-    window.teaching.open()
+    window.lesson_player.open()
     assert window.undo.undoes
 
     assert shared_window.get(wait_until_idle) is application

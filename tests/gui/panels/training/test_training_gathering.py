@@ -39,7 +39,7 @@ def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(hub, show, qtbot,
                     timeout=TIMEOUT_MS)  # fmt: skip
     hub.forget_requests()
     QTest.mouseClick(body.download.button, LEFT)
-    qtbot.waitUntil(lambda: session.lapse is not None, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.timeline is not None, timeout=TIMEOUT_MS)
     wait_until_idle(application)
     assert session.history.steps.tolist() == STEPS
     assert body.plots.isVisible()
@@ -49,7 +49,7 @@ def test_twenty_revisions_on_the_hub_become_a_curve_that_moves(hub, show, qtbot,
         body.player.go_to(snapshot)
         wait_until_idle(application)
         shown = application.window.viewport.scene.displayed
-        np.testing.assert_array_equal(shown, session.lapse.coordinates[snapshot])
+        np.testing.assert_array_equal(shown, session.timeline.coordinates[snapshot])
     assert hub.requests == []  # scrubbing asks nobody
 
 
@@ -65,7 +65,7 @@ def test_fewer_checkpoints_of_a_folder_take_the_place_of_all(
                     timeout=TIMEOUT_MS)  # fmt: skip
     body.download.count.setValue(3)
     QTest.mouseClick(body.download.button, LEFT)
-    qtbot.waitUntil(lambda: session.lapse.n_snapshots == 3, timeout=TIMEOUT_MS)
+    qtbot.waitUntil(lambda: session.timeline.n_snapshots == 3, timeout=TIMEOUT_MS)
     wait_until_idle(application)
     assert body.plots.isVisible()
     assert not body.checkpoints.isChecked()

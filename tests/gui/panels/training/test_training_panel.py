@@ -163,7 +163,7 @@ def test_scrubbing_asks_nothing(stage):
 def test_the_basis_is_chosen(stage):
     QTest.mouseClick(stage.panel.controls.widgets["basis"].buttons["aligned"], LEFT)
     assert stage.session.basis == "aligned"
-    assert stage.session.lapse.basis == "aligned"
+    assert stage.session.timeline.basis == "aligned"
 
 
 # ---- the plots --------------------------------------------------------------------------------
@@ -206,10 +206,10 @@ def test_arrow_keys_in_a_plot_step(stage):
 
 
 def test_the_plots_show_what_was_measured(stage):
-    lapse = stage.session.lapse.timelapse
+    timeline = stage.session.timeline.timelapse
     top3, frozen, r2 = curves(stage, "share, R²")
-    np.testing.assert_array_equal(top3.y, lapse.top3)
-    np.testing.assert_array_equal(frozen.y, lapse.frozen_variance_ratio)
+    np.testing.assert_array_equal(top3.y, timeline.top3)
+    np.testing.assert_array_equal(frozen.y, timeline.frozen_variance_ratio)
     np.testing.assert_array_equal(r2.y, stage.panel.result.helices.r2)
     assert r2.y[-1] > 0.9 > r2.y[0]
     np.testing.assert_array_equal(top3.x, places_of(np.array(STEPS)))
@@ -226,7 +226,7 @@ def test_turns_are_hidden_where_the_helix_describes_nothing(stage):
 
 
 def test_selected_positions_have_norms_of_their_own(stage):
-    norms, before = stage.session.lapse.timelapse.norms, len(curves(stage, "norm"))
+    norms, before = stage.session.timeline.timelapse.norms, len(curves(stage, "norm"))
     stage.session.selection = (3, 20)
     assert len(curves(stage, "norm")) == before + 2
     np.testing.assert_array_equal(curves(stage, "norm")[2].y, norms[:, 20])
@@ -296,7 +296,7 @@ def test_another_range_is_asked_for_with_the_same_history(stage):
     stage.session.positions = (5, 40)
     assert [(one.positions, one.given) for one in asked] == [((5, 40), None)]
     assert stage.session.history is history
-    assert stage.session.lapse.positions == (5, 40)
+    assert stage.session.timeline.positions == (5, 40)
 
 
 def test_a_gathered_history_takes_the_place_of_the_one_that_is_here(stage):
@@ -304,7 +304,7 @@ def test_a_gathered_history_takes_the_place_of_the_one_that_is_here(stage):
     stage.session.gathered = gathered = history_of(steps)
     assert stage.answer.question.given is gathered
     assert "that were fetched" in stage.panel.python()
-    assert stage.session.lapse.history is gathered
+    assert stage.session.timeline.history is gathered
     assert player_of(stage).slider.maximum() == len(steps) - 1
 
 
@@ -351,5 +351,7 @@ def test_numbers_have_a_line_for_each_snapshot(stage, monkeypatch, tmp_path):
 
 def test_the_python_prints_the_same(stage):
     first, *_, last = run_script(stage.python()).splitlines()
-    assert float(first.split()[1]) == pytest.approx(stage.session.lapse.timelapse.top3[0], abs=1e-9)
+    assert float(first.split()[1]) == pytest.approx(
+        stage.session.timeline.timelapse.top3[0], abs=1e-9
+    )
     assert "True" in last

@@ -18,7 +18,7 @@ def trained(start_application, tmp_path, wait_until_idle) -> Application:
     application = start_application(write_trained(tmp_path / "tiny"))
     application.window.focus_on("training")
     wait_until_idle(application)
-    assert application.session.lapse is not None
+    assert application.session.timeline is not None
     return application
 
 
@@ -33,7 +33,7 @@ def test_scrubbing_moves_the_points_and_now_brings_them_back(trained, wait_until
     QTest.keyClick(player.slider, Qt.Key.Key_Home)
     wait_until_idle(trained)
     assert session.snapshot == 0
-    np.testing.assert_array_equal(points(trained), session.lapse.coordinates[0])
+    np.testing.assert_array_equal(points(trained), session.timeline.coordinates[0])
     assert (viewport.pixel_of(30) - pixel).manhattanLength() > 20
     assert viewport.position_at(viewport.pixel_of(30)) is not None
     assert "as it was at step 0" in viewport.scene.state.caption[1]

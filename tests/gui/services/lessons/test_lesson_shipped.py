@@ -55,7 +55,7 @@ def test_every_step_sets_up_what_it_says(source, name, start_application, qtbot)
         stage.click(stage.panel.next)
     for words in SAID[name]:
         assert words in said
-    assert not stage.window.teaching.on  # the last button leaves
+    assert not stage.window.lesson_player.on  # the last button leaves
 
 
 def check_window(stage, setup):

@@ -23,7 +23,7 @@ def own(settings):
 @pytest.fixture
 def stage(own, application, qtbot, monkeypatch):
     """The application, where the user's lessons are the only ones."""
-    monkeypatch.setattr(application.window.teaching.lessons, "folders", (own,))
+    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
     return LessonStage(qtbot, application)
 
 
@@ -65,7 +65,7 @@ def test_nothing_of_lessons_is_there_at_first(application):
     assert by_name["lesson"].isEnabled()
     assert not by_name["lesson_next"].isEnabled()
     assert not by_name["lesson_previous"].isEnabled()
-    assert not window.teaching.action.isChecked()
+    assert not window.lesson_player.action.isChecked()
 
 
 def test_steps_set_up_the_window_back_and_forth(stage):
@@ -136,10 +136,10 @@ def test_leaving_gives_the_window_back(stage, leave):
     elif leave == "finish":
         QTest.mouseClick(panel.next, LEFT)
     elif leave == "menu":
-        window.teaching.action.trigger()
+        window.lesson_player.action.trigger()
     else:
-        window.teaching.leave()
-        window.teaching.leave()  # twice is once
+        window.lesson_player.leave()
+        window.lesson_player.leave()  # twice is once
     stage.settle()
     assert state(stage) == before
     after = window.viewport.camera.place.pose
@@ -174,7 +174,7 @@ def test_keys_lead_through_a_lesson_but_never_out_of_it(stage):
     stage.press(Qt.Key.Key_F6)
     assert stage.session.lesson.number == 0
     stage.settle()
-    assert stage.window.teaching.on
+    assert stage.window.lesson_player.on
 
 
 def test_the_answer_comes_out_when_it_is_asked_for_and_goes_with_the_step(stage):
@@ -217,7 +217,7 @@ def test_resetting_the_layout_keeps_the_lesson_and_is_what_comes_back(stage):
     stage.begin()
     stage.window.commands.by_name["reset_layout"].trigger()
     stage.settle()
-    assert stage.window.teaching.on
+    assert stage.window.lesson_player.on
     assert stage.window.docks["lesson"].isVisible()
     assert stage.session.positions == (10, 50)
     stage.window.docks["lesson"].close()
@@ -233,7 +233,7 @@ def test_the_menu_of_all_docks_begins_a_lesson_too(stage, qtbot):
     assert isinstance(menu, QMenu)
     (action,) = [action for action in menu.actions() if action.text() == "Lesson"]
     action.trigger()
-    qtbot.waitUntil(lambda: stage.window.teaching.on)
+    qtbot.waitUntil(lambda: stage.window.lesson_player.on)
     stage.settle()
     assert stage.panel.title.text() == "First"
     stage.window.docks["lesson"].close()
@@ -297,7 +297,7 @@ def test_with_nothing_open_a_lesson_is_offered_on_the_bundled_model(
     with monkeypatch.context() as nothing_here:
         nothing_here.setattr("geometry.models.catalogue.locate", lambda *_: None)
         application = start_application(None)
-    monkeypatch.setattr(application.window.teaching.lessons, "folders", (own,))
+    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
     stage = LessonStage(qtbot, application)
     offer = stage.window.empty_state.lesson
     assert offer.isVisible()
@@ -314,7 +314,7 @@ def test_without_a_model_the_lesson_waits_for_one(
 ):
     monkeypatch.setattr("geometry.models.catalogue.locate", lambda *_: None)
     application = start_application(None)
-    monkeypatch.setattr(application.window.teaching.lessons, "folders", (own,))
+    monkeypatch.setattr(application.window.lesson_player.lessons, "folders", (own,))
     stage = LessonStage(qtbot, application)
     stage.begin()
     assert "none is open" in stage.text

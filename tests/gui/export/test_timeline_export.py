@@ -14,12 +14,12 @@ from gui.export.film import FilmError
 from gui.export.pictures import OffScreen, PictureError
 from gui.export.timelapse_film import (
     FilmLook,
-    LapseFrames,
-    lapse_numbers,
-    make_lapse,
+    TimelineFrames,
+    timeline_numbers,
+    timeline_session,
     write_film,
-    write_lapse_numbers,
     write_timelapse,
+    write_timeline_numbers,
 )
 from gui.state.values import ColorLimits
 from gui.style.theme import DARK, format_count
@@ -46,7 +46,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def session(model, history):
-    return make_lapse(model, history)
+    return timeline_session(model, history)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def frames():
     made = []
 
     def make(session, look=SMALL):
-        made.append(LapseFrames(session, look))
+        made.append(TimelineFrames(session, look))
         return made[-1]
 
     yield make
@@ -67,7 +67,7 @@ def frames():
 
 
 def test_numbers_are_what_is_shown(session, history):
-    found = lapse_numbers(session.lapse)
+    found = timeline_numbers(session.timeline)
     assert found["steps"].tolist() == STEPS
     assert found["tokens"].tolist() == [1000 * step for step in STEPS]
     np.testing.assert_allclose(found["losses"], [6, 5.25, 4.5, 3.75, 3])
@@ -84,11 +84,11 @@ def test_numbers_are_what_is_shown(session, history):
 
 
 def test_the_other_basis(model, history):
-    session = make_lapse(model, history, "aligned", (5, 30))
-    found = lapse_numbers(session.lapse)
+    session = timeline_session(model, history, "aligned", (5, 30))
+    found = timeline_numbers(session.timeline)
     assert found["basis"] == "aligned"
     assert found["positions"].tolist() == [5, 30]
-    np.testing.assert_array_equal(found["coordinates"], session.lapse.timelapse.aligned)
+    np.testing.assert_array_equal(found["coordinates"], session.timeline.timelapse.aligned)
     # Each step's own components hold what is said of them.
     inside = found["coordinates"][:, 5:31]
     spread = ((inside - inside.mean(axis=1, keepdims=True)) ** 2).sum(axis=(1, 2))
@@ -99,22 +99,22 @@ def test_the_other_basis(model, history):
 
 
 def test_what_is_not_known_is_not_there(model):
-    found = lapse_numbers(make_lapse(model, history_of(STEPS)).lapse)
+    found = timeline_numbers(timeline_session(model, history_of(STEPS)).timeline)
     assert {"tokens", "losses"}.isdisjoint(found)
 
 
 def test_npz_is_read_back(session, tmp_path):
     out = tmp_path / "lapse.NPZ"
-    write_lapse_numbers(session.lapse, out)
+    write_timeline_numbers(session.timeline, out)
     with np.load(out) as file:
-        assert set(file) == set(lapse_numbers(session.lapse))
-        np.testing.assert_array_equal(file["coordinates"], session.lapse.coordinates)
+        assert set(file) == set(timeline_numbers(session.timeline))
+        np.testing.assert_array_equal(file["coordinates"], session.timeline.coordinates)
         assert str(file["basis"]) == "frozen"
 
 
 def test_npz_that_cannot_be_written(session, tmp_path, monkeypatch):
     with pytest.raises(HelixscopeError, match=r"none/x.npz cannot be written: No such file"):
-        write_lapse_numbers(session.lapse, tmp_path / "none" / "x.npz")
+        write_timeline_numbers(session.timeline, tmp_path / "none" / "x.npz")
     out = tmp_path / "x.npz"
     out.write_bytes(b"before")
 
@@ -123,7 +123,7 @@ def test_npz_that_cannot_be_written(session, tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", full)
     with pytest.raises(HelixscopeError, match="No space left"):
-        write_lapse_numbers(session.lapse, out)
+        write_timeline_numbers(session.timeline, out)
     assert out.read_bytes() == b"before"
     assert sorted(os.listdir(tmp_path)) == ["model", "x.npz"]
 
@@ -163,7 +163,7 @@ def test_every_frame_says_its_step(session, frames, monkeypatch):
 def test_frames_stay_what_they_were_begun_as(session, frames):
     drawn = frames(session)
     before = drawn.draw(3)
-    session.change(selection=(4,), colormap="viridis", lapse=None, curve=None, snapshot=1)
+    session.change(selection=(4,), colormap="viridis", timeline=None, curve=None, snapshot=1)
     np.testing.assert_array_equal(drawn.draw(3), before)
 
 
@@ -187,17 +187,17 @@ def test_colours_mean_what_they_mean_in_the_window(session, frames, monkeypatch)
 def test_a_time_lapse_of_another_range_is_no_film_of_this_one(model, session):
     session.curve = place_curve(model.W_pos, fit_pca(model.W_pos, (5, 30)), (1, 2, 3))
     with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
-        LapseFrames(session, SMALL)
-    session.lapse = None
+        TimelineFrames(session, SMALL)
+    session.timeline = None
     with pytest.raises(HelixscopeError, match="no time-lapse of what is shown"):
-        LapseFrames(session, SMALL)
+        TimelineFrames(session, SMALL)
 
 
 def test_nothing_leaves_the_picture(model, frames):
     """Though the tables shrink towards the end."""
     steps = [1, 2, 3]
     tables = [scale * growing([3000])[0] for scale in (5, 2, 1)]
-    session = make_lapse(model, history_of(steps, tables))
+    session = timeline_session(model, history_of(steps, tables))
     drawn = frames(session, FilmLook(size=(320, 240), lines=240))
     for i in range(3):
         picture = drawn.draw(i)

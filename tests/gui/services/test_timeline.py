@@ -28,8 +28,8 @@ def trained(session, controller, tmp_path) -> Session:
 
 def test_what_was_answered_becomes_history_and_lapse(trained):
     assert trained.history.steps.tolist() == STEPS
-    assert trained.lapse.positions == RANGE
-    assert trained.lapse.coordinates.shape == (len(STEPS), 48, 3)
+    assert trained.timeline.positions == RANGE
+    assert trained.timeline.coordinates.shape == (len(STEPS), 48, 3)
     assert trained.snapshot is None
 
 
@@ -38,7 +38,7 @@ def test_the_scene_is_the_model_as_it_is_until_a_snapshot_is_wanted(trained):
     np.testing.assert_array_equal(now.coordinates, trained.curve.coordinates)
     trained.snapshot = 2
     then = resolve_scene(trained)
-    np.testing.assert_array_equal(then.coordinates, trained.lapse.timelapse.frozen[2])
+    np.testing.assert_array_equal(then.coordinates, trained.timeline.timelapse.frozen[2])
     assert np.ptp(then.coordinates) < np.ptp(now.coordinates) / 2
     trained.snapshot = None
     np.testing.assert_array_equal(resolve_scene(trained).coordinates, now.coordinates)
@@ -68,9 +68,9 @@ def test_what_is_not_told_is_not_said(session, controller, tmp_path):
 
 
 def test_another_basis_moves_the_curve_and_computes_nothing(trained):
-    trained.snapshot, timelapse = 2, trained.lapse.timelapse
+    trained.snapshot, timelapse = 2, trained.timeline.timelapse
     trained.basis = "aligned"
-    assert trained.lapse.timelapse is timelapse
+    assert trained.timeline.timelapse is timelapse
     found = resolve_scene(trained)
     np.testing.assert_array_equal(found.coordinates, timelapse.aligned[2])
     assert found.axis_labels[0] == "axis\N{NO-BREAK SPACE}1"
@@ -80,7 +80,7 @@ def test_components_in_another_order_order_the_axes(trained):
     trained.snapshot = 3
     trained.components = (3, 1, 2)
     found = resolve_scene(trained)
-    np.testing.assert_array_equal(found.coordinates, trained.lapse.coordinates[3][:, [2, 0, 1]])
+    np.testing.assert_array_equal(found.coordinates, trained.timeline.coordinates[3][:, [2, 0, 1]])
     assert found.axis_labels == tuple(f"PC\N{NO-BREAK SPACE}{k}" for k in (3, 1, 2))
 
 
@@ -88,7 +88,9 @@ def test_other_components_than_the_first_three_are_not_in_a_lapse(trained):
     assert columns_for((1, 2, 4)) == (0, 1, 2)
     trained.snapshot = 3
     trained.components = (1, 2, 4)
-    np.testing.assert_array_equal(resolve_scene(trained).coordinates, trained.lapse.coordinates[3])
+    np.testing.assert_array_equal(
+        resolve_scene(trained).coordinates, trained.timeline.coordinates[3]
+    )
 
 
 def test_the_ways_of_selected_positions_are_their_coordinates(trained):
@@ -96,7 +98,7 @@ def test_the_ways_of_selected_positions_are_their_coordinates(trained):
     ways = resolve_scene(trained).ways
     assert ways.at == 3
     assert ways.points.shape == (2, len(STEPS), 3)  # position 0 is not in the range
-    np.testing.assert_array_equal(ways.points[1], trained.lapse.coordinates[:, 40])
+    np.testing.assert_array_equal(ways.points[1], trained.timeline.coordinates[:, 40])
     trained.outside = "faint"
     assert len(resolve_scene(trained).ways.points) == 3
     trained.snapshot = None
@@ -105,7 +107,7 @@ def test_the_ways_of_selected_positions_are_their_coordinates(trained):
 
 def test_the_norm_at_a_point_is_the_snapshots(trained):
     trained.snapshot, trained.hover = 2, 30
-    norm = trained.lapse.timelapse.norms[2, 30]
+    norm = trained.timeline.timelapse.norms[2, 30]
     assert resolve_scene(trained).labels[30] == f"position 30 · norm {norm:.3f}"
 
 
@@ -119,10 +121,10 @@ def test_colours_of_the_model_as_it_is_say_so(trained):
 def test_while_another_range_is_fitted_the_model_is_shown_as_it_is(trained, controller):
     trained.snapshot = 2
     controller.request_positions(10, 30)
-    assert trained.shown_lapse is None
+    assert trained.shown_timeline is None
     assert resolve_scene(trained).coordinates is trained.curve.coordinates
     controller.answers.ask("training", TrainingOf(trained.positions))
-    assert trained.shown_lapse.positions == (10, 30)
+    assert trained.shown_timeline.positions == (10, 30)
     assert trained.snapshot == 2
 
 
@@ -136,7 +138,7 @@ def test_another_model_is_shown_as_it_is(trained, controller, write_table):
     controller.open(str(write_table()))
     assert seen[0]  # at once: nobody is ever shown a mixture of two models
     assert all(seen)
-    assert (trained.snapshot, trained.lapse, trained.history) == (None, None, None)
+    assert (trained.snapshot, trained.timeline, trained.history) == (None, None, None)
 
 
 def test_a_history_with_more_steps_shows_the_nearest_one(trained, controller):
@@ -169,7 +171,7 @@ def test_a_curve_comes_before_its_helices(tmp_path, hand_jobs):
     assert partial.timelapse is whole.timelapse
     assert np.isnan(partial.helices.r2).any()
     assert not np.isnan(whole.helices.r2).any()
-    assert session.lapse.timelapse is whole.timelapse
+    assert session.timeline.timelapse is whole.timelapse
     answers.close()
     controller.close()
 
@@ -180,7 +182,7 @@ def test_a_short_range_has_a_lapse_and_no_helices(trained, controller):
     result = trained.answers["training"].result
     assert result.helices is None
     assert "no shape" in result.no_helices
-    assert trained.lapse.positions == (5, 7)
+    assert trained.timeline.positions == (5, 7)
 
 
 def test_a_model_without_a_history_says_so(session, controller, write_table):
@@ -189,4 +191,4 @@ def test_a_model_without_a_history_says_so(session, controller, write_table):
     answer = session.answers["training"]
     assert answer.state == "impossible"
     assert "without a history" in answer.why
-    assert session.lapse is None
+    assert session.timeline is None
