@@ -84,7 +84,7 @@ class MeasuredModel:
         self.stream = stream or ResidualStream(model)
         self._tell = tell
         if tell is not None:
-            self.stream = self.stream.told(tell)
+            self.stream = self.stream.with_progress(tell)
         self._once = once or Memo()
 
     def once(self, key: object, find: Callable[[], T]) -> T:

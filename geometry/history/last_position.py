@@ -44,7 +44,7 @@ class LastPosition:
     predicted_norms
         Norms of the last row by the hypothesis: its first norm, decayed. With the recorded decay if
         the history has it; otherwise with the decay that fits the row.
-    foretold
+    recorded
         Whether the decay is recorded in the history.
     departures, neighbour_departures
         Share of the row's norm that is not its decayed initial value (0 to about 1, 0 at the first
@@ -60,7 +60,7 @@ class LastPosition:
     norms: Array
     neighbour_norms: Array
     predicted_norms: Array
-    foretold: bool
+    recorded: bool
     departures: Array
     neighbour_departures: Array
     supports: bool | None

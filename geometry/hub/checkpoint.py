@@ -62,7 +62,7 @@ class HubCheckpoint:
             what was cached now.
         """
         mark = None if chosen else _SNAPSHOT if self._network.snapshot else _COMPLETE
-        self._files.keep_all(self.address.revision, mark, told=self._asked)
+        self._files.keep_all(self.address.revision, mark, confirmed=self._asked)
 
     def drop(self) -> None:
         """Remove what was cached so far: the model could not be opened."""

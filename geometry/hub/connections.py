@@ -120,11 +120,11 @@ class Connections:
             raise offline(address, by_environment=not self.offline)
         transfer.check()
         # Not earlier: huggingface_hub may renew the token over the network.
-        told = {**headers_for(url, endpoint), **headers}
+        sent = {**headers_for(url, endpoint), **headers}
         line = self._take()
         try:
             with transfer.interruptible(line.stop):
-                response = line.get(url, told, params, self._timeout(), transfer)
+                response = line.get(url, sent, params, self._timeout(), transfer)
                 try:
                     yield response
                 finally:

@@ -113,7 +113,7 @@ class HubFiles:
         if self._sound:
             self._soon(lambda: self._write([name], core=False))
 
-    def keep_all(self, revision: str, mark: str | None, *, told: bool) -> None:
+    def keep_all(self, revision: str, mark: str | None, *, confirmed: bool) -> None:
         """Cache, soon, what the opening downloaded, and that the revision is this commit.
 
         Called when the model has opened; inconsistent data are dropped with this object.
@@ -124,7 +124,7 @@ class HubFiles:
             The opened commit, or a name of it.
         mark
             Mark to set on the commit if everything is cached; None for none.
-        told
+        confirmed
             Whether the Hub was asked to resolve the revision.
         """
         self._sound = True
@@ -138,7 +138,7 @@ class HubFiles:
             if mark is not None and self.kept(mark) is None and all(map(self._is_kept, names)):
                 self._network.cache.put(repo, commit, mark, b"", core=True)
             # Last: a remembered revision implies a commit that has been opened.
-            self._network.cache.remember(repo, revision, commit, told=told)
+            self._network.cache.remember(repo, revision, commit, confirmed=confirmed)
 
         self._soon(write)
 

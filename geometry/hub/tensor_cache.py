@@ -190,17 +190,17 @@ class TensorCache:
             return None
         return None if commit is None else (commit, when)
 
-    def remember(self, repo: str, revision: str, commit: str, *, told: bool = False) -> None:
+    def remember(self, repo: str, revision: str, commit: str, *, confirmed: bool = False) -> None:
         """Record the commit of a revision; removed together with that commit.
 
         Parameters
         ----------
         repo, revision, commit
             The revision and its commit.
-        told
+        confirmed
             Whether the Hub was asked just now, even if the commit was known before.
         """
-        if told or self.commit_of(repo, revision) != commit:
+        if confirmed or self.commit_of(repo, revision) != commit:
             key = Key(repo, "", revision)
             self._write(self._revision(key), key, commit.encode("utf-8", "surrogatepass"))
 

@@ -90,7 +90,7 @@ class ResidualStream:
         self._lock = threading.Lock()
         self._tell: Callable[[float, str], None] | None = None
 
-    def told(self, tell: Callable[[float, str], None]) -> ResidualStream:
+    def with_progress(self, tell: Callable[[float, str], None]) -> ResidualStream:
         """Return the same stream, with reports of a decomposition's progress.
 
         Parameters

@@ -174,7 +174,7 @@ class PictureSaver:
         return self._grid.main.scene.theme
 
     def _picture_of_window(self, scale: int) -> QImage:
-        """Draw the widgets at the scale, and the viewports anew in their places."""
+        """Draw the widgets at the scale, and the viewports again in their places."""
         size = self._window.size()
         image = QImage(size * scale, QImage.Format.Format_RGB32)
         if image.isNull():

@@ -19,7 +19,7 @@ import numpy as np
 from geometry.measures.directions import Side
 from geometry.models.residual_stream import NAMES, Subject
 from gui.plots.spec import Part
-from gui.services.compared_curves import told_apart
+from gui.services.compared_curves import unique_names
 from gui.services.questions import Question, QuestionContext, resolve
 from gui.state.aligned_curve import CurveAlignment
 from gui.state.guides import Guide
@@ -808,7 +808,7 @@ def kept_controls(spec: AnyPanel) -> tuple[Control, ...]:
 def all_numbers(spec: AnyPanel, view: View[Any, Any]) -> dict[str, np.ndarray]:
     """Return the numbers of a view: the open model's, then the others' under their names."""
     columns = dict(spec.numbers(view))
-    names = told_apart(other.name for other in view.others)
+    names = unique_names(other.name for other in view.others)
     for name, other in zip(names, view.others, strict=True):
         columns |= {f"{name}: {key}": values for key, values in spec.numbers(other).items()}
     return columns

@@ -1,4 +1,4 @@
-"""What is painted over curves by position: positions out of range, and points that stand out."""
+"""Marks over curves by position: positions out of range, and accented points."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class PlotMarks(PlotLayer):
         self.update()
 
     def invalidate(self) -> None:
-        """Place the labels anew: the view or what is marked has changed."""
+        """Place the labels again after a change of the view or the marks."""
         self._labels = None
         self.moved()
 

@@ -83,7 +83,7 @@ class PositionCurves(CurvePlot):
         self.marks.set_sweep(span)
 
     def tooltip_at(self, point: QPointF) -> str:
-        """Return the rule behind a ringed point, or what the base says."""
+        """Return the rule behind a ringed point, or the base class's tooltip."""
         on_ring = self.marks.ring_near(self.view.mapFromScene(point), REACH) is not None
         return self.ring_tooltip if on_ring else super().tooltip_at(point)
 

@@ -140,7 +140,7 @@ class PaintedPlot(QWidget):
             )
 
     def show_range(self, positions: tuple[int, int]) -> None:
-        """Make positions outside the shown range pale, where the plot says so."""
+        """Draw positions outside the shown range pale, if the plot requests it."""
         if self._plot.veiled and isinstance(self.widget, PositionCurves):
             self.widget.marks.set_shown(positions)
 

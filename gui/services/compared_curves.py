@@ -192,7 +192,7 @@ def _names(session: Session) -> list[str]:
         if called.count(name) > 1 and other.model is not None:
             name = f"{name} {other.positions[0]}–{other.positions[1]}"
         names.append(name)
-    return told_apart(names)
+    return unique_names(names)
 
 
 def compared_color(number: int, theme: Theme) -> str:
@@ -201,7 +201,7 @@ def compared_color(number: int, theme: Theme) -> str:
     return colors[number % len(colors)]
 
 
-def told_apart(names: Iterable[str]) -> list[str]:
+def unique_names(names: Iterable[str]) -> list[str]:
     """Return unique names, with numbers after repeated ones: a, a (2), a (3)."""
     found: dict[str, None] = {}
     for name in names:

@@ -184,7 +184,7 @@ def remembered_name(source: str) -> str:
 
 
 def remember(session: Session, source: str) -> None:
-    """Put a source, as it is remembered, in front of those that were opened recently."""
+    """Put a source at the front of the recent ones."""
     others = (other for other in session.recent if other != source)
     session.recent = (source, *others)[:MAX_RECENT]
 

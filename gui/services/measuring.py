@@ -1,4 +1,4 @@
-"""Norms of the open model's rows, as they are wanted. Knows no toolkit."""
+"""Norms of the open model's rows."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class QuestionContext:
     ) -> None:
         self.model = model
         self._tell, self._check = tell, check
-        self.stream = (stream or ResidualStream(model)).told(self.tell)
+        self.stream = (stream or ResidualStream(model)).with_progress(self.tell)
         self.once = once or Memo()
 
     def measured(self, tell: Callable[[float, str], None] | None = None) -> MeasuredModel:

@@ -82,7 +82,7 @@ class Marquee(QObject):
             self._lines.style(color, LINE_WIDTH * scale)
 
     def takes(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
-        """Draw with a mouse event; tell whether nobody else may have it."""
+        """Draw with a mouse event; return True if no other handler may get it."""
         if self._armed is None:
             return False
         if kind == QEvent.Type.MouseButtonPress and event.button() == Qt.MouseButton.LeftButton:

@@ -1,4 +1,4 @@
-"""Which lessons there are, and where the user is in one. Knows no toolkit."""
+"""The available lessons, and the user's place in one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Lessons:
     Parameters
     ----------
     session
-        Gets them, and a notice of what cannot be read.
+        Gets the lessons, and a notice of those that cannot be read.
     folders
-        Where lessons are.
+        Folders with lessons.
     panels
-        Names of the panels that a step may bring to the front.
+        Names of the panels that a step may show.
     """
 
     def __init__(self, session: Session, folders: Sequence[Path], panels: Collection[str]) -> None:
@@ -46,7 +46,7 @@ class Lessons:
         self._session.lessons = lessons
 
     def go_on(self) -> bool:
-        """Go to where the user was last, if that lesson is there; else begin the first one.
+        """Continue in the last lesson if it exists, otherwise start the first one.
 
         Returns
         -------
@@ -61,7 +61,7 @@ class Lessons:
         return bool(lessons)
 
     def go(self, lesson: Lesson, line: int = 0) -> None:
-        """Go to the step of a lesson that begins on a line of its file, or comes soon after."""
+        """Go to a lesson's step that begins at a line of its file, or the next one."""
         from gui.services.lessons.text import steps_for
         from gui.state.lessons import Course
 
@@ -71,7 +71,7 @@ class Lessons:
         self._session.lesson = Course(lesson, steps, number)
 
     def step(self, steps: int) -> bool:
-        """Go so many steps on, or back, within the lesson; False where it has no such step."""
+        """Go some steps forward, or back, within the lesson; False if there is no such step."""
         course = self._session.lesson
         if course is None or not 0 <= course.number + steps < len(course.steps):
             return False

@@ -27,27 +27,27 @@ STEPS = [0, 50, 200, 600, 1500, 3000]
 
 @pytest.mark.parametrize("foretold", [True, False])
 @pytest.mark.parametrize("stored", [np.float16, np.float32])
-def test_a_row_without_gradient(foretold: bool, stored: type) -> None:
+def test_a_row_without_gradient(recorded: bool, stored: type) -> None:
     tables = [table.astype(stored) for table in growing(STEPS)]
     decays = decays_of(STEPS)
-    found = last_position(history_of(STEPS, tables, **{"decays": decays} if foretold else {}))
+    found = last_position(history_of(STEPS, tables, **{"decays": decays} if recorded else {}))
     assert found.supports is True
-    assert found.foretold is foretold
+    assert found.recorded is recorded
     assert found.departure < 1e-3
     assert found.position == N - 1
     np.testing.assert_allclose(found.predicted_norms, found.norms[0] * decays, rtol=2e-2)
     np.testing.assert_allclose(found.norms, found.norms[0] * decays, rtol=2e-2)
     assert found.neighbour_norms[-1] > 100 * found.norms[-1]
     assert found.neighbour_departures[-1] > 0.99
-    assert ("as much as its weight decay says" in found.why) is foretold
+    assert ("as much as its weight decay says" in found.why) is recorded
 
 
 @pytest.mark.parametrize("foretold", [True, False])
-def test_a_row_that_learns(foretold: bool) -> None:
+def test_a_row_that_learns(recorded: bool) -> None:
     tables = growing(STEPS)
     for table, decay in zip(tables, decays_of(STEPS), strict=True):
         table[-1] += np.float32(1 - decay) * helix(N, D)[-1].astype(np.float32)
-    decays = decays_of(STEPS) if foretold else None
+    decays = decays_of(STEPS) if recorded else None
     found = last_position(history_of(STEPS, tables, decays=decays))
     assert found.supports is False
     assert found.departure > 0.9

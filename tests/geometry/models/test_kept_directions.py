@@ -181,7 +181,7 @@ def test_threads_that_want_the_same_decompose_it_once(table, monkeypatch):
 
     def ask():
         begun.wait()
-        found.append(shared.told(lambda share, words: None).directions(P))
+        found.append(shared.with_progress(lambda share, words: None).directions(P))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -197,7 +197,7 @@ def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
     np.save(tmp_path / "tall.npy", np.random.default_rng(0).standard_normal((n, 4)))
     told = []
     shared = ResidualStream(open_source(tmp_path / "tall.npy"))
-    shared.told(lambda share, words: told.append((share, words))).directions(P)
+    shared.with_progress(lambda share, words: told.append((share, words))).directions(P)
     assert [share for share, _ in told] == pytest.approx(
         [0.0, BLOCK_ROWS / n, 2 * BLOCK_ROWS / n, 1.0]
     )
@@ -211,7 +211,7 @@ def test_a_tall_matrix_tells_how_far_it_is_and_ends_when_told(tmp_path):
 
     other = ResidualStream(open_source(tmp_path / "tall.npy"))
     with pytest.raises(Enough):
-        other.told(stop).directions(P)
+        other.with_progress(stop).directions(P)
     assert len(other.directions(P).singular_values) == 4  # and nobody waits for a lock
 
 

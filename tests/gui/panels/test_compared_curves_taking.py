@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from gui.panels.kit import all_numbers
-from gui.services.compared_curves import compared_curves, told_apart
+from gui.services.compared_curves import compared_curves, unique_names
 from gui.state.session import ComparedModel, Session
 from tests.gui.compared_stage import Beside
 from tests.scripts import run_script
@@ -88,11 +88,11 @@ def test_numbers_of_models_of_one_name_are_kept_apart():
     ],
 )
 def test_what_is_called_the_same_gets_numbers(names, apart):
-    assert told_apart(names.split()) == apart
+    assert unique_names(names.split()) == apart
 
 
 def test_a_number_that_a_model_has_by_itself_is_no_others():
-    found = told_apart(["a", "a (2)", "a", "a (2)"])
+    found = unique_names(["a", "a (2)", "a", "a (2)"])
     assert found[:2] == ["a", "a (2)"]
     assert len(set(found)) == 4
 
