@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from psygnal import SignalInstance
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
-from gui.panels.throttle import Throttle
 from gui.state.session import Session
 from gui.state.values import Fields
 from gui.style.listening import Listening
 from gui.style.theme import Theme
+
+INTERVAL_MS = 80
+"""Time between two updates of what may wait during a drag."""
 
 
 class Panel(QWidget):
@@ -84,3 +87,46 @@ class Panel(QWidget):
         self._listening.stop()
         if self._throttle is not None:
             self._throttle.stop()
+
+
+class Throttle(QObject):
+    """Gathers calls while a range is dragged; otherwise they are made at once.
+
+    Parameters
+    ----------
+    session
+        Tells whether a range is dragged.
+    """
+
+    def __init__(self, session: Session, parent: QObject) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._waiting: dict[Callable[[], None], None] = {}
+        self._timer = QTimer(self, interval=INTERVAL_MS, singleShot=True)
+        self._timer.timeout.connect(self.flush)
+
+    def call(self, slot: Callable[[], None]) -> None:
+        """Call a slot now, or soon."""
+        if not self._session.dragging:
+            slot()
+            return
+        self._waiting[slot] = None
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def on_dragging_changed(self, dragging: bool) -> None:
+        """Catch up when a drag ends."""
+        if not dragging:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make the calls that wait."""
+        self._timer.stop()
+        waiting, self._waiting = self._waiting, {}
+        for slot in waiting:
+            slot()
+
+    def stop(self) -> None:
+        """Forget the calls that wait; the owner goes away."""
+        self._timer.stop()
+        self._waiting = {}

@@ -81,7 +81,7 @@ class Work:
     alignment
         The curve aligned with the shown one; a compared model's key is its index in ``others``.
     panels
-        The panels' options, by the names of their docks: see :mod:`gui.panels.options`.
+        The panels' options, by the names of their docks: see :func:`gui.panels.kit.usable`.
     """
 
     source: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QDockWidget, QHBoxLayout, QToolButton, QWidget
@@ -99,38 +100,8 @@ class Dock:
     closed: bool = False
 
 
-def _models(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.models.models import ModelPanel
-
-    return ModelPanel(session, theme)
-
-
-def _positions(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.positions import PositionsPanel
-
-    return PositionsPanel(session, theme)
-
-
-def _view(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.view import ViewPanel
-
-    return ViewPanel(session, theme)
-
-
-def _inspector(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.inspector import InspectorPanel
-
-    return InspectorPanel(session, theme)
-
-
-def _prompt(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.prompt import PromptPanel
-
-    return PromptPanel(session, theme)
-
-
 def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
-    """Return a factory of a spec's panel."""
+    """Return a factory of a result panel."""
 
     def make(session: Session, theme: Theme) -> Panel:
         from gui.panels.panel import ResultPanel
@@ -140,26 +111,27 @@ def _result(entry: PanelEntry) -> Callable[[Session, Theme], Panel]:
     return make
 
 
-def _lesson(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.lesson import LessonPanel
+def _side(path: str) -> Callable[[Session, Theme], Panel]:
+    """Return a factory of another panel, by "module:class" below :mod:`gui.panels.side`."""
+    module, _, name = path.partition(":")
 
-    return LessonPanel(session, theme)
+    def make(session: Session, theme: Theme) -> Panel:
+        panel: Panel = getattr(import_module(f"gui.panels.side.{module}"), name)(session, theme)
+        return panel
 
-
-def _bookmarks(session: Session, theme: Theme) -> Panel:
-    from gui.panels.side.bookmarks import BookmarksPanel
-
-    return BookmarksPanel(session, theme)
+    return make
 
 
 DOCKS = (
-    Dock("models", "Model", LEFT, _models),
-    Dock("positions", "Positions", LEFT, _positions),
-    Dock("view", "View", LEFT, _view),
-    Dock("inspector", "Inspector", RIGHT, _inspector),
-    Dock("prompt", "Prompt", RIGHT, _prompt),
+    Dock("models", "Model", LEFT, _side("models.models:ModelPanel")),
+    Dock("positions", "Positions", LEFT, _side("positions:PositionsPanel")),
+    Dock("view", "View", LEFT, _side("view:ViewPanel")),
+    Dock("inspector", "Inspector", RIGHT, _side("inspector:InspectorPanel")),
+    Dock("prompt", "Prompt", RIGHT, _side("prompt:PromptPanel")),
     *(Dock(one.name, one.title, BOTTOM, _result(one), lazy=True) for one in PANELS.values()),
-    Dock("lesson", "Lesson", RIGHT, _lesson, lazy=True, closed=True),
-    Dock("bookmarks", "Bookmarks", RIGHT, _bookmarks, lazy=True, closed=True),
+    Dock("lesson", "Lesson", RIGHT, _side("lesson:LessonPanel"), lazy=True, closed=True),
+    Dock(
+        "bookmarks", "Bookmarks", RIGHT, _side("bookmarks:BookmarksPanel"), lazy=True, closed=True
+    ),
 )
 """In the order of their keys 1–9."""

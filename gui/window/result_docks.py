@@ -28,6 +28,7 @@ from gui.panels.kit import (
     ShowPanel,
 )
 from gui.panels.panel import ResultPanel, connect
+from gui.panels.table import PANELS
 from gui.services.controller import Controller
 from gui.state.values import Fields
 from gui.style.listening import Listening
@@ -109,13 +110,14 @@ class ResultDocks:
         model = self._session.model
         if not options or model is None:
             return
-        from gui.panels.options import usable
+        from gui.panels.kit import usable
 
         for name, chosen in options.items():
+            found = usable(PANELS[name].spec, chosen, model) if name in PANELS else {}
             if name in self._panels:
-                self._panels[name].configure(**usable(name, chosen, model))
+                self._panels[name].configure(**found)
             elif name in self._table:
-                self._wanted[name] = usable(name, chosen, model)
+                self._wanted[name] = found
 
     def _forget_wanted(self) -> None:
         self._wanted.clear()

@@ -40,7 +40,6 @@ from gui.panels.claims.words import (
     measured,
     outcome,
 )
-from gui.panels.claims_links import leading_to
 from gui.panels.kit import ShowPanel, View
 from gui.panels.panel import PanelBody
 from gui.panels.table import PANELS
@@ -107,7 +106,9 @@ class ClaimsBody(PanelBody):
         self.table.set_theme(theme)
 
     def _open(self, claim: Claim) -> None:
-        self.intended.emit(ShowPanel(*leading_to(claim)))
+        entry = PANELS.get(claim.panel)
+        choices = {} if entry is None else entry.spec.claims.get(claim.id, {})
+        self.intended.emit(ShowPanel(claim.panel, choices))
 
 
 class ClaimRows(TitledRows):

@@ -14,9 +14,9 @@ from geometry.claims.claims import check_claims
 from geometry.claims.measurements import Measurements, Scope
 from geometry.models.sources import open_source
 from gui.panels import kit
+from gui.panels.kit import usable
 from gui.panels.layernorm.question import LayerNormOf
 from gui.panels.layernorm.spec import LayerNormPanel
-from gui.panels.options import usable
 from gui.panels.table import PANELS
 from gui.services.questions import QuestionContext, resolve
 from gui.style.theme import format_number
@@ -267,4 +267,4 @@ def test_a_version_is_shown_on_its_page(layernorm):
 
 @pytest.mark.parametrize("sums", [[["#1", 2]], [["#1", 2], [3, 4]], [["#1", 2], ["#2", -1]], "#1"])
 def test_what_are_no_two_sums_is_left_out(layernorm, sums):
-    assert usable("layernorm", {"sums": sums}, layernorm.session.model) == {}
+    assert usable(layernorm.panel.spec, {"sums": sums}, layernorm.session.model) == {}

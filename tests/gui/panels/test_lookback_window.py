@@ -7,6 +7,7 @@ from PySide6.QtTest import QTest
 
 from gui.panels.lookback.guide import LINES, MOST, Carried
 from gui.panels.lookback.question import LookBackOf
+from gui.panels.lookback.spec import LookBackPanel
 from gui.scene.scene_state import resolve_scene
 from gui.services.questions import QuestionContext, resolve
 
@@ -79,12 +80,10 @@ def test_a_dragged_range_hides_them_until_it_is_answered(app, wait_until_idle):
 
 def test_a_claim_leads_to_what_it_measures(app, wait_until_idle):
     from geometry.claims.claims import CLAIMS
-    from gui.panels.claims_links import leading_to
 
     panel = app.window.panels["lookback"]
     for claim in (one for one in CLAIMS if one.panel == "lookback"):
-        name, options = leading_to(claim)
-        assert name == "lookback"
+        options = LookBackPanel.claims.get(claim.id, {})
         panel.configure(**options)
         wait_until_idle(app)
         assert panel.choices.space == options.get("space", "3")

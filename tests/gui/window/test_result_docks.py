@@ -203,6 +203,12 @@ def test_a_panel_can_lead_to_another(application, window, bar, wait_until_idle):
     assert window._panels["similarity"].view().question.components == (1, 2, 3)
 
 
+def test_options_of_unknown_panels_are_ignored(application, window, bar):
+    before = window.results.options()
+    window.results.restore({"nobody": {"k": 3}, "positions": {"k": 3}})
+    assert window.results.options() == before
+
+
 def test_panels_built_later_have_the_theme_of_now(application, window, bar):
     application.choose_theme("dark")
     click_tab(bar, "Spectra")

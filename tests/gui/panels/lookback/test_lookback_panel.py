@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from geometry.measures.lookback_range import look_back_range
+from gui.panels.kit import usable
 from gui.panels.lookback.question import LookBackOf
-from gui.panels.lookback.spec import FIRST_LAG
-from gui.panels.options import usable
+from gui.panels.lookback.spec import FIRST_LAG, LookBackPanel
 from gui.style.theme import DARK, LIGHT
 from tests.gui.compared_stage import Beside
 from tests.gui.panels.lookback.lookback_stage import (
@@ -214,4 +214,4 @@ def test_beside_other_models_colours_are_theirs(qtbot, tmp_path):
     [("lag", 0), ("lag", "x"), ("lag", True), ("head", -1), ("head", 2), ("space", ["3"])],
 )
 def test_choices_that_make_no_sense_are_left_out(heads, field, value):
-    assert usable("lookback", {field: value}, heads.session.model) == {}
+    assert usable(LookBackPanel(), {field: value}, heads.session.model) == {}

@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from gui.panels.kit import usable
 from gui.panels.lookback.spec import FIRST_LAG, NOT_SHOWN
-from gui.panels.options import usable
 from gui.panels.playback import DURATION_MS
 from tests.gui.panels.lookback.lookback_stage import LEFT, guide, press
 
@@ -131,7 +131,7 @@ def test_whether_it_plays_is_not_saved(panel):
     panel.configure(play=True)
     assert panel.choices.play
     assert panel.options().keys() == {"lag", "space", "scoring", "head", "in_view"}
-    assert usable("lookback", {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
+    assert usable(panel.spec, {"play": True, "lag": 7}, panel.session.model) == {"lag": 7}
 
 
 def test_what_cannot_move_does_not_play(panel):

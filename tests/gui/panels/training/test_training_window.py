@@ -86,14 +86,6 @@ def test_pictures_show_the_snapshot_and_the_way_of_a_selected_position(trained, 
     assert count(marked, accent) > count(now, accent) > count(plain, accent)
 
 
-def test_the_claim_of_the_last_position_leads_here(trained):
-    from geometry.claims.claims import CLAIMS
-    from gui.panels.claims_links import leading_to
-
-    claim = next(claim for claim in CLAIMS if claim.id == "position.last_decays")
-    assert leading_to(claim) == ("training", {})
-
-
 def count(picture, color: QColor, within: int = 24) -> int:
     """How many pixels have nearly this colour."""
     image = picture.convertToFormat(picture.Format.Format_RGB888)
