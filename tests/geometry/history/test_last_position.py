@@ -25,7 +25,7 @@ from tests.geometry.history_stage import (
 STEPS = [0, 50, 200, 600, 1500, 3000]
 
 
-@pytest.mark.parametrize("foretold", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("stored", [np.float16, np.float32])
 def test_a_row_without_gradient(recorded: bool, stored: type) -> None:
     tables = [table.astype(stored) for table in growing(STEPS)]
@@ -42,7 +42,7 @@ def test_a_row_without_gradient(recorded: bool, stored: type) -> None:
     assert ("as much as its weight decay says" in found.why) is recorded
 
 
-@pytest.mark.parametrize("foretold", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
 def test_a_row_that_learns(recorded: bool) -> None:
     tables = growing(STEPS)
     for table, decay in zip(tables, decays_of(STEPS), strict=True):
