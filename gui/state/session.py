@@ -223,7 +223,7 @@ class Found:
         The tokenised prompt; or the reason why there is none, as a sentence.
     tokens_to_fetch
         Size of the tokenizer, if the user has to agree to its download; otherwise 0.
-    lapse
+    timeline
         The history as curves, over one range of positions; None until it is computed.
     answers
         Answers to the panels' questions by slot; replaced as a whole with each change.
